@@ -458,7 +458,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         Stages: ``traced gradient optimized partitioned fused planned kernels llvm asm cuda``. Raises ValueError for any
         other.
         """
-        from jitflow.compiler import check_stage, stage_text
+        from jitflow.stages import check_stage, stage_text
 
         check_stage(stage)
         return stage_text(self._asked(args, kwargs, "ir"), stage)
@@ -481,7 +481,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         ``placement`` shows on which device each op is computed and what is sent, at the stage ``optimized``.
         Raises ValueError for any other, and ImportError where one of these is missing.
         """
-        from jitflow.compiler import GRAPH_STAGES, check_stage, stage_graph
+        from jitflow.stages import GRAPH_STAGES, check_stage, stage_graph
 
         check_stage(stage, GRAPH_STAGES)
         return stage_graph(self._asked(args, kwargs, "graph"), stage, format, placement=placement)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jitflow.compiler import GRAPH_STAGES, STAGES
 from jitflow.errors import JitflowError, UserError
 from jitflow.profiling import LIMIT
+from jitflow.stages import GRAPH_STAGES, STAGES
 
 if TYPE_CHECKING:
     from jitflow.passes.pipeline import Step

@@ -2,7 +2,7 @@
 
     trace -> verify -> tensor passes -> fuse -> plan -> lower -> expand -> LLVM -> entry
 
-Each stage is timed under its name, and can be stopped at and read (`stage_text`).
+Each stage is timed under its name, and can be stopped at and read (`stages.py`).
 """
 
 from __future__ import annotations
@@ -37,19 +37,18 @@ if TYPE_CHECKING:
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
 __all__ = [
-    "GRAPH_STAGES",
-    "STAGES",
     "Compilation",
-    "check_stage",
     "compile_traced",
+    "differentiated",
+    "fuse",
     "generate",
-    "stage_graph",
-    "stage_text",
+    "lower",
+    "optimize",
+    "partitions",
+    "plan",
+    "with_devices",
+    "with_layouts",
 ]
-
-STAGES = ("traced", "gradient", "optimized", "partitioned", "fused", "planned", "kernels", "llvm", "asm", "cuda")
-GRAPH_STAGES = ("traced", "gradient", "optimized", "fused")
-"""The stages whose dataflow graph can be drawn: from there on the program is memory and machine code."""
 
 
 @dataclass
@@ -246,6 +245,11 @@ def _placed(compilation: Compilation, wanted: _Wanted) -> Function:
     return compilation.placed
 
 
+def with_devices(compilation: Compilation) -> Function:
+    """The program with a device for each op."""
+    return _placed(compilation, _wanted(compilation))
+
+
 def fuse(compilation: Compilation) -> tuple[Function, ...]:
     """Group the ops of each partition into kernels."""
     from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
@@ -337,48 +341,6 @@ def generate(compilation: Compilation, entry: EntryCode | None = None) -> Execut
     return compilation.executable
 
 
-def check_stage(stage: str, stages: tuple[str, ...] = STAGES) -> None:
-    """Raise ValueError for a stage that there is not."""
-    if stage not in stages:
-        raise ValueError(f"expected a stage (one of {', '.join(stages)}), got {stage!r}")
-
-
-def stage_graph(compilation: Compilation, stage: str, format: str, *, placement: bool = False) -> str | bytes:
-    """The dataflow graph of the program at a stage, in a format; the stage that is placed, with its ``placement``."""
-    from jitflow.graph import draw
-    from jitflow.passes.unmark import unmark
-
-    if placement:
-        check_stage(stage, ("optimized",))
-        return draw(_placed(compilation, _wanted(compilation)), format, is_placed=True)
-    readers: Mapping[str, Callable[[], Function]] = {
-        "traced": lambda: unmark(compilation.traced.function),
-        "gradient": lambda: differentiated(compilation),
-        "optimized": lambda: optimize(compilation),
-        "fused": lambda: _only(fuse(compilation)),
-    }
-    return draw(readers[stage](), format)
-
-
-def stage_text(compilation: Compilation, stage: str) -> str:
-    """The program at a stage, as text."""
-    from jitflow.passes.plan.text import plan_text
-
-    readers: Mapping[str, Callable[[], str]] = {
-        "traced": lambda: str(with_layouts(compilation.traced)),
-        "gradient": lambda: str(_without_decisions(differentiated(compilation))),
-        "optimized": lambda: str(_without_decisions(optimize(compilation))),
-        "partitioned": lambda: _partitions_text(compilation, partitions(compilation)),
-        "fused": lambda: _partitions_text(compilation, fuse(compilation)),
-        "planned": lambda: "\n".join(map(plan_text, fuse(compilation), plan(compilation))),
-        "kernels": lambda: "\n".join(map(str, lower(compilation))),
-        "llvm": lambda: generate(compilation).text,
-        "asm": lambda: generate(compilation).asm(),
-        "cuda": lambda: _cuda_text(compilation),
-    }
-    return readers[stage]()
-
-
 # -- the parts -------------------------------------------------------------------------------------
 
 
@@ -387,26 +349,6 @@ def with_layouts(traced: TracedFunction) -> Function:
     layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
     facts = {"layouts": layouts, "hints": tuple(traced.hints.items())}
     return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, **facts}))
-
-
-def _partitions_text(compilation: Compilation, functions: tuple[Function, ...]) -> str:
-    """The program, or its partitions, each below a line that says what it takes and gives."""
-    functions = tuple(map(_without_decisions, functions))
-    if len(functions) == 1:
-        return str(functions[0])
-    assert compilation.partitioned is not None
-    parts = compilation.partitioned.partitions
-    return str(replace(compilation.partitioned, partitions=tuple(
-        replace(part, function=one) for part, one in zip(parts, functions, strict=True))))  # fmt: skip
-
-
-def _only(functions: tuple[Function, ...]) -> Function:
-    """The program. Raises `UserNotImplementedError` if it is in several partitions."""
-    if len(functions) > 1:
-        raise UserNotImplementedError(
-            "the graph of a program that is split over devices, behind its partition", mend="draw the stage optimized"
-        )
-    return functions[0]
 
 
 def _targets(compilation: Compilation) -> tuple[Target, ...]:
@@ -419,14 +361,6 @@ def _targets(compilation: Compilation) -> tuple[Target, ...]:
     here = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
     there = replace(GPU, notes=compilation.notes)
     return tuple(there if is_gpu(device) else here for device in compilation.devices)
-
-
-def _without_decisions(fused: Function) -> Function:
-    """What `explain` shows, a line for each op, would stand on one line in front of the IR."""
-    attributes = {
-        name: value for name, value in fused.attributes.items() if name not in ("decisions", "kept", "numbers")
-    }
-    return replace(fused, attributes=MappingProxyType(attributes))
 
 
 def _plan(compilation: Compilation) -> Plan:
@@ -491,16 +425,6 @@ def _specialise(compilation: Compilation) -> Specialisation:
         entry_address=executable.address(entry.name) if entry is not None else 0,
         noted=compilation.notes,
     )
-
-
-def _cuda_text(compilation: Compilation) -> str:
-    """The kernels for GPUs as CUDA C++: of those that take part, else lowered once more for one."""
-    from jitflow.gpu import kernels_text
-
-    lower(compilation)
-    if compilation.kernels:
-        return "\n".join(module.text for module in compilation.kernels.values())
-    return kernels_text(_only(fuse(compilation)))
 
 
 # -- looking on ------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import ModuleType, NoneType
 
-from jitflow.compiler import Compilation, stage_text
+from jitflow.compiler import Compilation
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.ir.dims import symbols
@@ -25,6 +25,7 @@ from jitflow.runtime.plan import (
     Satisfies,
     ScalarLeaf,
 )
+from jitflow.stages import stage_text
 
 __all__ = ["Explanation"]
 

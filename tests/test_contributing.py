@@ -29,7 +29,7 @@ NAMES = {
     "jitflow/passes/lower/schedule.py": ("_COSTS", '"hypot"'),
     "jitflow/passes/lower/target.py": ("class Target",),
     "jitflow/passes/pipeline.py": ("PASSES",),
-    "jitflow/compiler.py": ("STAGES",),
+    "jitflow/stages.py": ("STAGES",),
     "benchmarks/accuracy.py": ('Subject("hypot"',),
 }
 """What the walkthroughs name, and where it is."""

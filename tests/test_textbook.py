@@ -21,7 +21,7 @@ ROOMS = ("integers", "analysis", "sorting", "searching", "graphs", "dynamic", "p
 
 REFUSED = frozenset(
     """
-    bucket_sort decimal_to_binary int_to_roman longest_increasing_subsequence merge_sort peak quick_sort taylor_sine
+    bucket_sort longest_increasing_subsequence merge_sort peak quick_sort taylor_sine
     """.split()
 )
 """What cannot be compiled: text of lists, integers beyond 64 bits, slices of lists that a recursion hands on."""

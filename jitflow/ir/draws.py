@@ -68,13 +68,15 @@ DRAWS: Mapping[str, Draw] = {
     "standard_gamma_f": Draw("random_standard_gamma_f", (F32,), F32),
     "python_random": Draw("", (), F64, method="random"),
     "python_below": Draw("", (I64,), I64, method="_randbelow"),
+    "legacy_standard_uniform": Draw("random_standard_uniform", (), F64),
+    "legacy_uniform": Draw("random_uniform", (F64, F64), F64),
     "legacy_normal": Draw("", (F64, F64), F64, method="normal"),
     "legacy_standard_normal": Draw("", (), F64, method="standard_normal"),
     "legacy_exponential": Draw("", (F64,), F64, method="exponential"),
     **{f"{way}_{name}": Draw(f"random_bounded_{name}_fill", (dtype, dtype), dtype, bounded=True, masked=way == "masked")
        for way in ("bounded", "masked") for dtype, name in _BOUNDED.items()},
 }  # fmt: skip
-"""By name, as the attribute ``method`` of a `draw` says it."""
+"""By name, as the attribute ``method`` of a `draw` says it; that of a `RandomState` is ``legacy_`` something."""
 
 _TYPES: Mapping[DType, Any] = {
     F64: ctypes.c_double, F32: ctypes.c_float, I64: ctypes.c_int64, BOOL: ctypes.c_bool,

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 
-__all__ = ["Buffer", "Container", "Index", "Item", "Place", "Scalar", "Tape", "Tensor", "Type", "Variable", "Vector",
-           "containers_in", "dims_of", "map_dims", "with_dtype", "words_of"]  # fmt: skip
+__all__ = ["TEXT", "Buffer", "Container", "Index", "Item", "Place", "Scalar", "Tape", "Tensor", "Type", "Variable",
+           "Vector", "containers_in", "dims_of", "map_dims", "with_dtype", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -60,7 +60,8 @@ class Scalar:
 class Container(Scalar):
     """A reference to what holds items: it flows as a number does, and whoever has it sees every change.
 
-    ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``.
+    ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``;
+    a ``str`` is a list of the numbers of its characters that nobody changes once it is made (`TEXT`).
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
     """
 
@@ -76,6 +77,8 @@ class Container(Scalar):
     @property
     def family(self) -> str:
         """What it is in memory: ``list``, ``deque``, ``set`` or ``dict``."""
+        if self.kind == "str":
+            return "list"
         return self.kind if self.kind in ("list", "deque", "set") else "dict"
 
     @property
@@ -96,6 +99,9 @@ class Container(Scalar):
 
 Item = Scalar | tuple["Item", ...]
 """What a container holds: a number, a reference, or a tuple of such."""
+
+TEXT = Container(kind="str", item=Scalar(I64, True))
+"""Text that the running program makes."""
 
 
 def words_of(item: Item | None) -> tuple[Scalar, ...]:

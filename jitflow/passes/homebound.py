@@ -9,6 +9,7 @@ from __future__ import annotations
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.ops.containers import CONTAINER_OPS
+from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.ir.routine_table import why_not_on_gpu
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Scalar, Tensor
@@ -22,6 +23,7 @@ WHOLE = {
     **dict.fromkeys(
         (definition.name for definition in CONTAINER_OPS), "a container of Python's that the program changes"
     ),
+    **dict.fromkeys((definition.name for definition in TEXT_OPS), "text that the program makes"),
 }
 """Programs with these ops run on the caller's device as a whole, and what that is about."""
 _OPS = {

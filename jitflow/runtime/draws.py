@@ -13,11 +13,12 @@ from functools import cache
 
 import numpy as np
 
-from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, draw, function_address, is_available
+from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, bits_of, draw, function_address, is_available
 from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, python_text, quick_text
+from jitflow.runtime.mt19937 import quick_fill
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
-from jitflow.runtime.pcg64 import quick_fill
+from jitflow.runtime.pcg64 import quick_draws
 
 __all__ = ["are_native", "draw_address", "legacy_is_native", "python_is_native", "shuffles_from_the_end"]
 
@@ -51,35 +52,31 @@ def _bitgen_of(capsule: object) -> int:
 @cache
 def draw_address(symbol: str) -> int:
     """Where the function starts that a context calls ``symbol``. Those of `random.Random` draw one number."""
-    name = symbol.removeprefix(DRAW_PREFIX).removeprefix(FILL_PREFIX)
-    return _code(name).address("draw" if symbol.startswith(DRAW_PREFIX) else "fill")
-
-
-@cache
-def _code(name: str) -> NativeCode:
+    name, fills = symbol.removeprefix(DRAW_PREFIX).removeprefix(FILL_PREFIX), symbol.startswith(FILL_PREFIX)
     row = DRAWS[name]
     if name.startswith("python_"):
-        code = NativeCode(python_text(row, _twister()), optimisation=2, for_host=True)
-        make_immortal(code)
-        return code
-    generator, legacy = _kinds()
-    parts = [bitgen_text(id(generator), _offset(generator), _offset(legacy))]
-    if row.method:
-        parts += legacy_text(row, _kept_normal())
-    elif row.bounded:
-        parts += bounded_text(row, function_address(row))
+        text = python_text(row, _twister())
     else:
-        parts += function_text(row, function_address(row), _quick_text(name, row))
-    code = NativeCode("\n".join(parts), optimisation=2, for_host=True)
+        generator, legacy = _kinds()
+        bitgen = bitgen_text(id(generator), _offset(generator), _offset(legacy))
+        if row.bounded:
+            text = bounded_text(row, function_address(row), bitgen)
+        elif row.method:
+            text = legacy_text(row, _kept_normal(), bitgen, _quick_text(name, fills), fills)
+        else:
+            text = function_text(row, function_address(row), bitgen, _quick_text(name, fills), fills)
+    code = NativeCode(text, optimisation=2, for_host=True)
     make_immortal(code)
-    return code
+    return code.address("fill" if fills else "draw")
 
 
-def _quick_text(name: str, row: Draw) -> str:
-    found = quick_fill(name)
-    if found is None:
-        return ""
-    return quick_text(row, found.next_double, found.address, takes_bitgen=name != "standard_uniform")
+def _quick_text(name: str, fills: bool) -> str:
+    if name.startswith("legacy_"):
+        kept = _kept_normal() if fills else 0
+        found = quick_fill(name, _offset(np.random.RandomState), kept) if kept else None
+    else:
+        found = quick_draws(name) if fills or "normal" in name else None
+    return "" if found is None else quick_text(DRAWS[name], found, fills)
 
 
 @cache
@@ -95,19 +92,16 @@ def _kept_normal() -> int:
 
 
 @cache
-def legacy_is_native() -> bool:
-    """Whether compiled code has the bits of a `RandomState`: some draws are compared."""
+def legacy_is_native(name: str) -> bool:
+    """Whether compiled code has the bits of a `RandomState` for a row: some draws are compared."""
     if not are_native() or not _kept_normal():
         return False
     ours, theirs = (np.random.RandomState(np.random.MT19937(1)) for _ in range(2))
-    samples = {"legacy_normal": (0.3, 1.7), "legacy_standard_normal": (), "legacy_exponential": (1.7,)}
-    for name, parameters in samples.items():
-        kinds = [ctypes.c_double] * len(parameters)
-        function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
-        expected = getattr(theirs, DRAWS[name].method)(*parameters, 501)
-        if [function(id(ours), *parameters) for _ in range(501)] != expected.tolist():
-            return False
-    return True
+    parameters = (0.3, 1.7)[: len(DRAWS[name].parameters)]
+    kinds = [ctypes.c_double] * len(parameters)
+    function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
+    expected = getattr(theirs, DRAWS[name].method)(*parameters, 501)
+    return bool([function(id(ours), *parameters) for _ in range(501)] == expected.tolist())
 
 
 @cache

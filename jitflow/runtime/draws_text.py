@@ -5,7 +5,7 @@ There is no pass pipeline behind it (`native_code`), so what is to be fast is wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 from jitflow.ir.draws import Draw
 from jitflow.ir.dtypes import BOOL, DType
@@ -20,66 +20,83 @@ _TYPES = {"f64": "double", "f32": "float", "bool": "i1"}
 
 def bitgen_text(new_type: int, new_offset: int, old_offset: int) -> str:
     """Where the ``bitgen_t`` of a generator lies, which is of the type at that address or a `RandomState`."""
+    if new_offset == old_offset:
+        return f"""
+  %object = inttoptr i64 %generator to ptr
+  %bitgen = getelementptr i8, ptr %object, i64 {new_offset}"""
     return f"""
-define internal ptr @bitgen(i64 %generator) {{
   %object = inttoptr i64 %generator to ptr
   %type.at = getelementptr i8, ptr %object, i64 {OBJECT_TYPE}
   %type = load i64, ptr %type.at
   %new = icmp eq i64 %type, {new_type}
   %offset = select i1 %new, i64 {new_offset}, i64 {old_offset}
-  %bitgen = getelementptr i8, ptr %object, i64 %offset
-  ret ptr %bitgen
-}}"""
+  %bitgen = getelementptr i8, ptr %object, i64 %offset"""
 
 
-def quick_text(row: Draw, next_double: int, address: int, *, takes_bitgen: bool) -> str:
-    """The way of `fill` for a PCG64, whose C function for a double is known, and parameters that are numbers."""
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """Functions for one kind of bit generator, which is known by its C function for a double.
+
+    ``fill`` fills memory, ``draw`` (if it is not 0) draws one number. Both are given the ``bitgen_t``, and numbers for
+    the parameters.
+    """
+
+    next_double: int
+    fill: int
+    draw: int = 0
+
+
+def quick_text(row: Draw, found: Quick, fills: bool) -> str:
+    """The way of `draw` or of `fill` for one kind of bit generator; `fill` has one if its parameters are numbers."""
     lines = [
         f"""
   %next.at = getelementptr i8, ptr %bitgen, i64 24
   %next.double = load i64, ptr %next.at, align 8
-  %fits = icmp eq i64 %next.double, {next_double}"""
+  %is.known = icmp eq i64 %next.double, {found.next_double}"""
     ]
-    fits, arguments = "%fits", ["ptr %pcg", *(["ptr %bitgen"] if takes_bitgen else []), "i64 %count", "ptr %target"]
-    loads = []
-    for number in range(len(row.parameters)):
-        lines.append(f"""  %number{number} = icmp eq i64 %p{number}.step, 0
-  %fits{number} = and i1 {fits}, %number{number}""")
-        fits = f"%fits{number}"
-        loads.append(f"  %same{number} = load double, ptr %p{number}.at, align 8")
-        arguments.append(f"double %same{number}")
-    lines.append(f"""  br i1 {fits}, label %quick, label %begin
+    names = [f"%p{number}" for number in range(len(row.parameters))]
+    if not fills:
+        parameters = ", ".join(["ptr %bitgen", *(f"double {name}" for name in names)])
+        lines.append(f"""  br i1 %is.known, label %quick, label %begin
 quick:
-  %state = load ptr, ptr %bitgen, align 8
-  %pcg = load ptr, ptr %state, align 8""")
-    lines += [*loads, f"  call void inttoptr (i64 {address} to ptr)({', '.join(arguments)})", "  ret void"]
+  %quick.drawn = tail call double inttoptr (i64 {found.draw} to ptr)({parameters})
+  ret double %quick.drawn""")
+        return "\n".join(lines)
+    fits, loads, arguments = "%is.known", [], ["ptr %bitgen", "i64 %count", "ptr %target"]
+    for name in names:
+        lines.append(f"""  {name}.number = icmp eq i64 {name}.step, 0
+  {name}.fits = and i1 {fits}, {name}.number""")
+        fits = f"{name}.fits"
+        loads.append(f"  {name}.same = load double, ptr {name}.at, align 8")
+        arguments.append(f"double {name}.same")
+    lines += [f"  br i1 {fits}, label %quick, label %begin", "quick:", *loads]
+    lines += [f"  call void inttoptr (i64 {found.fill} to ptr)({', '.join(arguments)})", "  ret void"]
     return "\n".join(lines)
 
 
-def function_text(row: Draw, address: int, quick: str = "") -> Iterator[str]:
-    """One draw by a C function, and the loop over many, for which a PCG64 has a ``quick`` way."""
+def function_text(row: Draw, address: int, bitgen: str, quick: str, fills: bool) -> str:
+    """One draw by a C function, or the loop over many, with the ``quick`` way that there may be."""
     kind = type_of(row.result)
     names = [f"%p{number}" for number in range(len(row.parameters))]
     parameters = [f"{type_of(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
-    scratch = ["ptr %memory"] if row.memory else []
-    memory = (
-        f"""
-  %memory = alloca i8, i64 {row.memory}, align 16
-  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false)"""
-        if row.memory
-        else ""
-    )
-    function = f"inttoptr (i64 {address} to ptr)"
+    function, declared, before = f"inttoptr (i64 {address} to ptr)", "", bitgen
+    arguments = ["ptr %bitgen", *parameters]
     if row.memory:
-        yield "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-    yield f"""
-define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{{memory}
-  %bitgen = call ptr @bitgen(i64 %generator)
-  %drawn = call {kind} {function}({", ".join(["ptr %bitgen", *parameters, *scratch])})
+        declared = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        before = f"""
+  %memory = alloca i8, i64 {row.memory}, align 16
+  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false){bitgen}"""
+        arguments.append("ptr %memory")
+    call = f"{function}({', '.join(arguments)})"
+    if fills:
+        return declared + fill_text(row, before, call, quick)
+    return f"""{declared}
+define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{
+start:{before}{quick or _STRAIGHT_ON}
+begin:
+  %drawn = call {kind} {call}
   ret {kind} %drawn
 }}"""
-    arguments = ", ".join(["ptr %bitgen", *parameters, *scratch])
-    yield fill_text(row, f"{memory}\n  %bitgen = call ptr @bitgen(i64 %generator)", f"{function}({arguments})", quick)
 
 
 def fill_text(row: Draw, before: str, call: str, quick: str = "") -> str:
@@ -117,7 +134,7 @@ end:
     return "\n".join(lines)
 
 
-def bounded_text(row: Draw, address: int) -> Iterator[str]:
+def bounded_text(row: Draw, address: int, bitgen: str) -> str:
     """Integers: the C function fills an array, of one number for a single draw."""
     kind, masked = type_of(row.result), str(row.masked).lower()
     function = f"inttoptr (i64 {address} to ptr)"
@@ -132,34 +149,38 @@ def bounded_text(row: Draw, address: int) -> Iterator[str]:
         return (f"call void {function}(ptr %bitgen, {kind}{extension} {low}, {kind}{extension} {span}, i64 {count}, "
                 f"i1 zeroext {masked}, ptr {target})")  # fmt: skip
 
-    yield f"""
+    return f"""
 define {kind} @draw(i64 %generator, {kind} %low, {kind} %span) {{
-  %room = alloca i64, align 8
-  %bitgen = call ptr @bitgen(i64 %generator)
+  %room = alloca i64, align 8{bitgen}
   {call("%low", "%span", "1", "%room")}
   %drawn = load {stored}, ptr %room, align {row.result.itemsize}{narrow}
   ret {kind} {returned}
 }}
 define void @fill(i64 %generator, i64 %count, ptr %target, ptr %low.at, i64 %step, ptr %span.at, i64 %other) {{
   %low = load {kind}, ptr %low.at, align {row.result.itemsize}
-  %span = load {kind}, ptr %span.at, align {row.result.itemsize}
-  %bitgen = call ptr @bitgen(i64 %generator)
+  %span = load {kind}, ptr %span.at, align {row.result.itemsize}{bitgen}
   {call("%low", "%span", "%count", "%target")}
   ret void
 }}"""
 
 
-def legacy_text(row: Draw, kept: int) -> Iterator[str]:
+def legacy_text(row: Draw, kept: int, bitgen: str, quick: str, fills: bool) -> str:
     """Draws of a `RandomState`, whose formulas are frozen: pairs of normal numbers by Marsaglia's polar method.
 
     ``kept`` is where it keeps the second of a pair: a flag, and 8 bytes behind it the number.
     """
-    yield f"""
+    names = [f"double %p{number}" for number in range(len(row.parameters))]
+    call = f"@{row.method}({', '.join(['i64 %generator', *names])})"
+    last = f"""
+define double @draw({", ".join(["i64 %generator", *names])}) {{
+  %drawn = call double {call}
+  ret double %drawn
+}}"""
+    return f"""
 declare double @log(double)
 declare double @llvm.sqrt.f64(double)
 
-define internal double @uniform(i64 %generator) {{
-  %bitgen = call ptr @bitgen(i64 %generator)
+define internal double @uniform(i64 %generator) {{{bitgen}
   %state = load ptr, ptr %bitgen
   %function.at = getelementptr i8, ptr %bitgen, i64 24
   %function = load ptr, ptr %function.at
@@ -217,15 +238,7 @@ define internal double @normal(i64 %generator, double %loc, double %scale) {{
   %scaled = fmul double %scale, %drawn
   %made = fadd double %loc, %scaled
   ret double %made
-}}"""
-    names = [f"double %p{number}" for number in range(len(row.parameters))]
-    call = f"@{row.method}({', '.join(['i64 %generator', *names])})"
-    yield f"""
-define double @draw({", ".join(["i64 %generator", *names])}) {{
-  %drawn = call double {call}
-  ret double %drawn
-}}"""
-    yield fill_text(row, "", call)
+}}{fill_text(row, bitgen, call, quick) if fills else last}"""
 
 
 def python_text(row: Draw, state: int) -> str:

@@ -1,11 +1,11 @@
 """Arrays of draws from a PCG64, the bit generator of ``default_rng``, without a call for each number.
 
-Its state is a linear congruential generator of 128 bits, so four numbers can be on their way at a time: each is four
-steps behind the one before it in its lane. Normal numbers are made by the first step of NumPy's ziggurat, which accepts
-99 of 100: a product with the width of a layer, if it is inside. The widths are read off the library, by drawing from a
-generator that says what we want it to say; what the first step does not accept is drawn by the library, from a
-generator that repeats the last number. So nothing here decides about bits, and the results are compared before it is
-used: where the installed NumPy has another layout or another method, all draws are the library's.
+Its state is a linear congruential generator of 128 bits, so several numbers can be on their way at a time: each is as
+many steps behind the one before it in its lane. Normal numbers are made by the first step of NumPy's ziggurat, which
+accepts 99 of 100: a product with the width of a layer, if it is inside. The widths are read off the library, by
+drawing from a generator that says what we want it to say; what the first step does not accept is drawn by the library,
+from a generator that repeats the last number. So nothing here decides about bits, and the results are compared before
+it is used: where the installed NumPy has another layout or another method, all draws are the library's.
 """
 
 from __future__ import annotations
@@ -13,26 +13,30 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitflow.ir.draws import DRAWS, function_address
+from jitflow.runtime.draws_text import Quick
 from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.pcg64_lanes import LANES, MULTIPLIER, has_lanes, lanes_text, series
 
-__all__ = ["quick_fill"]
+__all__ = ["quick_draws"]
 
-_MULTIPLIER = (2549297995355413924 << 64) + 4865540595714422341
-_WORD = (1 << 128) - 1
-_LANES = 4
+_CHAINS = 4
 _LAYERS = 256
 _MANTISSA = 1 << 52
 
 _HEAD = """
 declare i64 @llvm.fshr.i64(i64, i64, i64)
 """
+
+_PCG = """
+  %state.at = load ptr, ptr %bitgen, align 8
+  %pcg = load ptr, ptr %state.at, align 8"""
+"""The two numbers of 128 bits, from the ``bitgen_t``."""
 
 
 def _output(state: str, name: str) -> str:
@@ -46,41 +50,28 @@ def _output(state: str, name: str) -> str:
   {name} = call i64 @llvm.fshr.i64(i64 {name}.mixed, i64 {name}.mixed, i64 {name}.turn)"""
 
 
-def _uniform(word: str, name: str, place: str) -> str:
+def _uniform(word: str, name: str, place: str, moved: bool) -> str:
+    move = f"""
+  {name}.scaled = fmul double %span, {name}.drawn
+  {name}.moved = fadd double %low, {name}.scaled"""
     return f"""
   {name}.bits = lshr i64 {word}, 11
   {name}.whole = sitofp i64 {name}.bits to double
-  {name}.drawn = fmul double {name}.whole, 0x3CA0000000000000
-  store double {name}.drawn, ptr {place}, align 8"""
+  {name}.drawn = fmul double {name}.whole, 0x3CA0000000000000{move * moved}
+  store double {name}.{"moved" if moved else "drawn"}, ptr {place}, align 8"""
 
 
-def _uniform_text() -> str:
-    """So many numbers that four divides them, in lanes, behind the few that are left over."""
-    jump = pow(_MULTIPLIER, _LANES, 1 << 128)
-    series = sum(pow(_MULTIPLIER, power, 1 << 128) for power in range(_LANES)) & _WORD
-    lanes = range(_LANES)
-    first = "".join(
-        f"""
-  %product{lane} = mul i128 {"%start.state" if not lane else f"%first{lane - 1}"}, {_MULTIPLIER}
-  %first{lane} = add i128 %product{lane}, %increment"""
-        for lane in lanes
-    )
-    phis = "".join(f"\n  %state{lane} = phi i128 [ %first{lane}, %lanes ], [ %next{lane}, %turn ]" for lane in lanes)
-    body = "".join(
-        f"""{_output(f"%state{lane}", f"%word{lane}")}
-  %place{lane} = getelementptr double, ptr %target, i64 %i{lane}{_uniform(f"%word{lane}", f"%u{lane}", f"%place{lane}")}
-  %i{lane + 1} = add i64 %i{lane}, 1
-  %jump{lane} = mul i128 %state{lane}, {jump}
-  %next{lane} = add i128 %jump{lane}, %distance"""
-        for lane in lanes
-    )
-    return f"""{_HEAD}
-define void @uniform(ptr %pcg, i64 %count, ptr %target) {{
-start:
+def _uniform_text(moved: bool) -> str:
+    """So many numbers that the lanes divide them, behind the few that are left over."""
+    lanes = LANES if has_lanes() else _CHAINS
+    parameters = _BOUNDS if moved else ""
+    return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(moved)}
+define void @uniform(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
+start:{_PCG}
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
   %before = load i128, ptr %pcg, align 8
-  %rest = and i64 %count, {_LANES - 1}
+  %rest = and i64 %count, {lanes - 1}
   br label %few
 few:
   %n = phi i64 [ 0, %start ], [ %n.next, %one ]
@@ -88,31 +79,68 @@ few:
   %more.few = icmp slt i64 %n, %rest
   br i1 %more.few, label %one, label %whole
 one:
-  %one.product = mul i128 %start.state, {_MULTIPLIER}
+  %one.product = mul i128 %start.state, {MULTIPLIER}
   %one.state = add i128 %one.product, %increment{_output("%one.state", "%word")}
-  %place = getelementptr double, ptr %target, i64 %n{_uniform("%word", "%u", "%place")}
+  %place = getelementptr double, ptr %target, i64 %n{_uniform("%word", "%u", "%place", moved)}
   %n.next = add i64 %n, 1
   br label %few
 whole:
+  store i128 %start.state, ptr %pcg, align 8
   %some = icmp slt i64 %rest, %count
   br i1 %some, label %lanes, label %end
 lanes:
-  %distance = mul i128 %increment, {series}{first}
-  br label %turn
-turn:
-  %i0 = phi i64 [ %rest, %lanes ], [ %i{_LANES}, %turn ]{phis}{body}
-  %more = icmp slt i64 %i{_LANES}, %count
-  br i1 %more, label %turn, label %end
+  %count.whole = sub i64 %count, %rest
+  %target.whole = getelementptr double, ptr %target, i64 %rest
+  call void @lanes(ptr %pcg, i64 %count.whole, ptr %target.whole{parameters})
+  br label %end
 end:
-  %after = phi i128 [ %start.state, %whole ], [ %state{_LANES - 1}, %turn ]
-  store i128 %after, ptr %pcg, align 8
   ret void
 }}"""
 
 
-def _normal_text(function: int, widths: Sequence[float], limits: Sequence[int]) -> str:
+_BOUNDS = ", double %low, double %span"
+
+
+def _chains_text(moved: bool) -> str:
+    """What `lanes_text` gives, for other processors: four numbers are on their way at a time."""
+    lanes = range(_CHAINS)
+    first = "".join(
+        f"""
+  %product{lane} = mul i128 {"%before" if not lane else f"%first{lane - 1}"}, {MULTIPLIER}
+  %first{lane} = add i128 %product{lane}, %increment"""
+        for lane in lanes
+    )
+    phis = "".join(f"\n  %state{lane} = phi i128 [ %first{lane}, %start ], [ %next{lane}, %turn ]" for lane in lanes)
+    body = "".join(
+        f"""{_output(f"%state{lane}", f"%word{lane}")}
+  %place{lane} = getelementptr double, ptr %target, i64 %i{lane}{
+            _uniform(f"%word{lane}", f"%u{lane}", f"%place{lane}", moved)
+        }
+  %i{lane + 1} = add i64 %i{lane}, 1
+  %jump{lane} = mul i128 %state{lane}, {pow(MULTIPLIER, _CHAINS, 1 << 128)}
+  %next{lane} = add i128 %jump{lane}, %distance"""
+        for lane in lanes
+    )
+    return f"""
+define internal void @lanes(ptr %pcg, i64 %count, ptr %target{_BOUNDS if moved else ""}) {{
+start:
+  %increment.at = getelementptr i8, ptr %pcg, i64 16
+  %increment = load i128, ptr %increment.at, align 8
+  %before = load i128, ptr %pcg, align 8
+  %distance = mul i128 %increment, {series(_CHAINS)}{first}
+  br label %turn
+turn:
+  %i0 = phi i64 [ 0, %start ], [ %i{_CHAINS}, %turn ]{phis}{body}
+  %more = icmp slt i64 %i{_CHAINS}, %count
+  br i1 %more, label %turn, label %end
+end:
+  store i128 %state{_CHAINS - 1}, ptr %pcg, align 8
+  ret void
+}}"""
+
+
+def _normal_text(function: int, widths: Sequence[float], limits: Sequence[int], moved: bool) -> str:
     """Normal numbers, one behind the other; what the first step leaves is drawn by the library."""
-    functions = "".join(_normal_fill(function, moved) for moved in (False, True))
     numbers = ", ".join(f"double 0x{struct.unpack('<Q', struct.pack('<d', width))[0]:016X}" for width in widths)
     borders = ", ".join(f"i64 {limit}" for limit in limits)
     forwards = "".join(f"""
@@ -142,23 +170,68 @@ other:
   %drawn = call i64 @forward1(ptr %again)
   ret i64 %drawn
 }}
-{functions}
+{_normal_fill(function, moved)}{_normal_draw(moved)}
 !0 = !{{!"branch_weights", i32 100, i32 1}}"""
+
+
+def _first_step() -> str:
+    """What the ziggurat makes of the number behind ``%state``, and whether it is sure to be accepted."""
+    return f"""\
+  %product = mul i128 %state, {MULTIPLIER}
+  %stepped = add i128 %product, %increment{_output("%stepped", "%word")}
+  %layer = and i64 %word, {_LAYERS - 1}
+  %signed = and i64 %word, 256
+  %above = lshr i64 %word, 9
+  %position = and i64 %above, {_MANTISSA - 1}
+  %limit.at = getelementptr i64, ptr @limits, i64 %layer
+  %limit = load i64, ptr %limit.at, align 8
+  %width.at = getelementptr double, ptr @widths, i64 %layer
+  %width = load double, ptr %width.at, align 8
+  %whole = sitofp i64 %position to double
+  %size = fmul double %whole, %width
+  %sign = shl i64 %signed, 55
+  %size.bits = bitcast double %size to i64
+  %made.bits = xor i64 %size.bits, %sign
+  %made = bitcast i64 %made.bits to double
+  %inside = icmp slt i64 %position, %limit"""
+
+
+def _normal_draw(moved: bool) -> str:
+    """One number; what the first step leaves is an array of one."""
+    parameters = ", double %loc, double %scale" if moved else ""
+    name, move = ("normal", _MOVE) if moved else ("standard_normal", "")
+    return f"""
+define double @{name}_draw(ptr %bitgen{parameters}) {{
+start:{_PCG}
+  %increment.at = getelementptr i8, ptr %pcg, i64 16
+  %increment = load i128, ptr %increment.at, align 8
+  %state = load i128, ptr %pcg, align 8
+{_first_step()}
+  br i1 %inside, label %done, label %rare, !prof !0
+rare:
+  %room = alloca double, align 8
+  call void @{name}(ptr %bitgen, i64 1, ptr %room{parameters})
+  %other = load double, ptr %room, align 8
+  ret double %other
+done:
+  store i128 %stepped, ptr %pcg, align 8
+  %drawn = fadd double %made, -0.0{move}
+  ret double {"%made.last" if moved else "%drawn"}
+}}"""
+
+
+_MOVE = """
+  %scaled = fmul double %scale, %drawn
+  %made.last = fadd double %loc, %scaled"""
 
 
 def _normal_fill(function: int, moved: bool) -> str:
     """The loop, for numbers as they are, or ``moved`` to another mean and deviation."""
     parameters = ", double %loc, double %scale" if moved else ""
-    move = (
-        """
-  %scaled = fmul double %scale, %drawn
-  %made.last = fadd double %loc, %scaled"""
-        if moved
-        else ""
-    )
+    move = _MOVE if moved else ""
     return f"""
-define void @{"normal" if moved else "standard_normal"}(ptr %pcg, ptr %bitgen, i64 %count, ptr %target{parameters}) {{
-start:
+define void @{"normal" if moved else "standard_normal"}(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
+start:{_PCG}
   %record = alloca [3 x i64], align 8
   %repeating = alloca [5 x ptr], align 8
   store ptr %record, ptr %repeating, align 8
@@ -181,23 +254,7 @@ start:
 turn:
   %i = phi i64 [ 0, %start ], [ %next, %done ]
   %state = phi i128 [ %before, %start ], [ %behind, %done ]
-  %product = mul i128 %state, {_MULTIPLIER}
-  %stepped = add i128 %product, %increment{_output("%stepped", "%word")}
-  %layer = and i64 %word, {_LAYERS - 1}
-  %signed = and i64 %word, 256
-  %above = lshr i64 %word, 9
-  %position = and i64 %above, {_MANTISSA - 1}
-  %limit.at = getelementptr i64, ptr @limits, i64 %layer
-  %limit = load i64, ptr %limit.at, align 8
-  %width.at = getelementptr double, ptr @widths, i64 %layer
-  %width = load double, ptr %width.at, align 8
-  %whole = sitofp i64 %position to double
-  %size = fmul double %whole, %width
-  %sign = shl i64 %signed, 55
-  %size.bits = bitcast double %size to i64
-  %made.bits = xor i64 %size.bits, %sign
-  %made = bitcast i64 %made.bits to double
-  %inside = icmp slt i64 %position, %limit
+{_first_step()}
   br i1 %inside, label %done, label %rare, !prof !0
 rare:
   store i128 %stepped, ptr %pcg, align 8
@@ -264,6 +321,7 @@ class _Asked:
         return drawn if self._is_first else None
 
 
+@cache
 def _ziggurat() -> tuple[list[float], list[int]]:
     """The width of each layer, and up to where in it the first step accepts for sure."""
     asked = _Asked()
@@ -284,53 +342,64 @@ _SAFETY = 1 << 12
 # -- the functions
 
 
-@dataclass(frozen=True, slots=True)
-class QuickFill:
-    """A function that fills memory from a PCG64, and the address by which a generator of that kind is known."""
-
-    address: int
-    next_double: int
+_PARAMETERS: dict[str, tuple[float, ...]] = {
+    "standard_uniform": (), "uniform": (0.3, 1.7), "standard_normal": (), "normal": (0.3, 1.7),
+}  # fmt: skip
+"""The rows that are filled so, and with which parameters they are compared."""
 
 
 @cache
-def quick_fill(name: str) -> QuickFill | None:
-    """The function for a row of draws; None where there is none, or where it would have other bits than NumPy."""
-    if name not in ("standard_uniform", "standard_normal", "normal"):
+def quick_draws(name: str) -> Quick | None:
+    """The functions for a row of draws; None where there are none, or where they would have other bits than NumPy."""
+    if name not in _PARAMETERS:
         return None
-    function = name.removeprefix("standard_") if name == "standard_uniform" else name
-    code = _code(name != "standard_uniform")
-    parameters = (0.3, 1.7) if name == "normal" else ()
+    is_uniform, parameters = name.endswith("uniform"), _PARAMETERS[name]
+    code = (_uniform_code if is_uniform else _normal_code)(bool(parameters))
+    fill = code.address("uniform" if is_uniform else name)
+    draw = 0 if is_uniform else code.address(f"{name}_draw")
     ours, theirs = np.random.PCG64(1), np.random.Generator(np.random.PCG64(1))
-    made = np.empty(_SAMPLE)
+    made, expected = np.empty(_SAMPLE), np.empty(_SAMPLE)
     bitgen = _Bitgen.from_address(ours.ctypes.bit_generator.value or 0)
-    pcg, pointer = _state_of(ours, bitgen.state), ctypes.c_void_p
-    if not pcg:
+    if not _state_is_known(ours, bitgen.state):
         return None
-    generator = [pcg] if name == "standard_uniform" else [pcg, ctypes.addressof(bitgen)]
-    kinds = [*[pointer] * len(generator), ctypes.c_int64, pointer]
-    fill = ctypes.CFUNCTYPE(None, *kinds, *[ctypes.c_double] * len(parameters))(code.address(function))
-    fill(*generator, _SAMPLE, made.ctypes.data, *parameters)
-    expected = getattr(theirs, "random" if name == "standard_uniform" else name)(*parameters, size=_SAMPLE)
+    address, pointer, numbers = ctypes.addressof(bitgen), ctypes.c_void_p, [ctypes.c_double] * len(parameters)
+    one = ctypes.CFUNCTYPE(ctypes.c_double, pointer, *numbers)(draw) if draw else None
+    several = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer, *numbers)(fill)
+    singles = [one(address, *parameters) for _ in range(_SINGLE)] if one else []
+    made[: len(singles)] = singles
+    several(address, _SAMPLE - len(singles), made[len(singles) :].ctypes.data, *parameters)
+    if name == "uniform":
+        expected[:] = theirs.uniform(parameters[0], sum(parameters), _SAMPLE)
+    else:
+        expected[:] = getattr(theirs, name.replace("standard_uniform", "random"))(*parameters, size=_SAMPLE)
     if made.tobytes() != expected.tobytes() or ours.state != theirs.bit_generator.state:
         return None
-    return QuickFill(code.address(function), ctypes.cast(bitgen.next_double, pointer).value or 0)
+    return Quick(ctypes.cast(bitgen.next_double, pointer).value or 0, fill, draw)
 
 
-def _state_of(bits: Any, address: int) -> int:
-    """Where a PCG64 has its two numbers of 128 bits, inside the Python object; 0 if they are not there."""
+def _state_is_known(bits: Any, address: int) -> bool:
+    """Whether a PCG64 has its two numbers of 128 bits inside the Python object, in the order in which they are used."""
     found = ctypes.c_uint64.from_address(address).value
     if not 0 <= found - id(bits) <= type(bits).__basicsize__ - 32:
-        return 0
+        return False
     wanted = b"".join(bits.state["state"][name].to_bytes(16, "little") for name in ("state", "inc"))
-    return found if ctypes.string_at(found, 32) == wanted else 0
+    return ctypes.string_at(found, 32) == wanted
 
 
-_SAMPLE = 4099
+_SAMPLE, _SINGLE = 4099, 500
 
 
 @cache
-def _code(normal: bool) -> NativeCode:
-    text = _normal_text(function_address(DRAWS["standard_normal"]), *_ziggurat()) if normal else _uniform_text()
-    code = NativeCode(text if not normal else _HEAD + text, optimisation=2, for_host=True)
+def _uniform_code(moved: bool) -> NativeCode:
+    return _compiled(_uniform_text(moved))
+
+
+@cache
+def _normal_code(moved: bool) -> NativeCode:
+    return _compiled(_HEAD + _normal_text(function_address(DRAWS["standard_normal"]), *_ziggurat(), moved))
+
+
+def _compiled(text: str) -> NativeCode:
+    code = NativeCode(text, optimisation=2, for_host=True)
     make_immortal(code)
     return code

@@ -3,7 +3,8 @@
 A *template* says how the text is made of the values: a tuple whose parts are strings and fields, ``(what, conversion,
 specification)``. ``what`` is the number of a value, or a template again; ``conversion`` is ``s``, ``r`` or ``a`` as
 behind the ``!`` of an f-string, empty for none, or ``%`` where the specification is one of ``%``-formatting, as in
-``%5.2f``. So ``f"{x:.2f} at {i!r}"`` is ``((0, "", ".2f"), " at ", (1, "r", ""))``.
+``%5.2f``, and ``t`` that of an array with the numbers of characters. So ``f"{x:.2f} at {i!r}"`` is
+``((0, "", ".2f"), " at ", (1, "r", ""))``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ __all__ = ["PRINT", "RAISE", "filled", "print_text", "raise_error", "text_of"]
 PRINT, RAISE = f"{__name__}.print_text", f"{__name__}.raise_error"
 """The names of the routines."""
 
-_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
+
+def _of_characters(numbers: Any) -> str:
+    return "".join(map(chr, numbers.tolist()))
+
+
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii, "t": _of_characters}
 
 
 def text_of(template: Any, values: Sequence[Any]) -> str:

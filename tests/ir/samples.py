@@ -211,6 +211,9 @@ _LOOP_BODIES = {
     " {rows=2, columns=4, dtype=f32}\n yield",
     "overlap_tile": "overlap_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
     " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
+    "add_overflows": "%s: i32 = bitcast %u {dtype=i32}\n %0: bool = add_overflows %s, %s\n yield %0",
+    "subtract_overflows": "%s: i32 = bitcast %u {dtype=i32}\n %0: bool = subtract_overflows %s, %s\n yield %0",
+    "multiply_overflows": "%s: i32 = bitcast %u {dtype=i32}\n %0: bool = multiply_overflows %s, %s\n yield %0",
     "multiply_high": "%0: u32 = multiply_high %u, %u\n yield %0",
 }
 
@@ -284,6 +287,20 @@ _OF_CONTAINERS = {
     "sort_items": "sort_items %list {words=1, reverse=true}\n yield",
     "keys_of": "%0: list<i64> = keys_of %set\n yield",
     "clear_container": "clear_container %dict\n yield",
+    "text_constant": "%0: str<int> = text_constant {characters=[97, 55357]}\n yield",
+    "compare_texts": """%0: str<int> = text_constant {characters=[97]}
+      %1: i64 = compare_texts %0, %0
+      yield %1""",
+    "extend_text": """%0: str<int> = text_constant {characters=[97, 98]}
+      %1: str<int> = make_container {type=<str<int>>}
+      extend_text %1, %0, %t, %t
+      yield""",
+    "insert_characters": """%0: str<int> = text_constant {characters=[97, 98]}
+      insert_characters %0, %t, %j, %j
+      yield""",
+    "append_number": """%0: str<int> = make_container {type=<str<int>>}
+      append_number %0, %j {base=16, capitals=true}
+      yield""",
     "pack_containers": "%0: list<i64> = pack_containers %dict, %set\n yield",
     "pass_container": "%0: list<list<int>> = pass_container %t {number=0, type=<list<list<int>>>}\n yield",
     "give_containers": "give_containers %t, %list\n yield",

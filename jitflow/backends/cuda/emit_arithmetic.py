@@ -67,6 +67,23 @@ def _multiply_high(out: Printer, dtype: DType, a: str, b: str) -> str:
     return f"__{'' if dtype.kind == 'i' else 'u'}mul{'64' if dtype.itemsize == 8 else ''}hi({a}, {b})"
 
 
+def _sum_overflows(out: Printer, dtype: DType, a: str, b: str) -> str:
+    total = _wrapping("+")(out, dtype, a, b)
+    return f"(({a} ^ {total}) & ({b} ^ {total})) < 0"
+
+
+def _difference_overflows(out: Printer, dtype: DType, a: str, b: str) -> str:
+    return f"(({a} ^ {b}) & ({a} ^ {_wrapping('-')(out, dtype, a, b)})) < 0"
+
+
+def _product_overflows(out: Printer, dtype: DType, a: str, b: str) -> str:
+    """The upper half of the product must repeat the sign of the lower one."""
+    product = _wrapping("*")(out, dtype, a, b)
+    if dtype.itemsize < 8:
+        return f"(i64){a} * {b} != {product}"
+    return f"__mul64hi({a}, {b}) != ({product} >> 63)"
+
+
 def _choice(operator: str) -> Arithmetic:
     """The larger or smaller integer."""
     return lambda out, dtype, a, b: f"{a} {operator} {b} ? {a} : {b}"
@@ -159,7 +176,12 @@ ARITHMETIC: dict[str, dict[str, Arithmetic]] = {
         "logical_xor": _plain("!="),
         "logical_not": _prefix("!"),
     },
-    "signed": _INTEGERS,
+    "signed": {
+        **_INTEGERS,
+        "add_overflows": _sum_overflows,
+        "subtract_overflows": _difference_overflows,
+        "multiply_overflows": _product_overflows,
+    },
     "unsigned": _INTEGERS,
     "index": {
         **{name: _plain(operator) for name, operator in _COMPARISONS.items()},

@@ -7,27 +7,29 @@ register.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
-from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
+from jitflow.backends.llvm.headers import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS
+from jitflow.backends.llvm.heap import RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
 from jitflow.backends.llvm.passed import PASSED, PASSED_NAME, index_function, type_name
 from jitflow.backends.llvm.slots import to_slots
+from jitflow.backends.llvm.texts import TEXT_FUNCTIONS, TEXTS, TEXTS_NAME
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op, Value
 from jitflow.ir.status import OUT_OF_MEMORY
-from jitflow.ir.types import Container, Scalar, containers_in
+from jitflow.ir.types import TEXT, Container, Scalar, containers_in
 
-__all__ = ["CONTAINER_EMISSION", "release_heap"]
+__all__ = ["CONTAINER_EMISSION", "as_pointer", "call_heap", "release_heap", "require_memory"]
 
 _OF_HEADER, _OF_ENTRY = ", align 8, !tbaa !5", ", align 8, !tbaa !6"
 _KINDS = ("list", "deque", "dict", "set")
 
 
-def _runtime(out: Emitter, name: str, result: str, *arguments: str) -> str:
+def call_heap(out: Emitter, name: str, result: str, *arguments: str) -> str:
     """Call a function that all programs share."""
     out.module.shared[SHARED_NAME] = RUNTIME
     out.module.declare(f"jitflow.heap.{name}", result, [argument.split()[0] for argument in arguments])
@@ -69,13 +71,14 @@ def release_heap(out: Emitter) -> None:
     if out.heap and PASSED_NAME in out.module.shared:
         _passed(out, "tell", "void", f"ptr {out.heap}")
     if out.heap:
-        _runtime(out, "close", "void", f"ptr {out.heap}")
+        call_heap(out, "close", "void", f"ptr {out.heap}")
 
 
 # -- words ----------------------------------------------------------------------------------------------------
 
 
-def _pointer(out: Emitter, value: Value) -> str:
+def as_pointer(out: Emitter, value: Value) -> str:
+    """The header that a reference leads to."""
     return out.let(f"inttoptr i64 {out.operand(value)} to ptr")
 
 
@@ -121,7 +124,7 @@ def _fill(out: Emitter, kind: Container, entry: str, words: Sequence[str], first
         out.do(f"store i64 {word}, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
 
 
-def _require(out: Emitter, op: Op, condition: str) -> None:
+def require_memory(out: Emitter, op: Op, condition: str) -> None:
     """Fail for want of memory unless the condition holds."""
 
     def fail() -> None:
@@ -139,25 +142,34 @@ def _make(out: Emitter, op: Op) -> Sequence[str]:
     first = FIRST_WORD[kind.family]
     references = sum(1 << (first + n) for n, word in enumerate(kind.words) if isinstance(word, Container))
     numbers = (_width(kind), references, _KINDS.index(kind.family))
-    heap = _pointer(out, op.operands[0])
-    made = _runtime(out, "make", "ptr", f"ptr {heap}", *(f"i64 {number}" for number in numbers))
-    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    heap = as_pointer(out, op.operands[0])
+    made = call_heap(out, "make", "ptr", f"ptr {heap}", *(f"i64 {number}" for number in numbers))
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
 def _length(out: Emitter, op: Op) -> Sequence[str]:
+    """Of a list, where its items lie is read in front of the check that asks for the length, in every turn of a loop.
+
+    So LLVM may read both before a loop in which the list does not grow.
+    """
     (held,) = op.operands
-    return [_field(out, _pointer(out, held), ROWS if _kind(held).key is None else LIVE)]
+    header = as_pointer(out, held)
+    if _kind(held).key is not None:
+        return [_field(out, header, LIVE)]
+    out.module.declare("llvm.assume", "void", ["i1"])
+    out.do(f'call void @llvm.assume(i1 true) ["align"(ptr {_field(out, header, DATA, "ptr")}, i64 8)]')
+    return [_field(out, header, ROWS)]
 
 
 def _changes(out: Emitter, op: Op) -> Sequence[str]:
-    return [_field(out, _pointer(out, op.operands[0]), CHANGES)]
+    return [_field(out, as_pointer(out, op.operands[0]), CHANGES)]
 
 
 def _get(out: Emitter, op: Op) -> Sequence[str]:
     held, position = op.operands
     kind = _kind(held)
-    entry = _entry(out, kind, _pointer(out, held), out.operand(position))
+    entry = _entry(out, kind, as_pointer(out, held), out.operand(position))
     found = []
     for number, word in enumerate(kind.words, FIRST_WORD[kind.family]):
         loaded = out.let(f"load i64, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
@@ -168,14 +180,14 @@ def _get(out: Emitter, op: Op) -> Sequence[str]:
 def _set(out: Emitter, op: Op) -> Sequence[str]:
     held, position, *items = op.operands
     kind = _kind(held)
-    entry = _entry(out, kind, _pointer(out, held), out.operand(position))
+    entry = _entry(out, kind, as_pointer(out, held), out.operand(position))
     _fill(out, kind, entry, _words(out, items), len(kind.keys))
     return ()
 
 
 def _append(out: Emitter, op: Op) -> Sequence[str]:
     held, *items = op.operands
-    kind, header, words = _kind(held), _pointer(out, held), _words(out, items)
+    kind, header, words = _kind(held), as_pointer(out, held), _words(out, items)
     width, front = _width(kind), bool(op.attributes.get("front"))
     rows = _field(out, header, ROWS)
 
@@ -195,7 +207,7 @@ def _append(out: Emitter, op: Op) -> Sequence[str]:
     room, grow, before = out.label("room"), out.label("grow"), out.block
     out.branch(fits, room, grow, UNLIKELY)
     with out.cold(grow):
-        _require(out, op, _runtime(out, "grow", "i1", f"ptr {header}", f"i1 {'true' if front else 'false'}"))
+        require_memory(out, op, call_heap(out, "grow", "i1", f"ptr {header}", f"i1 {'true' if front else 'false'}"))
         other, _ = place()
         behind = out.block
         out.jump(room)
@@ -210,7 +222,7 @@ def _append(out: Emitter, op: Op) -> Sequence[str]:
 
 def _drop(out: Emitter, op: Op) -> Sequence[str]:
     (held,) = op.operands
-    header = _pointer(out, held)
+    header = as_pointer(out, held)
     _set_field(out, header, ROWS, out.let(f"sub i64 {_field(out, header, ROWS)}, 1"))
     if op.attributes.get("front"):
         _set_field(out, header, DATA, out.at(_field(out, header, DATA, "ptr"), str(_width(_kind(held)))), "ptr")
@@ -220,7 +232,7 @@ def _drop(out: Emitter, op: Op) -> Sequence[str]:
 def _insert(out: Emitter, op: Op) -> Sequence[str]:
     """Append it, then move what stands behind its place."""
     held, position, *items = op.operands
-    kind, header, words = _kind(held), _pointer(out, held), _words(out, items)
+    kind, header, words = _kind(held), as_pointer(out, held), _words(out, items)
     _append(out, Op(op.definition, (held, *items), (), {}, (), op.loc))
     entry = _entry(out, kind, header, out.operand(position))
     last = out.let(f"sub i64 {_field(out, header, ROWS)}, 1")
@@ -231,7 +243,7 @@ def _insert(out: Emitter, op: Op) -> Sequence[str]:
 
 def _remove(out: Emitter, op: Op) -> Sequence[str]:
     held, position = op.operands
-    kind, header = _kind(held), _pointer(out, held)
+    kind, header = _kind(held), as_pointer(out, held)
     entry = _entry(out, kind, header, out.operand(position))
     if kind.key is not None:
         out.do(f"store i64 {2 if kind.family == 'set' else 0}, ptr {entry}{_OF_ENTRY}")
@@ -250,16 +262,30 @@ def _move(out: Emitter, kind: Container, source: str, target: str, rows: str) ->
     out.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
 
 
+def _own(
+    out: Emitter,
+    words: Sequence[Scalar],
+    functions: Mapping[str, str],
+    called: Sequence[tuple[str, str, Sequence[str]]],
+) -> None:
+    """Write functions that are for keys or an order of such words into this program, and declare what they call."""
+    out.module.shared[SHARED_NAME] = RUNTIME
+    if TEXT in words:
+        out.module.shared[TEXTS_NAME] = TEXTS
+        for name, (gives, takes) in TEXT_FUNCTIONS.items():
+            out.module.declare(f"jitflow.text.{name}", gives, takes)
+    for name, result, parameters in called:
+        out.module.declare(name, result, parameters)
+    for name, text in functions.items():
+        out.module.define(name, text)
+
+
 def _keyed(out: Emitter, op: Op, function: str, result: str) -> str:
     """Call one of the functions for keys of a form."""
     held, *words = op.operands
     kind = _kind(held)
-    out.module.shared[SHARED_NAME] = RUNTIME
-    for called, gives, parameters in _CALLED_FOR_KEYS:
-        out.module.declare(called, gives, parameters)
-    for name, text in key_functions(kind).items():
-        out.module.define(name, text)
-    arguments = ", ".join([f"ptr {_pointer(out, held)}", *(f"i64 {word}" for word in _words(out, words))])
+    _own(out, kind.keys, key_functions(kind), _CALLED_FOR_KEYS)
+    arguments = ", ".join([f"ptr {as_pointer(out, held)}", *(f"i64 {word}" for word in _words(out, words))])
     return out.let(f"call {result} @{name_of_keys(kind)}.{function}({arguments})")
 
 
@@ -277,24 +303,17 @@ def _find(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _enter(out: Emitter, op: Op) -> Sequence[str]:
-    _require(out, op, _keyed(out, op, "enter", "i1"))
+    require_memory(out, op, _keyed(out, op, "enter", "i1"))
     return ()
 
 
-def _ordered(out: Emitter, op: Op, function: str, *arguments: str, result: str) -> str:
+def _ordered(out: Emitter, op: Op, function: str, result: str, *arguments: str) -> str:
     """Call one of the functions for the order of items of a type."""
     held = op.operands[0]
     kind = _kind(held)
-    out.module.shared[SHARED_NAME] = RUNTIME
-    for called, gives, parameters in _CALLED_FOR_ORDERS:
-        out.module.declare(called, gives, parameters)
-    for name, text in order_functions(kind).items():
-        out.module.define(name, text)
-    call = f"call {result} @{name_of_order(kind)}.{function}({', '.join((f'ptr {_pointer(out, held)}', *arguments))})"
-    if result != "void":
-        return out.let(call)
-    out.do(call)
-    return ""
+    _own(out, kind.items, order_functions(kind), _CALLED_FOR_ORDERS)
+    arguments = (f"ptr {as_pointer(out, held)}", *arguments)
+    return f"call {result} @{name_of_order(kind)}.{function}({', '.join(arguments)})"
 
 
 _CALLED_FOR_ORDERS = (
@@ -310,54 +329,54 @@ _CALLED_FOR_ORDERS = (
 def _sift(out: Emitter, op: Op) -> Sequence[str]:
     place = f"i64 {out.operand(op.operands[1])}"
     if op.attributes.get("down"):
-        _ordered(out, op, "down", "i64 0", place, result="void")
+        out.do(_ordered(out, op, "down", "void", "i64 0", place))
     else:
-        _ordered(out, op, "up", place, result="void")
+        out.do(_ordered(out, op, "up", "void", place))
     return ()
 
 
 def _sort(out: Emitter, op: Op) -> Sequence[str]:
     reverse = "true" if op.attributes.get("reverse") else "false"
-    _require(out, op, _ordered(out, op, "sort", f"i64 {op.attributes['words']}", f"i1 {reverse}", result="i1"))
+    require_memory(out, op, out.let(_ordered(out, op, "sort", "i1", f"i64 {op.attributes['words']}", f"i1 {reverse}")))
     return ()
 
 
 def _settle(out: Emitter, op: Op) -> Sequence[str]:
     """Most often there is no gap."""
-    header = _pointer(out, op.operands[0])
+    header = as_pointer(out, op.operands[0])
     dense = out.let(f"icmp eq i64 {_field(out, header, ROWS)}, {_field(out, header, LIVE)}")
     proceed, close = out.label("dense"), out.label("gaps")
     out.branch(dense, proceed, close)
     with out.cold(close):
-        _require(out, op, _runtime(out, "settle", "i1", f"ptr {header}"))
+        require_memory(out, op, call_heap(out, "settle", "i1", f"ptr {header}"))
         out.jump(proceed)
     out.begin(proceed)
     return ()
 
 
 def _keys_of(out: Emitter, op: Op) -> Sequence[str]:
-    made = _runtime(out, "keys", "ptr", f"ptr {_pointer(out, op.operands[0])}")
-    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    made = call_heap(out, "keys", "ptr", f"ptr {as_pointer(out, op.operands[0])}")
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
 def _pack(out: Emitter, op: Op) -> Sequence[str]:
     """The list is made first: nothing is collected from there on, so the words for marks are free to count with."""
     heap, *held = op.operands
-    made = _runtime(out, "make", "ptr", f"ptr {_pointer(out, heap)}", "i64 8", "i64 0", "i64 0")
-    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    made = call_heap(out, "make", "ptr", f"ptr {as_pointer(out, heap)}", "i64 8", "i64 0", "i64 0")
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     roots = out.stack("i64", len(held))
     for number, root in enumerate(held):
         out.do(f"store i64 {out.operand(root)}, ptr {out.at(roots, str(8 * number))}, align 8")
-    _require(out, op, _runtime(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(held)}"))
+    require_memory(out, op, call_heap(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(held)}"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
 def _open_passed(out: Emitter, op: Op) -> str:
     """Make what the caller passes, if that has not been done; the heap."""
-    heap = f"ptr {_pointer(out, op.operands[0])}"
+    heap = f"ptr {as_pointer(out, op.operands[0])}"
     words = out.let(f"inttoptr i64 {out.operand(op.operands[1])} to ptr")
-    _require(out, op, _passed(out, "open", "i1", heap, f"ptr {words}"))
+    require_memory(out, op, _passed(out, "open", "i1", heap, f"ptr {words}"))
     return heap
 
 
@@ -371,7 +390,7 @@ def _pass_container(out: Emitter, op: Op) -> Sequence[str]:
         function, texts = index_function(kind)
         for name, text in texts.items():
             out.module.define(name, text)
-        _require(out, op, _passed(out, "index", "i1", heap, f"i64 {type_name(kind)}", f"ptr @{function}"))
+        require_memory(out, op, _passed(out, "index", "i1", heap, f"i64 {type_name(kind)}", f"ptr @{function}"))
     return [_passed(out, "root", "i64", heap, f"i64 {op.attributes['number']}")]
 
 
@@ -383,12 +402,12 @@ def _tell_containers(out: Emitter, op: Op) -> Sequence[str]:
 def _give_containers(out: Emitter, op: Op) -> Sequence[str]:
     heap = _open_passed(out, op)
     for held in op.operands[2:]:
-        _require(out, op, _passed(out, "give", "i1", heap, f"i64 {out.operand(held)}"))
+        require_memory(out, op, _passed(out, "give", "i1", heap, f"i64 {out.operand(held)}"))
     return ()
 
 
 def _clear(out: Emitter, op: Op) -> Sequence[str]:
-    _runtime(out, "clear", "void", f"ptr {_pointer(out, op.operands[0])}")
+    call_heap(out, "clear", "void", f"ptr {as_pointer(out, op.operands[0])}")
     return ()
 
 

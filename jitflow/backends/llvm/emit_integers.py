@@ -37,6 +37,26 @@ def _intrinsic(out: Emitter, name: str, type: Number, *arguments: str) -> str:
     return out.call(register_type(type), f"llvm.{name}.{intrinsic_suffix(type)}", *arguments)
 
 
+def _wrapping(operation: str) -> Arithmetic:
+    """A sum, difference or product; that of the instruction which has just said whether it overflows, if one has."""
+
+    def emit(out: Emitter, type: Number, a: str, b: str) -> str:
+        return out.exact.get((out.block, operation, a, b)) or out.let(f"{operation} {register_type(type)} {a}, {b}")
+
+    return emit
+
+
+def _overflows(operation: str) -> Arithmetic:
+    def emit(out: Emitter, type: Number, a: str, b: str) -> str:
+        text, intrinsic = register_type(type), f"s{operation}.with.overflow"
+        pair = f"{{ {text}, {_mask_type(type)} }}"
+        both = out.call(pair, f"llvm.{intrinsic}.{intrinsic_suffix(type)}", f"{text} {a}", f"{text} {b}")
+        out.exact[out.block, operation, a, b] = out.let(f"extractvalue {pair} {both}, 0")
+        return out.let(f"extractvalue {pair} {both}, 1")
+
+    return emit
+
+
 def _negative(out: Emitter, type: Number, a: str) -> str:
     return out.let(f"sub {register_type(type)} {_constant(type, 0)}, {a}")
 
@@ -244,9 +264,9 @@ def _predicate(name: str) -> Arithmetic:
 
 
 INTEGER_ROWS: list[Row] = [
-    Row("add", "iu", instruction("add")),
-    Row("subtract", "iu", instruction("sub")),
-    Row("multiply", "iu", instruction("mul")),
+    Row("add", "iu", _wrapping("add")),
+    Row("subtract", "iu", _wrapping("sub")),
+    Row("multiply", "iu", _wrapping("mul")),
     Row("floor_divide", "iu", _floor_divide),
     Row("remainder", "iu", _remainder),
     Row("fmod", "iu", _fmod),
@@ -287,4 +307,7 @@ INTEGER_PREDICATES: list[Row] = [
     Row("greater_equal", "biu", _predicate("ge")),
     Row("equal", "biu", _predicate("eq")),
     Row("not_equal", "biu", _predicate("ne")),
+    Row("add_overflows", "i", _overflows("add")),
+    Row("subtract_overflows", "i", _overflows("sub")),
+    Row("multiply_overflows", "i", _overflows("mul")),
 ]

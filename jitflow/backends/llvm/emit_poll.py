@@ -97,7 +97,7 @@ def call_poll(out: Emitter, op: Op) -> None:
         return
     address = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(POLL)))}, align 8")
     effects = "nounwind memory(argmem: readwrite, inaccessiblemem: readwrite)"
-    status = out.let(f"call i32 {address}(ptr %polled) {effects}")
+    status = out.let(f"call i32 {address}(ptr nocapture %polled) {effects}")
     out.do(f"store i64 {PERIOD}, ptr %turns, align 8")
 
     def fail() -> None:

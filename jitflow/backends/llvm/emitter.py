@@ -116,6 +116,8 @@ class Emitter:
         self.device_ledger: Ledger | None = None
         """Those of them that lie on a GPU."""
         self.tapes: dict[Value, TapeEnd] = {}
+        self.exact: dict[tuple[str, str, str, str], str] = {}
+        """Results of arithmetic that was asked whether it overflows, by block, instruction and operands."""
         self.heap = ""
         """The record of the containers of a host program, if it makes some."""
         self._cold: list[str] = []
@@ -304,6 +306,10 @@ def can_fail(function: Function) -> bool:
 
 _TAKING_MEMORY = (
     "make_container",
+    "text_constant",
+    "extend_text",
+    "insert_characters",
+    "append_number",
     "append_item",
     "insert_item",
     "enter_key",

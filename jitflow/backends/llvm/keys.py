@@ -1,19 +1,13 @@
-"""Looking for keys: functions for each form of a key, which a program that needs them holds.
-
-A dict has its entries in the order in which they were added, and a table of words beside them: the number of an entry,
-from 1 on, and half of its hash, so that most of what is not meant is passed over without a look at the entry. A set is
-CPython's table itself, place by place (`Objects/setobject.c`): its order shows when a loop goes through it, so hashes,
-probes and the size of the table are Python's. Entries begin with the hash, those of sets with the state of the place
-before it.
-"""
+"""Looking for keys: functions for each form of a key, which a program that needs them holds (`tables`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from jitflow.backends.llvm.heap import with_fields
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.backends.llvm.headers import functions
+from jitflow.backends.llvm.tables import COUNT_KEY, FIRST_PLACE, set_places, table_places
+from jitflow.ir.types import TEXT, Container, Item, Scalar
 
 __all__ = ["FIRST_WORD", "key_functions", "name_of_keys"]
 
@@ -34,6 +28,8 @@ def _letters(item: Item | None) -> str:
     if isinstance(item, tuple):
         return f"t{''.join(map(_letters, item))}e"
     assert item is not None
+    if item == TEXT:
+        return "s"
     return {"f": "f", "u": "u"}.get(item.dtype.kind, "i")
 
 
@@ -44,13 +40,8 @@ def key_functions(kind: Container) -> dict[str, str]:
     texts = {"jitflow.hash": _HASHES} if kind.family == "set" else {}
     texts[f"{name}.hash"] = _python_hash(kind, name) if kind.family == "set" else _quick_hash(kind, name)
     write = _set_functions if kind.family == "set" else _dict_functions
-    texts[name] = with_fields_each(write(kind, name))
+    texts[name] = functions(write(kind, name))
     return texts
-
-
-def with_fields_each(text: str) -> str:
-    """`with_fields` of each function of a text: names are counted anew in each."""
-    return "\n\n".join(with_fields(f"define {part}") for part in text.removeprefix("define ").split("\ndefine "))
 
 
 def _parameters(words: Sequence[Scalar], first: int = 0) -> str:
@@ -64,7 +55,10 @@ def _equal(kind: Container, entry: str) -> Iterator[str]:
         offset = 8 * (FIRST_WORD[kind.family] + number)
         yield f"  %e{number}.at = getelementptr i8, ptr {entry}, i64 {offset}"
         yield f"  %e{number} = load i64, ptr %e{number}.at, align 8"
-        if word.dtype.kind == "f":
+        if word == TEXT:
+            yield f"  %e{number}.may = and i1 %same, {'%active' if kind.family == 'set' else 'true'}"
+            yield f"  %e{number}.same = call i1 @jitflow.text.same(i64 %e{number}, i64 %k{number}, i1 %e{number}.may)"
+        elif word.dtype.kind == "f":
             yield f"  %e{number}.float = bitcast i64 %e{number} to double"
             yield f"  %k{number}.float = bitcast i64 %k{number} to double"
             yield f"  %e{number}.same = fcmp oeq double %e{number}.float, %k{number}.float"
@@ -99,6 +93,9 @@ def _quick_hash(kind: Container, name: str) -> str:
                       f"  %x{number}.sum = fadd double %x{number}.float, 0.0",
                       f"  %x{number} = bitcast double %x{number}.sum to i64"]  # fmt: skip
             bits = f"%x{number}"
+        if word == TEXT:
+            lines.append(f"  %x{number} = call i64 @jitflow.text.hash(i64 %k{number})")
+            bits = f"%x{number}"
         lines += [f"  %h{number}.in = xor i64 {found}, {bits}",
                   f"  %h{number}.up = mul i64 %h{number}.in, {_signed(_MIXED)}",
                   f"  %h{number}.low = lshr i64 %h{number}.up, 29",
@@ -119,16 +116,9 @@ start:
 begin:
   %index = field ptr %c INDEX
   %data = field ptr %c DATA
-  %high = lshr i64 %hash, 32
-  %mixed = xor i64 %hash, %high
-  %first = and i64 %mixed, %mask
+{FIRST_PLACE}
   br label %look
-look:
-  %place = phi i64 [ %first, %begin ], [ %place.next, %on ]
-  %slot.at = getelementptr i64, ptr %index, i64 %place
-  %slot = load i64, ptr %slot.at, align 8
-  %open = icmp eq i64 %slot, 0
-  br i1 %open, label %missing, label %tagged
+{table_places("begin", "tagged")}
 tagged:
   %difference = xor i64 %slot, %hash
   %tag = lshr i64 %difference, 32
@@ -144,10 +134,6 @@ compare:
 {compare}
   %here = and i1 %same, %equal
   br i1 %here, label %found, label %on
-on:
-  %more = add i64 %place, 1
-  %place.next = and i64 %more, %mask
-  br label %look
 found:
   ret i64 %row
 missing:
@@ -163,12 +149,12 @@ define internal i1 @{name}.enter(ptr %c, {_parameters(kind.words)}) #0 {{
 start:
   %hash = call i64 @{name}.hash({arguments})
   %row = call i64 @{name}.search(ptr %c, i64 %hash, {arguments})
-  %missing = icmp slt i64 %row, 0
-  br i1 %missing, label %index, label %write
-index:
+  %unknown = icmp slt i64 %row, 0
+  br i1 %unknown, label %crowd, label %write
+crowd:
   %rows = field i64 %c ROWS
-  %mask = field i64 %c MASK
-  %size = add i64 %mask, 1
+  %mask.before = field i64 %c MASK
+  %size = add i64 %mask.before, 1
   %after = add i64 %rows, 1
   %three = mul i64 %after, 3
   %two = shl i64 %size, 1
@@ -199,31 +185,15 @@ add:
 {_write(kind, "%fresh", 0, words)}
   %rows.more = add i64 %rows.now, 1
   set i64 %rows.more, %c ROWS
-  %live = field i64 %c LIVE
-  %live.more = add i64 %live, 1
-  set i64 %live.more, %c LIVE
-  %changes = field i64 %c CHANGES
-  %changes.more = add i64 %changes, 1
-  set i64 %changes.more, %c CHANGES
-  %index.now = field ptr %c INDEX
-  %mask.now = field i64 %c MASK
-  %high = lshr i64 %hash, 32
-  %mixed = xor i64 %hash, %high
-  %first = and i64 %mixed, %mask.now
+{COUNT_KEY}
+  %index = field ptr %c INDEX
+  %mask = field i64 %c MASK
+{FIRST_PLACE}
   %tag = and i64 %hash, -4294967296
   %word = or i64 %tag, %rows.more
   br label %look
-look:
-  %place = phi i64 [ %first, %add ], [ %place.next, %on ]
-  %slot.at = getelementptr i64, ptr %index.now, i64 %place
-  %slot = load i64, ptr %slot.at, align 8
-  %open = icmp eq i64 %slot, 0
-  br i1 %open, label %put, label %on
-on:
-  %more = add i64 %place, 1
-  %place.next = and i64 %more, %mask.now
-  br label %look
-put:
+{table_places("add", "on")}
+missing:
   store i64 %word, ptr %slot.at, align 8
   ret i1 true
 write:
@@ -251,6 +221,8 @@ def _python_hash(kind: Container, name: str) -> str:
 
     def hashed(item: Item) -> str:
         if not isinstance(item, tuple):
+            if item == TEXT:  # whose hash is another one in each process: nobody may see the order
+                return let(f"call i64 @jitflow.text.hash(i64 %k{next(words)})")
             function = {"f": "float", "u": "unsigned"}.get(item.dtype.kind, "integer")
             return let(f"call i64 @jitflow.hash.{function}(i64 %k{next(words)})")
         one, two, five = map(_signed, _PRIMES)
@@ -280,7 +252,17 @@ def _places_are_taken_again() -> bool:
 def _set_functions(kind: Container, name: str) -> str:
     width = 8 * (2 + len(kind.keys))
     arguments = _parameters(kind.keys)
-    compare = "\n".join(_equal(kind, "%entry"))
+    compare = "\n".join(_equal(kind, "%slot.at"))
+    places = set_places(
+        "begin",
+        "%data",
+        str(width),
+        taken="test",
+        outer="  %left.free = phi i64 [ -1, %begin ], [ %free.now, %perturb ]",
+        inner="  %free = phi i64 [ %left.free, %outer ], [ %free.now, %next ]",
+        passed=f"""  %was.taken = icmp eq i64 %state, {2 if _places_are_taken_again() else 3}
+  %free.now = select i1 %was.taken, i64 %slot, i64 %free""",
+    )
     return f"""define internal i64 @{name}.search(ptr %c, i64 %hash, {arguments}) #0 {{
 start:
   %mask = field i64 %c MASK
@@ -290,50 +272,16 @@ start:
 nowhere:
   ret i64 -1
 begin:
-  %first = and i64 %hash, %mask
-  br label %outer
-outer:
-  %place = phi i64 [ %first, %begin ], [ %place.next, %perturb ]
-  %rest = phi i64 [ %hash, %begin ], [ %rest.next, %perturb ]
-  %left.free = phi i64 [ -1, %begin ], [ %free.now, %perturb ]
-  %last = add i64 %place, 9
-  %linear = icmp ule i64 %last, %mask
-  %probes = select i1 %linear, i64 9, i64 0
-  br label %inner
-inner:
-  %slot = phi i64 [ %place, %outer ], [ %slot.next, %next ]
-  %left = phi i64 [ %probes, %outer ], [ %left.next, %next ]
-  %free = phi i64 [ %left.free, %outer ], [ %free.now, %next ]
-  %offset = mul i64 %slot, {width}
-  %entry = getelementptr i8, ptr %data, i64 %offset
-  %state = load i64, ptr %entry, align 8
-  %open = icmp eq i64 %state, 0
-  br i1 %open, label %missing, label %test
+{places}
 test:
   %active = icmp eq i64 %state, 1
-  %hash.at = getelementptr i8, ptr %entry, i64 8
+  %hash.at = getelementptr i8, ptr %slot.at, i64 8
   %known = load i64, ptr %hash.at, align 8
   %same = icmp eq i64 %known, %hash
 {compare}
   %alike = and i1 %same, %equal
   %here = and i1 %alike, %active
   br i1 %here, label %found, label %on
-on:
-  %was.taken = icmp eq i64 %state, {2 if _places_are_taken_again() else 3}
-  %free.now = select i1 %was.taken, i64 %slot, i64 %free
-  %none.left = icmp eq i64 %left, 0
-  br i1 %none.left, label %perturb, label %next
-next:
-  %slot.next = add i64 %slot, 1
-  %left.next = sub i64 %left, 1
-  br label %inner
-perturb:
-  %rest.next = lshr i64 %rest, 5
-  %five = mul i64 %place, 5
-  %six = add i64 %five, 1
-  %sum = add i64 %six, %rest.next
-  %place.next = and i64 %sum, %mask
-  br label %outer
 found:
   ret i64 %slot
 missing:
@@ -372,12 +320,7 @@ add:
   %hash.at = getelementptr i8, ptr %entry, i64 8
   store i64 %hash, ptr %hash.at, align 8
 {_write(kind, "%entry", 0, len(kind.keys))}
-  %live = field i64 %c LIVE
-  %live.more = add i64 %live, 1
-  set i64 %live.more, %c LIVE
-  %changes = field i64 %c CHANGES
-  %changes.more = add i64 %changes, 1
-  set i64 %changes.more, %c CHANGES
+{COUNT_KEY}
   %again = icmp eq i64 %state, 2
   br i1 %again, label %done, label %fresh
 fresh:

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from functools import cache
 
-from jitflow.backends.llvm.keys import with_fields_each
-from jitflow.ir.types import Container
+from jitflow.backends.llvm.headers import functions
+from jitflow.ir.types import TEXT, Container, Scalar
 
 __all__ = ["name_of_order", "order_functions"]
 
 
 def name_of_order(kind: Container) -> str:
     """What the functions for items of a type are called: a letter for each word."""
-    return f"jitflow.order.{''.join(_letter(word.dtype.kind) for word in kind.items)}"
+    return f"jitflow.order.{''.join(map(_letter, kind.items))}"
 
 
-def _letter(kind: str) -> str:
-    return kind if kind in "fu" else "i"
+def _letter(word: Scalar) -> str:
+    if word == TEXT:
+        return "s"
+    return word.dtype.kind if word.dtype.kind in "fu" else "i"
 
 
 @cache
@@ -29,7 +31,7 @@ def order_functions(kind: Container) -> dict[str, str]:
     name = name_of_order(kind)
     text = "\n".join((_less(kind, name), _SIFTING, _SORTING))
     text = text.replace("NAME", name).replace("WIDTH_", str(8 * len(kind.items)))
-    return {name: with_fields_each(text)}
+    return {name: functions(text)}
 
 
 def _less(kind: Container, name: str) -> str:
@@ -40,6 +42,9 @@ def _less(kind: Container, name: str) -> str:
             lines += [f"  %{side}{number}.at = getelementptr i8, ptr %{side}, i64 {8 * number}",
                       f"  %{side}{number} = load i64, ptr %{side}{number}.at, align 8"]  # fmt: skip
         pair = f"%a{number}, %b{number}"
+        if word == TEXT:
+            lines.append(f"  %c{number} = call i64 @jitflow.text.compare(i64 %a{number}, i64 %b{number})")
+            pair = f"%c{number}, 0"
         if word.dtype.kind == "f":
             for side in "ab":
                 lines.append(f"  %{side}{number}.f = {_as_float(word.dtype.bits, f'%{side}{number}')}")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from jitflow.backends.llvm.heap import with_fields
+from jitflow.backends.llvm.headers import functions
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.ir.types import Container
 
@@ -63,7 +63,7 @@ settle:
   %settled = call i1 @jitflow.heap.settle(ptr %c)
   ret i1 %settled
 }}"""
-    return f"{name}.index", {**key_functions(kind), f"{name}.index": with_fields(text)}
+    return f"{name}.index", {**key_functions(kind), f"{name}.index": functions(text)}
 
 
 _OPEN = """define hidden i1 @jitflow.passed.open(ptr %heap, ptr %words) #0 {
@@ -672,15 +672,5 @@ declare i1 @jitflow.heap.put(ptr, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.cttz.i64(i64, i1)"""
 
-
-def _text() -> str:
-    functions = [
-        with_fields(f"define {function}")
-        for part in (_OPEN, _TELL)
-        for function in part.removeprefix("define ").split("\ndefine ")
-    ]
-    return "\n\n".join((_DECLARATIONS, *functions))
-
-
-PASSED = _text()
+PASSED = "\n\n".join((_DECLARATIONS, *map(functions, (_OPEN, _TELL))))
 """The functions that all programs share."""

@@ -17,6 +17,7 @@ from jitflow.backends.llvm.emit_messages import MESSAGE_EMISSION
 from jitflow.backends.llvm.emit_notes import NOTES_EMISSION
 from jitflow.backends.llvm.emit_overlap import OVERLAP_EMISSION
 from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
+from jitflow.backends.llvm.emit_texts import TEXT_EMISSION
 from jitflow.backends.llvm.emit_tiles import TILE_EMISSION
 from jitflow.backends.llvm.emitter import Emission
 
@@ -37,6 +38,7 @@ EMISSION: dict[str, Emission] = {
     **NOTES_EMISSION,
     **TAPE_EMISSION,
     **CONTAINER_EMISSION,
+    **TEXT_EMISSION,
     **TILE_EMISSION,
     **OVERLAP_EMISSION,
 }

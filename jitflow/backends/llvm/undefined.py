@@ -20,6 +20,8 @@ a byte count that overflows                     sums and products of sizes satur
 a bool in memory that is neither 0 nor 1        bytes are compared with 0, never truncated (`emit_memory`, `slots`)
 an address that is less aligned than it says    the alignment is that of an element unless the producer vouches for
                                                 more (`emit_memory`)
+an assumption that does not hold                entries of containers are words, whose addresses are aligned
+                                                (`emit_containers`)
 a loop that never ends                          functions do not have the attribute ``mustprogress``
 ==============================================  =====================================================================
 
@@ -34,7 +36,8 @@ import re
 __all__ = ["INTRINSICS", "unknown_intrinsics"]
 
 INTRINSICS = frozenset({
-    "abs", "smax", "smin", "umax", "umin", "ctpop", "cttz", "sadd.sat", "ssub.sat", "smul.with.overflow",
+    "abs", "smax", "smin", "umax", "umin", "ctpop", "cttz", "sadd.sat", "ssub.sat", "sadd.with.overflow",
+    "ssub.with.overflow", "smul.with.overflow",
     "fabs", "copysign", "fma", "sqrt", "floor", "ceil", "trunc", "rint",
     "masked.load", "masked.store", "masked.gather", "masked.scatter", "memcpy", "memset",
 })  # fmt: skip

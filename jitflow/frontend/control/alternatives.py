@@ -13,33 +13,43 @@ What the program does with such a value is done once for each kind (`switching.p
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import repeat
 from typing import Any, cast
 
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.leaves import option_of, parts_of
+from jitflow.frontend.control.leaves import flatten, option_of, parts_of
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.building import can_be_built, is_text
+from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives, Tracer, lift, wrap
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
 
 __all__ = ["aligned", "described", "number_of", "of_own_kinds", "option", "released"]
 
 
-def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] = lambda thing: False) -> list[Any]:
+def aligned(
+    things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] = lambda thing: False, *, grows: bool = False
+) -> list[Any]:
     """The things that a local is on several paths, in one structure: of what differs in kind, alternatives.
 
     What cannot be kept apart is given back as it is. An object of which ``is_itself`` says so is a kind of its own.
+    Where it ``grows``, the paths are turns of a loop, each of which may find what the last one has left.
     """
     bound = [thing for thing in things if thing is not UNBOUND]
+    if any(map(is_text, bound)) and _are_one_text(bound, grows=grows):
+        return [thing if thing is UNBOUND else surface.program_text(thing) for thing in things]
     parts = [None if is_itself(thing) else parts_of(thing) for thing in bound]
     if len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1 and None not in parts:
-        return _aligned_parts(things, name, is_itself) if type(bound[0]) is not Alternatives else list(things)
+        return _aligned_parts(things, name, is_itself, grows) if type(bound[0]) is not Alternatives else list(things)
     if not any(type(thing) is Alternatives for thing in bound):
         found = [option_of(thing, is_itself) for thing in bound]
         partly = len(bound) < len(things) and any(option is not None and option.has_constants for option in found)
@@ -75,12 +85,36 @@ def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] =
     return result
 
 
-def _aligned_parts(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool]) -> list[Any]:
+_MOST_TEXTS = 4
+"""How many known texts, or forms of text, a local may be of before it is made character by character."""
+
+
+def _are_one_text(things: Sequence[Any], *, grows: bool) -> bool:
+    """Whether texts of several paths are to be made character by character, and can be."""
+    if all(map(is_text_value, things)):
+        return False
+    several = [thing.options.values() if type(thing) is Alternatives else (thing,) for thing in things]
+    held = [one for options in several for one in options if one is not UNBOUND]
+    if not all(map(can_be_built, held)):
+        return False
+    forms = {repr(flatten(one).shape) if type(one) is TracedText else one for one in held if not is_text_value(one)}
+    if len(forms) > _MOST_TEXTS or any(map(is_text_value, held)):
+        return True
+    known = all(type(one) is str for one in held)
+    return grows and len(forms) > 1 and (not known or any(map(_is_longer, forms, repeat(forms))))
+
+
+def _is_longer(text: str, others: Iterable[str]) -> bool:
+    """Whether a text is one of the others with something more."""
+    return any(one and one != text and (text.startswith(one) or text.endswith(one)) for one in others)
+
+
+def _aligned_parts(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool], grows: bool) -> list[Any]:
     """The same for each part of a structure that all of the things have."""
     taken = [None if thing is UNBOUND else parts_of(thing) for thing in things]
     count = next(len(parts.items) for parts in taken if parts is not None)
     columns = [aligned([UNBOUND if parts is None else parts.items[place] for parts in taken], f"{name}[{place}]",
-                       is_itself)
+                       is_itself, grows=grows)
                for place in range(count)]  # fmt: skip
     result = []
     rows = zip(*columns, strict=True) if columns else [()] * len(things)

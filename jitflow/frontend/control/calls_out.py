@@ -13,6 +13,7 @@ from jitflow.frontend.outside.arguments import Spec
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.recording.trace import Trace
 from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.building import passed
 from jitflow.frontend.tracers import Tracer, dim_of, lift, located, wrap
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -76,6 +77,7 @@ def template_of(
     thing: Any, given: list[Tracer], own: OwnTemplate = lambda thing, given: None
 ) -> Callable[[tuple[Any, ...]], Any]:
     """What makes an argument from the operands. Traced things become operands, what is known now stays as it is."""
+    thing = passed(thing)
     found = own(thing, given)
     if found is not None:
         return found

@@ -87,7 +87,7 @@ class Local:
                     continue  # that size was of an earlier turn of the loop around
                 self.open_axes[number] = {axis for axis in axes if axis < len(kind.dims)}
                 self.single_axes |= {(number, axis) for axis in axes if (number, axis) in known.single_axes}
-            elif isinstance(kind, Scalar) and isinstance(found.kind, Scalar) and kind.dtype == found.kind.dtype:
+            elif type(kind) is type(found.kind) is Scalar and kind.dtype == found.kind.dtype:
                 kind = Scalar(kind.dtype, weak=kind.weak and found.kind.weak)
             if kind is not None:
                 self.slots[number] = slot(number, kind)

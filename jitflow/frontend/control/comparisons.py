@@ -16,22 +16,12 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
+from jitflow.frontend.texts.traced import is_text_value, waits
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
 __all__ = ["chain", "compared", "contains", "equal", "is_", "is_traced"]
-
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    **{symbol: partial(lambda compare, left, right: _in_order(compare, left, right), compare)
-       for symbol, compare in {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}.items()},
-    "==": lambda left, right: equal(left, right),
-    "!=": lambda left, right: _unequal(_written_out(left), _written_out(right)),
-    "is": lambda left, right: is_(left, right),
-    "is not": lambda left, right: not_(is_(left, right)),
-    "in": lambda item, container: contains(container, item),
-    "not in": lambda item, container: not_(contains(container, item)),
-}  # fmt: skip
-
 
 _SEQUENCES: dict[type, type] = {tuple: tuple, list: list, OutsideList: list}
 
@@ -65,6 +55,9 @@ def contains(container: Any, item: Any) -> Any:
         return (container == item).any()
     if type(container) is str and type(item) is TracedText:
         return contains_text(container, item)
+    if type(container) in (str, TracedText) and (is_text_value(item) or type(container) is TracedText):
+        whole: Any = surface.program_text(container) if type(container) is str or waits(container) else str(container)
+        return whole.contains(item) if is_text_value(whole) else contains(whole, item)
     if isinstance(container, Recorded) and container.flows:
         return container.contains(item)
     is_keyed = isinstance(container, dict | set | frozenset)
@@ -90,7 +83,9 @@ def is_bool(thing: Any, wanted: bool) -> Any:
 
 def is_traced(thing: Any) -> bool:
     """Whether a thing, or an item of a tuple or list, is known to the running program alone."""
-    return isinstance(thing, tracers.Tracer) or (type(thing) in _SEQUENCES and any(map(is_traced, thing)))
+    if isinstance(thing, tracers.Tracer) or is_text_value(thing) or (type(thing) is TracedText and waits(thing)):
+        return True
+    return type(thing) in _SEQUENCES and any(map(is_traced, thing))
 
 
 def equal(left: Any, right: Any) -> Any:
@@ -123,6 +118,8 @@ def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 
 
 def _unequal(left: Any, right: Any) -> Any:
+    """``left != right``."""
+    left, right = _written_out(left), _written_out(right)
     return not_(equal(left, right)) if _are_sequences(left, right) else left != right
 
 
@@ -144,3 +141,17 @@ def _equal_items(left: Any, right: Any) -> Any:
     """What Python takes of two items' comparison is its truth."""
     answer = truth(equal(left, right))
     return answer if isinstance(answer, bool) else as_python_bool(answer)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": partial(_in_order, operator.lt),
+    "<=": partial(_in_order, operator.le),
+    ">": partial(_in_order, operator.gt),
+    ">=": partial(_in_order, operator.ge),
+    "==": equal,
+    "!=": _unequal,
+    "is": is_,
+    "is not": lambda left, right: not_(is_(left, right)),
+    "in": lambda item, container: contains(container, item),
+    "not in": lambda item, container: not_(contains(container, item)),
+}

@@ -28,6 +28,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import OBJECTS, SHOWN, Restart, Site
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace
+from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -69,6 +70,8 @@ def word(name: str) -> str:
 def agreeing(things: Sequence[Any]) -> bool:
     """Whether a local need not be merged: one object, or constants that cannot be told apart."""
     first, *others = things
+    if type(first) is TracedText:
+        return all(other is first for other in others)
     for other in others:
         if other is first:
             continue

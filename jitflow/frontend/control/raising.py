@@ -26,6 +26,8 @@ from jitflow.frontend.recording.choices import Signal
 from jitflow.frontend.recording.locate import in_pythons_words, raising_for_the_program
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
 from jitflow.frontend.texts import TracedText, is_known
+from jitflow.frontend.texts.building import passed
+from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located
 from jitflow.ir.core import Value, walk
 from jitflow.ir.dims import symbol
@@ -311,6 +313,8 @@ def message_of(arguments: Sequence[Any]) -> tuple[str, Sequence[Tracer]] | None:
     if len(arguments) > 1 or not isinstance(arguments[0], str):
         return None
     text: Any = arguments[0]
+    if is_text_value(text):
+        return None
     if type(text) is not TracedText:
         return (_escaped(text), ()) if text else None  # a check without a message raises without arguments
     words: list[str] = []
@@ -329,6 +333,8 @@ def message_of(arguments: Sequence[Any]) -> tuple[str, Sequence[Tracer]] | None:
 def _is_shown_by_checks(operand: Tracer) -> bool:
     if isinstance(operand, SizeTracer):
         return True
+    if is_text_value(operand):
+        return False
     kind = operand.value.type
     return isinstance(kind, Scalar) and kind.dtype.name in _SHOWN_BY_CHECKS
 
@@ -341,7 +347,7 @@ def _call(kind: type[BaseException], arguments: Sequence[Any]) -> None:
     """Call what raises."""
     operands: list[Any] = []
     described: list[tuple[str, Any]] = []
-    for argument in arguments:
+    for argument in map(passed, arguments):
         if type(argument) is TracedText:
             described.append(("text", argument.from_number(len(operands))))
             operands += argument.operands

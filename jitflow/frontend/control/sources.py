@@ -21,8 +21,12 @@ from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.characters import numbers_of
+from jitflow.frontend.texts.traced import waits
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.scalar import pinned
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
@@ -273,6 +277,8 @@ def as_source(thing: Any) -> Source | None:
     """The source that a loop over ``thing`` has, None if Python iterates it: lists, dicts, generators."""
     if isinstance(thing, Source):
         return thing.gone_through()
+    if type(thing) is TracedText and numbers_of(thing) is None and waits(thing):
+        return as_source(surface.program_text(thing))
     if type(thing) is range:
         return Range(thing.start, thing.stop, thing.step)
     return Items(thing) if isinstance(thing, tracers.ArrayTracer) else None

@@ -222,10 +222,10 @@ class OneTurn:
         is_itself, name, local.left = self._is_itself(local.name), shown_name(local.name), left
         if local.entry is UNBOUND:
             local.sample, _, left = aligned(
-                [left if local.sample is None else local.sample, UNBOUND, left], name, is_itself
+                [left if local.sample is None else local.sample, UNBOUND, left], name, is_itself, grows=True
             )
             return left, False
-        entry, left = aligned([local.entry, left], name, is_itself)
+        entry, left = aligned([local.entry, left], name, is_itself, grows=True)
         if entry is local.entry:
             return left, False
         fresh = self._local(local.name, entry)
@@ -273,7 +273,7 @@ def _widened(entry: Any, known: Local) -> Any:
         return entry
     name, is_itself = shown_name(known.name), is_returned_itself(known.name)
     begins_alike = aligned([entry, resolved(known.before)], name, is_itself)[0] is entry
-    return aligned([entry, known.entry], name, is_itself)[0] if begins_alike else entry
+    return aligned([entry, known.entry], name, is_itself, grows=True)[0] if begins_alike else entry
 
 
 def _is_single(thing: Any, axis: int) -> bool:

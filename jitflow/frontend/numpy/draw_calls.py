@@ -122,12 +122,10 @@ def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **
     return call_out(current_trace(), call, name, (generator.handle, *args), kwargs, types)
 
 
-_OF_BOTH = frozenset(("standard_uniform", "uniform"))
-
-
 def native_draw(generator: Any, name: str) -> str:
     """The row of the draw by which compiled code does what a method does; empty where it calls the method."""
-    if generator.is_new or name in _OF_BOTH:
-        return name if name in DRAWS and are_native() else ""
-    legacy = f"legacy_{name}"
-    return legacy if legacy in DRAWS and legacy_is_native() else ""
+    row = name if generator.is_new else f"legacy_{name}"
+    if row not in DRAWS:
+        return ""
+    is_native = are_native() if DRAWS[row].function else legacy_is_native(row)
+    return row if is_native else ""

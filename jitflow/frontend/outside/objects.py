@@ -37,6 +37,8 @@ class Recorded:
     """Whether it is a list that the program may change."""
     register: int | None = None
     """Where the very object is found, if it is one of the caller's."""
+    is_text = False
+    """Whether it is text."""
     flows = False
     """Whether it is a reference, which paths may hand on and return as it is."""
 

@@ -45,8 +45,10 @@ from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
-from jitflow.frontend.texts import formatted, print_, repr_, str_
-from jitflow.frontend.texts.characters import chr_, ord_
+from jitflow.frontend.python.text_numbers import in_base, int_of_text
+from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
+from jitflow.frontend.texts.characters import chr_, length_of, ord_
+from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers import (
     ArrayTracer,
     Tracer,
@@ -69,6 +71,8 @@ def traced_len(thing: Any) -> Any:
         return thing.length
     if isinstance(thing, Listed):
         return size_of_list(thing)
+    if type(thing) is TracedText:
+        return length_of(thing)
     if isinstance(thing, ArrayTracer):
         if not thing.ndim:
             raise located(UserTypeError("len() of unsized object"))
@@ -121,6 +125,13 @@ def _isinstance(thing: Any, kinds: Any) -> bool:
     if (kind := python_class(thing)) is not None:
         return issubclass(kind, kinds)
     return bool(_known(isinstance, [] if isinstance(thing, Listed) else thing, kinds))
+
+
+def _int(*args: Any, **keywords: Any) -> Any:
+    """`int`."""
+    if args and (is_text_value(args[0]) or (type(args[0]) is TracedText and waits(args[0]))):
+        return int_of_text(*args, **keywords)
+    return conversions.int_(*args, **keywords)
 
 
 def _sum(items: Any, *start: Any) -> Any:
@@ -230,7 +241,7 @@ _FUNCTIONS: dict[str, Any] = {
     "reversed": traced_reversed,
     "max": partial(extremum_of, "max"),
     "min": partial(extremum_of, "min"),
-    "int": _stand_in(int, conversions.int_),
+    "int": _stand_in(int, _int),
     "float": _stand_in(float, conversions.float_),
     "complex": _stand_in(complex, conversions.complex_),
     "bool": _stand_in(bool, conversions.bool_),
@@ -240,6 +251,9 @@ _FUNCTIONS: dict[str, Any] = {
     "ord": ord_,
     "str": _stand_in(str, str_),
     "repr": repr_,
+    "bin": partial(in_base, "b"),
+    "oct": partial(in_base, "o"),
+    "hex": partial(in_base, "x"),
     "format": formatted,
     "print": print_,
     "breakpoint": _breakpoint,

@@ -28,12 +28,16 @@ from jitflow.frontend.python.made_containers import restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.characters import character
+from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers import (
     Alternatives,
     ArrayTracer,
     NumberTracer,
     ScalarTracer,
+    SizeTracer,
     VariableTracer,
     type_of,
     wrap,
@@ -97,6 +101,8 @@ class _Indexed:
     @raising_for_the_program
     def __getitem__(self, index: Any) -> Any:
         items = self._items
+        if type(items) is str and type(index) is slice and any(map(_is_running, (index.start, index.stop, index.step))):
+            return surface.program_text(items)[index]
         if not items or type(items) is not dict:
             restart_keyed(items, index)
         if type(index) is Alternatives:
@@ -124,6 +130,8 @@ def _is_running(index: Any) -> bool:
     """Whether an index is to be one that only the running program knows."""
     if type(index) is tuple:
         return any(map(_is_running, index))
+    if is_text_value(index) or (type(index) is TracedText and waits(index)):
+        return True
     if not isinstance(index, ScalarTracer | ArrayTracer) or isinstance(index, VariableTracer):
         return False  # a variable is a key by its identity
     if asks_for_number(index._value):
@@ -139,7 +147,12 @@ def _item(items: Any, index: Any) -> Any:
     if isinstance(items, dict):
         if isinstance(index, ArrayTracer):
             raise located(UserTypeError("unhashable type: 'numpy.ndarray'"))
-        pairs = [pair for pair in items.items() if isinstance(kind_of(pair[0]), Scalar)]
+        wanted = type(kind_of(index))
+        pairs = [
+            pair for pair in items.items() if is_text(pair[0]) == is_text(index) and type(kind_of(pair[0])) is wanted
+        ]
+        if len(pairs) > _MOST_ITEMS and type(index) is TracedText and _is_of_positions(index):
+            return items[index]  # which the turns of a loop know that is written out
         _require_few(pairs)
         return _under_key(pairs, index)
     name = "string" if type(items) is str else type(items).__name__
@@ -151,6 +164,11 @@ def _item(items: Any, index: Any) -> Any:
         return _number(items, kind, front)
     _require_few(items)
     return _one_of(items, 0, len(items), front)
+
+
+def _is_of_positions(text: TracedText) -> bool:
+    """Whether only positions of loops, or sizes, are missing in a text."""
+    return all(isinstance(operand, SizeTracer) for operand in text.operands)
 
 
 def _under_key(pairs: Sequence[tuple[Any, Any]], key: Any) -> Any:

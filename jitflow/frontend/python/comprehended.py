@@ -22,6 +22,7 @@ from jitflow.frontend.python.gathering import array_of, is_long
 from jitflow.frontend.python.made_containers import is_of_program, made_container
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.texts import join
 
 __all__ = ["consumed", "gathered", "listed"]
 
@@ -49,6 +50,10 @@ def consumed(
 ) -> Any:
     """``function(... for ... in iterable)``, which is to go by this name."""
     is_fold = name in _FOLDS
+    if name == "join":
+        if getattr(function, "func", None) is not join or not _is_a_loop(iterable, leaves_out):
+            return _turn_by_turn(lambda items: function(plain(items)), iterable, leaves_out)
+        return function(loop(iterable))
     meant = getattr(math if name in _OF_MATH else builtins, name)
     if replaced_by(function) is not meant or not _is_a_loop(iterable, leaves_out, is_fold):
         return _turn_by_turn(lambda items: function(plain(items), *others, **keywords), iterable, leaves_out)

@@ -227,7 +227,7 @@ class ProgramContainer(Recorded):
         """The words of a key that is looked for; None if none of its type can be there."""
         kind = item_type(key)
         if kind is None:
-            raise refusal(f"a key of a {self.held.kind} that is no number or tuple of numbers",
+            raise refusal(f"a key of a {self.held.kind} that is no number, text or tuple of these",
                            "use numbers as keys", found=f"one of class {key.__class__.__name__}")  # fmt: skip
         if not self.is_known:
             return None

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from jitflow.frontend.control.branch import if_
+from jitflow.frontend.control.comparisons import is_traced
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.recording.trace import active_trace
-from jitflow.frontend.tracers import Tracer
 
 __all__ = ["filter_"]
 
 
 def filter_(function: Any, items: Any) -> Any:
     """`filter`."""
-    is_running = isinstance(items, Recorded | Tracer) or (
-        isinstance(items, list | tuple | range) and any(isinstance(item, Tracer) for item in items)
-    )
+    is_running = isinstance(items, Recorded) or is_traced(items)
     return _left(function, items) if is_running and active_trace() is not None else filter(function, items)
 
 

@@ -15,9 +15,11 @@ from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.texts.building import built, can_be_built, is_text
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import Container, Item, Scalar, words_of
+from jitflow.ir.types import TEXT, Container, Item, Scalar, words_of
 
 __all__ = ["KINDS", "class_of", "item_type", "less", "place_of", "python_int", "same", "size_of", "standing_for",
            "type_of_list", "words"]  # fmt: skip
@@ -43,6 +45,8 @@ def item_type(thing: Any) -> Item | None:
     if type(thing) is tuple:
         parts = [item_type(part) for part in thing]
         return None if None in parts or not parts else tuple(part for part in parts if part is not None)
+    if is_text(thing):
+        return TEXT if can_be_built(thing) else None
     if isinstance(thing, Recorded):
         held: Container | None = getattr(thing, "held", None)
         return None if held is None or held.words == () else held
@@ -65,7 +69,16 @@ def words(thing: Any, item: Item) -> Iterator[Value]:
         for part, kind in zip(thing, item, strict=True):
             yield from words(part, kind)
     else:
-        yield thing.value if isinstance(item, Container) else converted(thing, item)
+        yield _word(thing, item)
+
+
+def _word(thing: Any, item: Scalar) -> Value:
+    if item == TEXT:
+        return built(thing)
+    if isinstance(item, Container):
+        reference: Value = thing.value
+        return reference
+    return converted(thing, item)
 
 
 def standing_for(item: Item, found: Iterator[Value]) -> Any:
@@ -80,7 +93,7 @@ def same(one: Any, other: Any, item: Item) -> Value:
     """Whether two items of a type are equal."""
     answer = values.constant(True, BOOL)
     for left, right in zip(words(one, item), words(other, item), strict=True):
-        answer = values.emit("logical_and", answer, values.emit("equal", left, right))
+        answer = values.emit("logical_and", answer, values.emit("equal", *_comparable(left, right)))
     return answer
 
 
@@ -89,9 +102,18 @@ def less(one: Any, other: Any, item: Item) -> Value:
     answer = values.constant(False, BOOL)
     pairs = [*zip(words(one, item), words(other, item), words_of(item), strict=True)]
     for left, right, _ in reversed(pairs):
-        equal = values.emit("logical_and", values.emit("equal", left, right), answer)
-        answer = values.emit("logical_or", values.emit("less", left, right), equal)
+        pair = _comparable(left, right)
+        equal = values.emit("logical_and", values.emit("equal", *pair), answer)
+        answer = values.emit("logical_or", values.emit("less", *pair), equal)
     return answer
+
+
+def _comparable(one: Value, other: Value) -> tuple[Value, Value]:
+    """Numbers that compare as two words do."""
+    if one.type != TEXT:
+        return one, other
+    (order,) = current_trace().add("compare_texts", one, other)
+    return order, values.constant(0, I64)
 
 
 def place_of(position: Any, length: Value, error: type[Exception], message: str) -> Value:

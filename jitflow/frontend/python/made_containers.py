@@ -31,8 +31,11 @@ from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.characters import characters_of
+from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.types import Container
+from jitflow.ir.types import TEXT, Container
 
 __all__ = ["CONSTRUCTORS", "keyed", "made_container", "restart_keyed", "unpacked"]
 
@@ -150,12 +153,13 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     place = "" if frame is None else f"@{frame.f_lasti}"
     site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}")
     *first, given = args or ((),)
+    given = characters_of(given)
     is_long = type(given) is range and trace.choices.answer(site) is not None
     is_source = isinstance(given, Recorded) or (kind is not builtins.dict and (_runs(given) or is_long))
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:
-        return _made(kind(*args), site)
+        return _made(kind(*first, given) if args else kind(), site)
     answer = trace.choices.answer(site)
     if answer is None:
         answer = _like(given, kind.__name__)
@@ -176,7 +180,7 @@ def _like(given: Any, kind: str) -> Container | None:
     held = given.held if isinstance(given, ProgramContainer) else None
     if held is None or not held.words:
         return None
-    item = held.item if held.key is None else held.key
+    item = TEXT if held == TEXT else held.item if held.key is None else held.key
     if kind in ("list", "deque"):
         return Container(kind=kind, item=item)
     if kind == "set":
@@ -255,6 +259,8 @@ def _is_running(thing: Any) -> bool:
         return any(map(_is_running, thing))
     if isinstance(thing, tracers.NumberTracer):
         return thing.pinned() is None
+    if is_text_value(thing) or (type(thing) is TracedText and waits(thing)):
+        return True
     return isinstance(thing, tracers.ScalarTracer)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.comparisons import compared, is_traced
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source, as_source, traced_range
@@ -22,6 +22,8 @@ from jitflow.frontend.python.gathering import array_of
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.recording import values
+from jitflow.frontend.texts.building import is_text
+from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.tracers import (
     ArrayTracer,
     NumberTracer,
@@ -40,7 +42,7 @@ from jitflow.ir.types import Scalar
 
 __all__ = ["extremum_of", "sorted_"]
 
-_BETTER = {"max": operator.gt, "min": operator.lt}
+_BETTER = {"max": ">", "min": "<"}
 
 
 def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
@@ -52,6 +54,7 @@ def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
 
 def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    args = (characters_of(args[0]),) if len(args) == 1 else args
     thing = args[0] if len(args) == 1 else None
     source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source) else None
     if source is not None and "default" in keywords:
@@ -71,10 +74,14 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
         _require_an_item(name, thing.type.dims[0])
         return conversions.fold(thing[1:], thing[0], lambda chosen, other: extremum_of(name, chosen, other))
     items = list(args[0]) if len(args) == 1 else list(args)
+    if any(map(is_text, items)) and any(map(is_traced, items)):
+        return _best_of(name, items, items if key is None else [*map(key, items)], keywords)
     if key is not None:
         return _best_of(name, items, [key(item) for item in items], keywords)
-    if not any(isinstance(item, Tracer) for item in items):
+    if not any(map(is_traced, items)):
         return getattr(builtins, name)(items, **keywords)
+    if not any(isinstance(item, Tracer) for item in items):
+        return _best_of(name, items, items, keywords)
     if len({kind_of(item) for item in items}) > 1 or any(isinstance(item, ArrayTracer) for item in items):
         return _chosen(name, items)
     if any(isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items):
@@ -86,13 +93,13 @@ def _chosen(name: str, items: Sequence[Any]) -> Any:
     """The largest or smallest of numbers of several types: one of these itself."""
     chosen = items[0]
     for item in items[1:]:
-        chosen = one_of(_BETTER[name](item, chosen), item, chosen)
+        chosen = one_of(compared(_BETTER[name], item, chosen), item, chosen)
     return chosen
 
 
 def _best_of(name: str, items: Sequence[Any], keys: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """The first of the items whose key is the best."""
-    if not items or not any(isinstance(key, Tracer) for key in keys):
+    if not any(map(is_traced, keys)):
         keywords = {**keywords, "key": lambda place: keys[place]}
         found = getattr(builtins, name)(range(len(items)), **keywords) if items or "default" not in keywords else None
         return keywords["default"] if found is None else items[found]
@@ -119,7 +126,7 @@ def _best_by(name: str, key: Callable[[Any], Any], source: Source) -> Any:
 
 
 def _better(name: str, other: tuple[Any, Any], known: tuple[Any, Any]) -> Any:
-    return choose(_BETTER[name](other[1], known[1]), lambda: other, lambda: known)
+    return choose(compared(_BETTER[name], other[1], known[1]), lambda: other, lambda: known)
 
 
 def _require_an_item(name: str, count: Dim) -> None:
@@ -147,10 +154,13 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
+    items = characters_of(items)
     if isinstance(items, Recorded) and items.flows:
         return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1
     known = items if is_array or isinstance(items, Listed) else list(items)
+    if isinstance(known, list) and any(map(is_text, known)) and any(map(is_traced, known)):
+        return surface.sorted_container(known, key, reverse)
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
         return _sorted_by_known(known, key, reverse)
     kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}

@@ -15,7 +15,7 @@ import collections
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any
 from zlib import crc32
 
@@ -24,7 +24,7 @@ import numpy as np
 from jitflow.frontend.python.returned_containers import unfilled
 from jitflow.frontend.python.told_words import Told
 from jitflow.ir.dtypes import BOOL, F64, I64, dtype_of
-from jitflow.ir.types import Container, Item, Scalar, containers_in
+from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
 from jitflow.runtime.entry_python import pool_free
 from jitflow.runtime.stores import MetOtherwise
 
@@ -55,7 +55,7 @@ def type_of_passed(thing: Any) -> tuple[Container | None, list[Container]]:
 
 def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list[Container]) -> Container | None:
     name = _KINDS.get(kind)
-    if name is None or depth > _DEEPEST or any(map(_is_odd, things)):
+    if name is None or depth > _DEEPEST or _are_bounded(kind, things):
         return None
     held = Container(kind=name)
     key: Item | None
@@ -94,8 +94,14 @@ def is_key(item: Item) -> bool:
     return all(map(is_key, item)) if isinstance(item, tuple) else not isinstance(item, Container)
 
 
-def _is_odd(thing: Any) -> bool:
-    return type(thing) is collections.deque and thing.maxlen is not None
+def _are_all(kind: type, things: list[Any]) -> bool:
+    """Whether all things are of exactly this class."""
+    return [*map(type, things)].count(kind) == len(things)
+
+
+def _are_bounded(kind: type, things: Sequence[Any]) -> bool:
+    """Whether some are deques that drop what is too much."""
+    return kind is collections.deque and any(thing.maxlen is not None for thing in things)
 
 
 def _has_factory(thing: Any, item: Any) -> bool:
@@ -160,8 +166,12 @@ class _Group:
 
     def numbers(self, identities: Sequence[int]) -> Any:
         """The numbers of objects among all containers of the call."""
-        found = np.fromiter(map(self.places.__getitem__, identities), np.int64, len(identities))
-        return found + (self.first + 1)
+        first = self.first + 1
+        if identities == [*self.objects]:  # most often each is found once
+            return np.arange(first, first + len(identities))
+        if not self.places:
+            self.places = dict(zip(self.objects, range(first, first + len(self.objects)), strict=True))
+        return np.fromiter(map(self.places.__getitem__, identities), np.int64, len(identities))
 
 
 class PassedWords:
@@ -200,7 +210,7 @@ class PassedWords:
     def _gather(self, group: _Group) -> None:
         held, things = group.held, [*group.objects.values()]
         kind = getattr(builtins, held.kind, None) or getattr(collections, held.kind)
-        if not {*map(type, things)} <= {kind} or any(map(_is_odd, things)):
+        if not _are_all(kind, things) or _are_bounded(kind, things):
             raise TypeError(f"expected {held}")
         group.sizes = np.zeros((len(things), 3), np.int64)
         if held.kind == "set":
@@ -227,7 +237,7 @@ class PassedWords:
     def _columns(self, item: Item, things: list[Any]) -> Iterator[Any]:
         """The words of items, a column each; of containers the type and their identities."""
         if isinstance(item, tuple):
-            if not {*map(type, things)} <= {tuple} or not {*map(len, things)} <= {len(item)}:
+            if not _are_all(tuple, things) or not {*map(len, things)} <= {len(item)}:
                 raise TypeError("expected tuples")
             columns = zip(*things, strict=True) if things else ((),) * len(item)
             for part, column in zip(item, columns, strict=True):
@@ -243,12 +253,12 @@ class PassedWords:
         self._objects: list[Any] = []
         for group in self._groups.values():
             group.first = len(self._objects)
-            group.places = dict(zip(group.objects, range(len(group.objects)), strict=True))
             self._objects += group.objects.values()
-        known = {*map(id, self._objects)}
-        if len(known) < len(self._objects):
-            raise TypeError("one object has two types")
-        if any(id(thing) in known for thing in apart):
+        for one, other in combinations(self._groups.values(), 2):
+            fewer, more = sorted((one.objects, other.objects), key=len)
+            if not more.keys().isdisjoint(fewer):
+                raise TypeError("one object has two types")
+        if any(id(thing) in group.objects for thing in apart for group in self._groups.values()):
             raise MetOtherwise
 
     def _words_of(self, group: _Group) -> list[Any]:
@@ -296,6 +306,8 @@ class PassedWords:
         reader = Told(told, words, objects)
         for number, (start, rows) in tables.items():
             held = self._type_of(number)
+            if held == TEXT:
+                continue
             reader.write(objects[number], held, self._before(number), start, rows)
             self._told[number] = words[start : start + rows * len(held.words)]
         self._known = objects
@@ -314,7 +326,12 @@ class PassedWords:
         waiting: list[tuple[int, Container]] = []
 
         def meet(number: int, held: Container) -> None:
-            if number > len(self._objects) and number not in self._fresh:
+            if number <= len(self._objects) or number in self._fresh:
+                return
+            if held == TEXT:
+                start, rows = tables[number]
+                self._fresh[number] = "".join(map(chr, words[start : start + rows])), held
+            else:
                 self._fresh[number] = unfilled(held), held
                 waiting.append((number, held))
 
@@ -348,7 +365,7 @@ def _bits(item: Scalar, things: list[Any]) -> Any:
     """Numbers as words of 64 bits. Raises TypeError for other things, and OverflowError for ints beyond 64 bits."""
     dtype = item.dtype.numpy
     kind = type(dtype.type(0).item()) if item.weak else dtype.type
-    if not {*map(type, things)} <= {kind}:
+    if not _are_all(kind, things):
         raise TypeError(f"expected {item}")
     numbers = np.fromiter(things, dtype, len(things))
     if dtype.kind == "f":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.held_items import item_type, words
@@ -12,7 +13,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import Container, Item
+from jitflow.ir.types import TEXT, Container, Item, words_of
 
 __all__ = ["ProgramKeyed", "is_there"]
 
@@ -44,6 +45,9 @@ class ProgramKeyed(ProgramContainer):
             raise_(KeyError(key))
         kind = item_type(key)
         assert kind is not None
+        if TEXT in words_of(kind):
+            choose(tracers.wrap(is_there(place)), lambda: None, lambda: raise_(KeyError(key)))
+            return
         shown = _template(kind)
         current_trace().add(
             "check", is_there(place), *words(key, kind), error="KeyError", message=shown, literal=True

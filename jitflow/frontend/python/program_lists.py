@@ -21,7 +21,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, F64, I64
-from jitflow.ir.types import Container, Scalar
+from jitflow.ir.types import TEXT, Container, Scalar
 
 __all__ = ["ProgramDeque", "ProgramList", "new_list"]
 
@@ -157,7 +157,9 @@ class ProgramList(ProgramContainer, Listed):
             self._sort_by(key, reverse)
             return
         held = self.held.items
-        if any(isinstance(word, Container) or word.dtype.name in ("f16", "f32", "bf16") for word in held):
+        if any(
+            (isinstance(word, Container) and word != TEXT) or word.dtype.name in ("f16", "f32", "bf16") for word in held
+        ):
             self._refuse("sort()")
         if any(word.dtype.kind == "f" for word in held):
             for column, word in zip(columns_of(self), held, strict=True):

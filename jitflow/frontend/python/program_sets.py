@@ -9,11 +9,11 @@ from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.python.containers import NOTHING, ProgramContainer, made
+from jitflow.frontend.python.containers import NOTHING, ProgramContainer, made, refusal
 from jitflow.frontend.python.held_items import KINDS, python_int, standing_for
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
 from jitflow.ir.core import Value
-from jitflow.ir.types import Container
+from jitflow.ir.types import TEXT, Container
 
 __all__ = ["ProgramSet"]
 
@@ -62,6 +62,9 @@ class ProgramSet(ProgramKeyed):
         """Its keys in a list of their own."""
         if not self.is_known:
             return made("list", None, None)
+        if TEXT in self.held.keys:
+            raise refusal("the order of a set of texts, which is another one in each process",
+                          "go through sorted(...) of a list of them")  # fmt: skip
         (keys,) = self.op("keys_of")
         return standing_for(Container(item=self.held.key), iter([keys]))
 

@@ -26,7 +26,7 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.ir.types import TEXT, Container, Item, Scalar
 from jitflow.runtime.stores import Call
 
 __all__ = ["Returned", "numbers_of_words", "returned_containers", "unfilled"]
@@ -140,6 +140,8 @@ def _rows(item: Item, parts: Iterator[list[Any]]) -> list[Any]:
 
 
 def _of_columns(held: Container, *columns: Any) -> Any:
+    if held == TEXT:
+        return "".join(map(chr, columns[0].tolist()))
     made = unfilled(held)
     _fill(made, held, [_numbers(column, word) for column, word in zip(columns, held.words, strict=True)])
     return made
@@ -182,9 +184,12 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
     for kind, one in waiting:  # which grows
         if one in objects:
             continue
-        objects[one], fresh[one] = unfilled(kind), kind
         start, width, rows = objects[0][one - 1]
         table = words[start : start + width * rows].reshape(rows, width)
+        if kind == TEXT:
+            objects[one] = "".join(map(chr, table[:, 0].tolist()))
+            continue
+        objects[one], fresh[one] = unfilled(kind), kind
         for column, word in enumerate(kind.words):
             if isinstance(word, Container):
                 waiting += [(word, inner) for inner in table[:, column].tolist() if inner]

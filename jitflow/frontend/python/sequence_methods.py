@@ -17,7 +17,10 @@ from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.python.orders import sorted_
 from jitflow.frontend.texts import format_, join, text
-from jitflow.frontend.tracers import located
+from jitflow.frontend.texts.building import is_text
+from jitflow.frontend.texts.traced import is_text_value
+from jitflow.frontend.tracers import Alternatives, located
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["method"]
 
@@ -28,11 +31,23 @@ _REPR = ord("r")
 def method(owner: Any, name: str) -> Any:
     """``owner.name``, to be called."""
     kind = type(owner)
-    if kind is str and name in _OF_TEXTS:
+    if name in _OF_TEXTS and (kind is str or is_text(owner)):
         return partial(_OF_TEXTS[name], owner)
+    if kind is str:
+        return partial(_on_known_text, owner, name)
+    if name == "count" and is_text(owner) and kind is not Alternatives:
+        return getattr(owner, "count_of" if is_text_value(owner) else "count")
     if kind in (list, tuple, OutsideList) and name in _OF_SEQUENCES and (name != "sort" or kind is list):
         return partial(_OF_SEQUENCES[name], owner)
     return keyed(owner, name)
+
+
+def _on_known_text(text: str, name: str, *args: Any, **keywords: Any) -> Any:
+    """A method of known text, which may be given what only the running program knows."""
+    if not any(map(is_traced, args)):
+        return getattr(text, name)(*args, **keywords)
+    whole = surface.program_text(text)
+    return getattr(whole, "count_of" if name == "count" else name)(*args, **keywords)
 
 
 def _count(items: Any, *wanted: Any) -> Any:

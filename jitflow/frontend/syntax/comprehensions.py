@@ -53,7 +53,9 @@ __all__ = ["Comprehension", "can_loop", "consumer", "decides", "gathers", "loop_
            "rename"]  # fmt: skip
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
-_CONSUMERS = frozenset(["all", "any", "fsum", "list", "max", "min", "next", "prod", "set", "sorted", "sum", "tuple"])
+_CONSUMERS = frozenset(
+    ["all", "any", "fsum", "join", "list", "max", "min", "next", "prod", "set", "sorted", "sum", "tuple"]
+)
 """What goes through a generator expression up to its end, or to the item that decides."""
 
 

@@ -56,23 +56,10 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 
 
-HOOKED_METHODS = frozenset(
-    {
-        "add",
-        "count",
-        "discard",
-        "format",
-        "get",
-        "index",
-        "insert",
-        "join",
-        "pop",
-        "remove",
-        "rotate",
-        "setdefault",
-        "sort",
-    }
-)
+HOOKED_METHODS = frozenset("""
+    add center count discard endswith find format get index insert join ljust lstrip pop remove removeprefix
+    removesuffix replace rfind rindex rjust rotate rstrip setdefault sort split startswith strip zfill
+    """.split())  # fmt: skip
 """Methods of texts that put values in, and of containers that are asked for items or compare them."""
 _PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
 """Methods of containers that put there what they are given."""
@@ -322,7 +309,10 @@ class Expressions(ast.NodeTransformer):
         if forms is None:
             self.generic_visit(node)
             return node
-        found = self.hook("consumed", node, self.rewrite(node.func), constant(name), *forms, *map(self.rewrite, others))
+        function = self.rewrite(node.func)
+        if name == "join" and isinstance(function, ast.Attribute):
+            function = self.hook("method", function, function.value, constant(name))
+        found = self.hook("consumed", node, function, constant(name), *forms, *map(self.rewrite, others))
         found.keywords = keywords
         for keyword in keywords:
             keyword.value = self.rewrite(keyword.value)

@@ -13,13 +13,14 @@ from typing import Any
 from jitflow.errors import UserTypeError
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.frontend.texts.traced import TracedText, together
+from jitflow.frontend.texts.traced import TracedText, is_text_value, together, waits
 from jitflow.frontend.tracers import SizeTracer, Tracer, lift, located, type_of, wrap
 from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Scalar
 
-__all__ = ["character", "chr_", "contains_text", "numbers_of", "ord_"]
+__all__ = ["character", "characters_of", "chr_", "contains_text", "length_of", "numbers_of", "ord_"]
 
 _LAST = 0x10FFFF
 _FIELD = (0, "", "c")
@@ -54,10 +55,37 @@ def ord_(thing: Any) -> Any:
     """`ord`."""
     numbers = numbers_of(thing) if type(thing) is TracedText else None
     if numbers is None:
-        return ord(thing if type(thing) is not TracedText else str(thing))
+        return ord(thing) if type(thing) is not TracedText else ord_(_only(_whole(thing)))
     if len(numbers) != 1:
         raise located(UserTypeError(f"ord() expected a character, but string of length {len(numbers)} found"))
     return numbers[0]
+
+
+def _only(text: Any) -> Any:
+    """The only character of a text."""
+    if not is_text_value(text):
+        return text
+    words = "ord() expected a character, but string of length {} found"
+    is_one = values.emit("equal", text.number(), values.constant(1, I64))
+    values.check(is_one, TypeError, words, text.number())
+    return text.item(0)
+
+
+def characters_of(thing: Any) -> Any:
+    """What gives the characters of a text one by one; all else as it is."""
+    if type(thing) is not TracedText:
+        return thing
+    numbers = numbers_of(thing)
+    return _whole(thing) if numbers is None else [_item(thing, place) for place in range(len(numbers))]
+
+
+def length_of(text: TracedText) -> Any:
+    """`len` of a text."""
+    numbers = numbers_of(text)
+    if numbers is not None:
+        return len(numbers)
+    whole = _whole(text)
+    return whole.length if is_text_value(whole) else len(whole)
 
 
 def numbers_of(thing: Any) -> list[Any] | None:
@@ -81,7 +109,8 @@ def contains_text(text: str, part: TracedText) -> Any:
     """``part in text``, for a character."""
     numbers = numbers_of(part)
     if numbers is None or len(numbers) != 1:
-        return str(part) in text
+        whole = _whole(part)
+        return surface.program_text(text).contains(whole) if is_text_value(whole) else whole in text
     answer: Any = False
     for letter in sorted(set(text)):
         answer = (numbers[0] == ord(letter)) | answer
@@ -94,9 +123,11 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
     def method(self: TracedText, other: Any) -> Any:
         ours, theirs = numbers_of(self), numbers_of(other)
         if ours is None or theirs is None:
-            return NotImplemented if not isinstance(other, str) else compare(str(self), str(other))
+            return NotImplemented if not isinstance(other, str) else compare(_whole(self), _whole(other))
         if name not in ("eq", "ne"):
-            return compare(ours[0], theirs[0]) if len(ours) == len(theirs) == 1 else compare(str(self), str(other))
+            return (
+                compare(ours[0], theirs[0]) if len(ours) == len(theirs) == 1 else compare(_whole(self), _whole(other))
+            )
         if len(ours) != len(theirs):
             return name == "ne"
         answer: Any = True
@@ -110,13 +141,14 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
 
 def _length(self: TracedText) -> int:
     numbers = numbers_of(self)
-    return len(str(self)) if numbers is None else len(numbers)
+    return len(_whole(self)) if numbers is None else len(numbers)
 
 
 def _item(self: TracedText, index: Any) -> Any:
     numbers = numbers_of(self)
-    if numbers is None or type(index) not in (int, slice):
-        return str(self)[index]
+    parts = (index.start, index.stop, index.step) if type(index) is slice else (index,)
+    if numbers is None or not all(part is None or type(part) is int for part in parts):
+        return _whole(self)[index]
     if type(index) is int and not -len(numbers) <= index < len(numbers):
         raise IndexError("string index out of range")
     chosen = numbers[index] if type(index) is slice else [numbers[index]]
@@ -130,7 +162,14 @@ def _item(self: TracedText, index: Any) -> Any:
 
 
 def _repeated(self: TracedText, count: Any) -> Any:
-    return together([(self, "", "")] * count) if type(count) is int else str(self) * count
+    return together([(self, "", "")] * count) if type(count) is int else _whole(self) * count
+
+
+def _whole(text: Any) -> Any:
+    """Python's string where that is to be had; otherwise a sequence of characters of the running program."""
+    if type(text) is not TracedText:
+        return text
+    return surface.program_text(text) if waits(text) else str(text)
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
@@ -140,6 +179,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__len__": _length,
     "__getitem__": _item,
     "__iter__": lambda self: (self[place] for place in range(len(self))),
+    "__contains__": lambda self, part: part in _whole(self),
 }
 for _name, _method in _METHODS.items():
     setattr(TracedText, _name, _method)

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.texts.structure import structure
-from jitflow.frontend.texts.traced import TracedText, in_words, is_known, together
+from jitflow.frontend.texts.traced import TracedText, in_words, is_known, is_text_value, together
 from jitflow.frontend.tracers import kind_by_kind, located
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["format_", "formatted", "join", "percent", "repr_", "str_", "text"]
 
@@ -43,6 +46,8 @@ def str_(*args: Any, **keywords: Any) -> Any:
 def _str(*args: Any, **keywords: Any) -> Any:
     if len(args) != 1 or keywords or isinstance(args[0], bytes):
         return str(*args, **keywords)
+    if is_text_value(args[0]):
+        return args[0]
     return together([(args[0], "s", "")])
 
 
@@ -60,17 +65,20 @@ def formatted(thing: Any, specification: Any = "") -> Any:
 
 
 @kind_by_kind
-def join(separator: str, items: Iterable[Any]) -> Any:
+def join(separator: Any, items: Iterable[Any]) -> Any:
     """`str.join`."""
+    items = characters_of(items)
+    if isinstance(items, Recorded) or hasattr(type(items), "gone_through"):
+        return surface.program_text(separator).join(items)
     parts = list(items)
-    if not any(type(part) is TracedText for part in parts):
+    if not any(type(part) is TracedText or is_text_value(part) for part in (separator, *parts)):
         return separator.join(parts)
     fields: list[Any] = []
     for number, part in enumerate(parts):
         if not isinstance(part, str):
             found = part.__class__.__name__
             raise located(UserTypeError(f"sequence item {number}: expected str instance, {found} found"))
-        fields += [separator if number else "", (part, "", "")]
+        fields += [(separator if number else "", "", ""), (part, "", "")]
     return together(fields)
 
 
@@ -128,6 +136,6 @@ def _piece(piece: re.Match[str], values: Any, given: Iterator[Any]) -> tuple[Any
     thing = next(given, _MISSING) if piece["key"] is None else values[piece["key"]]
     if thing is _MISSING:
         raise located(UserTypeError("not enough arguments for format string"))
-    if structure(thing) is None and type(thing) is not TracedText:
+    if structure(thing) is None and type(thing) is not TracedText and not is_text_value(thing):
         return thing, "%", f"%{words}{kind}"
     return (repr_ if kind == "r" else str_)(thing), "%", f"%{words}{'s' if kind == 'r' else kind}"

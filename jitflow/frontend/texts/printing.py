@@ -7,6 +7,7 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.texts.building import passed
 from jitflow.frontend.texts.traced import TracedText, in_words, together
 from jitflow.frontend.tracers import kind_by_kind, lift, located
 from jitflow.runtime.texts import PRINT
@@ -30,7 +31,7 @@ def _print(*things: Any, sep: Any, end: Any, file: Any, flush: Any) -> None:
     parts: list[Any] = []
     for number, thing in enumerate(things):
         parts += [separator if number else "", (thing, "s", "")]
-    shown = together([*parts, last])
+    shown = passed(together([*parts, last]))
     template, operands = (shown.template, shown.operands) if type(shown) is TracedText else (shown, ())
     options = (("template", template), ("file", _name_of(file)), ("flush", bool(flush)))
     current_trace().add(

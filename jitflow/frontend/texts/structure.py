@@ -28,6 +28,8 @@ _NAMELESS = (ObjectProxy, Impure, FunctionType, MethodType, BuiltinFunctionType,
 def structure(thing: Any) -> Pieces | None:
     """What `repr` makes of a container; None for what is no container."""
     kind: Any = thing.__class__ if isinstance(thing, ObjectProxy) else type(thing)
+    if isinstance(thing, Recorded) and thing.is_text:
+        return None
     if isinstance(thing, Recorded):
         raise located(
             UserNotImplementedError(

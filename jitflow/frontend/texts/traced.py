@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.structure import known_text, structure
 from jitflow.frontend.tracers import (
     ArrayTracer,
+    NumberTracer,
     SizeTracer,
     Tracer,
     holds_alternatives,
@@ -22,9 +24,10 @@ from jitflow.frontend.tracers import (
 )
 from jitflow.frontend.tracers.base import needs_number
 from jitflow.frontend.tracers.scalar import pinned
+from jitflow.frontend.tracers.surface import surface
 from jitflow.runtime.texts import text_of
 
-__all__ = ["Field", "TracedText", "in_words", "is_known", "together"]
+__all__ = ["Field", "TracedText", "in_words", "is_known", "is_text_value", "together", "waits"]
 
 Field = tuple[Any, str, Any]
 """A value, its conversion and its specification, which is text."""
@@ -69,7 +72,18 @@ class TracedText:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(str(self), name)
+        return surface.text_attribute(self, name)
+
+
+def waits(text: TracedText) -> bool:
+    """Whether Python could not have the text even if it asked for it: more than sizes and what may be pinned lacks."""
+
+    def is_to_be_had(operand: Any) -> bool:
+        if isinstance(operand, SizeTracer):
+            return not current_trace().is_open(operand.dim)
+        return isinstance(operand, NumberTracer) and operand._pin is not None
+
+    return not all(map(is_to_be_had, text.operands))
 
 
 def _on_the_text(name: str) -> Callable[..., Any]:
@@ -98,9 +112,14 @@ def _number(operand: Tracer) -> Any:
     return number
 
 
+def is_text_value(thing: Any) -> bool:
+    """Whether it is text of which only the running program knows the length."""
+    return isinstance(thing, Recorded) and thing.is_text
+
+
 def is_known(thing: Any) -> bool:
     """Whether nothing in it waits for the running program."""
-    if isinstance(thing, Tracer) or type(thing) in (TracedText, np.ndarray):
+    if is_text_value(thing) or isinstance(thing, Tracer) or type(thing) in (TracedText, np.ndarray):
         return False
     if issubclass(type(thing), BaseException):
         return all(map(is_known, thing.args))
@@ -160,6 +179,9 @@ class _Collector:
         """The number of a value, or a template; and what is still to be done to it."""
         if type(thing) is TracedText:
             return self._taken_over(thing), "" if conversion == "s" else conversion
+        if is_text_value(thing):
+            self.operands.append(thing)
+            return len(self.operands) - 1, "" if conversion == "s" else conversion
         parts = structure(thing)
         if parts is None:
             if is_known(thing) and isinstance(thing, str):

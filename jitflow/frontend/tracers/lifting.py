@@ -99,6 +99,8 @@ def type_of(operand: Any) -> Tensor | Scalar:
         return Scalar(I64, True)
     if isinstance(operand, ArrayTracer):
         return operand.type
+    if isinstance(operand, ScalarTracer):
+        return operand.type
     if isinstance(operand, Tracer):
         type_ = operand.value.type
         assert isinstance(type_, Tensor | Scalar)

@@ -220,6 +220,8 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
         return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
         items, times = (left, right) if isinstance(right, NumberTracer) else (right, left)
+        if name == "mul" and isinstance(items, str) and times._scalar.dtype.kind in "bi" and times._pin is None:
+            return surface.program_text(items) * times
         if name != "mul" or type(items) is not list or not isinstance(times, NumberTracer):
             mine = (left if isinstance(left, NumberTracer) else right).__class__.__name__
             if name == "mul" and isinstance(items, str | list | tuple) and mine in ("float", "complex"):

@@ -62,6 +62,10 @@ class Surface:
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
         self.sorted_container: Callable[..., Any] = _missing
         """``sorted(items, key=..., reverse=...)`` of a container of the running program."""
+        self.program_text: Callable[[Any], Any] = _missing
+        """A text as a sequence of characters that the running program makes."""
+        self.text_attribute: Callable[[Any, str], Any] = _missing
+        """An attribute or method of text that is a template, by name."""
         self.program: Callable[[Any], Any] = _missing
         """A function of jitflow's that is written as a program is, so that it can be traced."""
         self.switch: Callable[..., Any] = _missing

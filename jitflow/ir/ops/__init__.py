@@ -23,6 +23,7 @@ from jitflow.ir.ops.reduction import REDUCTION_OPS
 from jitflow.ir.ops.routine import ROUTINE_OPS
 from jitflow.ir.ops.shape import SHAPE_OPS
 from jitflow.ir.ops.state import STATE_OPS
+from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.ir.records import OpDef
 
 __all__ = ["OPS"]
@@ -39,6 +40,7 @@ OPS: dict[str, OpDef] = {
         CONTROL_OPS,
         STATE_OPS,
         CONTAINER_OPS,
+        TEXT_OPS,
         DERIVATIVE_OPS,
         MARK_OPS,
         DEVICE_OPS,

@@ -46,9 +46,18 @@ class Entries:
         """Python's key of the words of one."""
         return _whole(self.kind.key, iter(words))
 
+    def characters(self) -> tuple[Any, ...]:
+        """What tells a text from others."""
+        return tuple(int(number) for (number,) in self.rows)
+
 
 def _whole(item: Any, words: Any) -> Any:
-    return tuple(_whole(part, words) for part in item) if isinstance(item, tuple) else next(words)
+    return tuple(_whole(part, words) for part in item) if isinstance(item, tuple) else _compared(next(words))
+
+
+def _compared(word: Any) -> Any:
+    """What is compared of a word: of a text its characters."""
+    return word.characters() if isinstance(word, Entries) and word.kind.kind == "str" else word
 
 
 def _container(name: str, type: Type) -> Container:
@@ -226,7 +235,7 @@ def _sift(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
 
 def _sort(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     words = attributes["words"]
-    operands[0].rows.sort(key=lambda row: row[:words], reverse=bool(attributes.get("reverse")))
+    operands[0].rows.sort(key=lambda row: [*map(_compared, row[:words])], reverse=bool(attributes.get("reverse")))
     return ()
 
 

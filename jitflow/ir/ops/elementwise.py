@@ -277,7 +277,7 @@ def _infer_select(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
         return (Index(),)
     if not (isinstance(yes, _SHAPED) and isinstance(no, _SHAPED) and yes.dtype == no.dtype):
         raise TypeRuleError(f"select: expected two operands of one dtype, got {yes} and {no}")
-    if isinstance(yes, Container) and yes == no and isinstance(condition, Scalar):
+    if isinstance(yes, Container) and yes == no:
         return (yes,)
     shape = shape_like("select", operands)
     if isinstance(shape, Scalar):

@@ -6,6 +6,7 @@ says which lanes are touched (others load as 0). Vectors of bool are masks in re
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import jitflow.ir.ops.memory as memory
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
+from jitflow.ir.ops.elementwise import shape_like
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Buffer, Index, Scalar, Type, Vector
+from jitflow.ir.types import Buffer, Index, Scalar, Type, Vector, with_dtype
 
 __all__ = ["LOOP_OPS"]
 
@@ -141,6 +143,12 @@ LOOP_OPS = [
           _infer_to_index, lambda operands, attributes, types: int(operands[0]), (), frozenset(), ("binds",)),
     OpDef("multiply_high", "upper half of the double-width product of unsigned integers", "any", 2,
           lambda operands, attributes: (operands[0],), memory.multiply_high),
+    *(
+        OpDef(f"{name}_overflows", f"whether {name} of signed integers wraps around", "any", 2,
+              lambda operands, attributes: (with_dtype(shape_like("overflows", operands), BOOL),),
+              memory.overflows(exact))
+        for name, exact in (("add", operator.add), ("subtract", operator.sub), ("multiply", operator.mul))
+    ),
     OpDef("divide_truncated", "a / b of integers, rounded towards zero: one instruction. Operands are guarded: b is "
           "not 0, nor -1 beside the smallest integer", "any", 2, _infer_integers, _divide_truncated),
     OpDef("remainder_truncated", "a - b * divide_truncated(a, b), under the same guard", "any", 2, _infer_integers,

@@ -7,7 +7,7 @@ reference interpreter find a lowering that reads or writes too far.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,6 +212,17 @@ def multiply_high(operands: Sequence[Any], attributes: Attributes, types: Sequen
     dtype = np.asarray(operands[0]).dtype
     exact = np.asarray(operands[0]).astype(object) * np.asarray(operands[1]).astype(object)
     return np.asarray(exact >> (8 * dtype.itemsize)).astype(dtype)[()]
+
+
+def overflows(exact: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Whether what Python's ints come to does not fit."""
+
+    def evaluate(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+        limits = np.iinfo(np.asarray(operands[0]).dtype)
+        result = exact(*(np.asarray(operand).astype(object) for operand in operands))
+        return np.asarray((result < limits.min) | (result > limits.max), np.bool_)[()]
+
+    return evaluate
 
 
 def alloc(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:

@@ -34,7 +34,7 @@ def _exponential(m: Notation, op: Op) -> Sequence[Value | None]:
 
 
 _FACTORS: Mapping[str, Callable[[Notation, Op], Sequence[Value | None]]] = {
-    **dict.fromkeys(("normal", "laplace", "gumbel", "logistic", "uniform", "legacy_normal"), _moved),
+    **dict.fromkeys(("normal", "laplace", "gumbel", "logistic", "uniform", "legacy_normal", "legacy_uniform"), _moved),
     **dict.fromkeys(("exponential", "rayleigh", "legacy_exponential"), _scaled),
     "lognormal": _exponential,
 }

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
-from jitflow.passes.expand.notation import Number, apply, machine_of, primitive, repeat_while, unsigned
+from jitflow.passes.expand.notation import Number, apply, machine_of, repeat_while, unsigned
 from jitflow.passes.expand.primitives import dtype_class
 from jitflow.passes.expand.term import select
 
@@ -91,29 +91,16 @@ def _with_constant(name: str, operands: tuple[Number, ...], known: Sequence[Any]
     return apply(name, *operands)
 
 
-def _add(a: Number, b: Number) -> Number:
-    total = a + b
-    _check_overflow(((a ^ total) & (b ^ total)) < 0)
-    return total
+def _exact(name: str) -> Callable[[Number, Number], Number]:
+    """Whether it overflows is asked first: an instruction that says so gives the result with it."""
 
+    def compute(a: Number, b: Number) -> Number:
+        wrong = apply(f"{name}_overflows", a, b)
+        result = apply(name, a, b)
+        _check_overflow(wrong)
+        return result
 
-def _subtract(a: Number, b: Number) -> Number:
-    difference = a - b
-    _check_overflow(((a ^ b) & (a ^ difference)) < 0)
-    return difference
-
-
-def _multiply(a: Number, b: Number) -> Number:
-    product = a * b
-    _check_overflow(_overflows(a, b, product))
-    return product
-
-
-def _overflows(a: Number, b: Number, product: Number) -> Number:
-    """Whether a product is more than its lower half: the upper half must repeat the sign."""
-    high = primitive("multiply_high", unsigned(a), unsigned(b)).bitcast("i64")
-    high = high - select(a < 0, b, 0) - select(b < 0, a, 0)
-    return high.differs(product >> 63)
+    return compute
 
 
 def _negative(a: Number) -> Number:
@@ -144,8 +131,8 @@ def _power(base: Number, exponent: Number) -> Number:
 
     def step(result: Number, square: Number, rest: Number, wrong: Number) -> tuple[Number, ...]:
         odd, product, following = (rest & 1).differs(0), result * square, square * square
-        wrong = wrong | (odd & _overflows(result, square, product))
-        wrong = wrong | ((rest > 1) & _overflows(square, square, following))
+        wrong = wrong | (odd & apply("multiply_overflows", result, square))
+        wrong = wrong | ((rest > 1) & apply("multiply_overflows", square, square))
         return select(odd, product, result), following, rest >> 1, wrong
 
     one = base.constant(1)
@@ -203,16 +190,16 @@ def _root(x: Number) -> Number:
 
 
 _SHORT_POWERS: dict[tuple[str, Any], Callable[[Number], Number]] = {
-    ("integer", 2): lambda x: _multiply(x, x),
+    ("integer", 2): lambda x: _exact("multiply")(x, x),
     ("float", 2.0): _square,
     ("float", 0.5): _root,
 }
 """Powers to numbers that are known, for which no power need be computed."""
 
 _RULES: dict[tuple[str, str], Callable[..., Number]] = {
-    ("add", "integer"): _add,
-    ("subtract", "integer"): _subtract,
-    ("multiply", "integer"): _multiply,
+    ("add", "integer"): _exact("add"),
+    ("subtract", "integer"): _exact("subtract"),
+    ("multiply", "integer"): _exact("multiply"),
     ("negative", "integer"): _negative,
     ("absolute", "integer"): _absolute,
     ("floor_divide", "integer"): _floor_divide,

@@ -68,7 +68,7 @@ Expansion = Callable[..., Value]
 
 _PREDICATES = frozenset(
     "less less_equal greater greater_equal equal not_equal isnan isinf isfinite signbit "
-    "logical_and logical_or logical_xor logical_not".split()
+    "logical_and logical_or logical_xor logical_not add_overflows subtract_overflows multiply_overflows".split()
 )
 
 

@@ -53,7 +53,7 @@ LIBRARY = frozenset({
 
 PRIMITIVES: dict[str, frozenset[str]] = {
     "bool": _EVERYWHERE | {"logical_and", "logical_or", "logical_xor", "logical_not"},
-    "signed": _EVERYWHERE | _INTEGERS,
+    "signed": _EVERYWHERE | _INTEGERS | {"add_overflows", "subtract_overflows", "multiply_overflows"},
     "unsigned": _EVERYWHERE | _INTEGERS,
     "float": _EVERYWHERE | _COMPARISONS | LIBRARY | {
         "add", "subtract", "multiply", "divide", "negative", "absolute", "fma", "sqrt", "floor", "ceil", "trunc",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.ops.containers import CONTAINER_OPS
+from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.passes.lower.numbers import lower_arithmetic
 from jitflow.passes.lower.owning import OwningProgram
 
@@ -24,6 +25,11 @@ def _heap(host: OwningProgram) -> Value:
 
 def _lower_make(host: OwningProgram, op: Op) -> None:
     host.set_number(op.result, host.builder.make("make_container", _heap(host), type=op.result.type))
+
+
+def _lower_text(host: OwningProgram, op: Op) -> None:
+    characters = op.attributes["characters"]
+    host.set_number(op.result, host.builder.make("text_constant", _heap(host), characters=characters))
 
 
 def _lower_pack(host: OwningProgram, op: Op) -> None:
@@ -43,8 +49,9 @@ def _lower_given(host: OwningProgram, op: Op) -> None:
 
 
 CONTAINER_LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
-    **dict.fromkeys((definition.name for definition in CONTAINER_OPS), lower_arithmetic),
+    **dict.fromkeys((definition.name for definition in (*CONTAINER_OPS, *TEXT_OPS)), lower_arithmetic),
     "make_container": _lower_make,
+    "text_constant": _lower_text,
     "pack_containers": _lower_pack,
     "pass_container": _lower_passed,
     "give_containers": _lower_given,
