@@ -14,7 +14,8 @@ from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.stores import PASSED_TOGETHER, Stores
 from jitflow.frontend.python.containers import Guessed, ProgramContainer
 from jitflow.frontend.python.held_items import standing_for
-from jitflow.frontend.python.passed_words import PassedWords, type_of_passed
+from jitflow.frontend.python.passed_types import type_of_passed
+from jitflow.frontend.python.passed_words import PassedWords
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.types import Container, containers_in

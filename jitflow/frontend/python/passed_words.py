@@ -14,122 +14,29 @@ import builtins
 import collections
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import cache
 from itertools import chain, combinations
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+from jitflow.frontend.python.passed_types import are_bounded, has_factory
 from jitflow.frontend.python.returned_containers import unfilled
 from jitflow.frontend.python.told_words import Told
-from jitflow.ir.dtypes import BOOL, F64, I64, dtype_of
 from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
 from jitflow.runtime.entry_python import pool_free
 from jitflow.runtime.stores import MetOtherwise
 
-__all__ = ["PassedWords", "type_of_passed"]
+__all__ = ["PassedWords"]
 
-_NUMBERS = {bool: Scalar(BOOL, True), int: Scalar(I64, True), float: Scalar(F64, True)}
-_KINDS: Mapping[type, str] = {
-    list: "list", collections.deque: "deque", dict: "dict", set: "set", collections.defaultdict: "defaultdict",
-    collections.Counter: "Counter",
-}  # fmt: skip
 _FAMILIES = ("list", "deque", "dict", "set")
 _FIRST_WORD = {"list": 0, "deque": 0, "dict": 1, "set": 2}
-_DEEPEST = 8
-"""Levels of containers in containers."""
-
-
-# -- types ----------------------------------------------------------------------------------------------------
-
-
-def type_of_passed(thing: Any) -> tuple[Container | None, list[Container]]:
-    """The type of a container of the caller's, None for what is none of the running program's; and what is guessed.
-
-    Containers of which none holds anything are taken for some of ints.
-    """
-    guesses: list[Container] = []
-    return _container_type(type(thing), [thing], 0, guesses), guesses
-
-
-def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list[Container]) -> Container | None:
-    name = _KINDS.get(kind)
-    if name is None or depth > _DEEPEST or _are_bounded(kind, things):
-        return None
-    held = Container(kind=name)
-    key: Item | None
-    item: Item | None
-    if not any(things):
-        key = None if held.family in ("list", "deque") else _NUMBERS[int]
-        item = None if name == "set" else _made_item(things, guesses)
-        guesses.append(replace(held, key=key, item=item))
-        return guesses[-1] if all(_has_factory(thing, item) for thing in things) else None
-    if held.family != "dict":
-        item = _item_type([*chain.from_iterable(things)], depth, guesses)
-        if item is None:
-            return None
-        return Container(kind=name, key=item) if name == "set" and is_key(item) else _of_items(name, item)
-    key = _item_type([*chain.from_iterable(things)], depth, guesses)
-    item = _item_type([*chain.from_iterable(map(dict.values, things))], depth, guesses)
-    found = None if key is None or item is None or not is_key(key) else Container(kind=name, key=key, item=item)
-    return found if found is None or all(_has_factory(thing, found.item) for thing in things) else None
-
-
-def _made_item(things: Sequence[Any], guesses: list[Container]) -> Item:
-    """What containers without anything in them are going to hold: what a defaultdict makes."""
-    factory: Any = next((thing.default_factory for thing in things if type(thing) is collections.defaultdict), int)
-    if factory not in _KINDS:
-        return _NUMBERS.get(factory, _NUMBERS[int])
-    made = _container_type(factory, [factory()], 1, guesses)
-    return _NUMBERS[int] if made is None else made
-
-
-def _of_items(name: str, item: Item) -> Container | None:
-    return None if name == "set" else Container(kind=name, item=item)
-
-
-def is_key(item: Item) -> bool:
-    """Whether items of a type are keys."""
-    return all(map(is_key, item)) if isinstance(item, tuple) else not isinstance(item, Container)
 
 
 def _are_all(kind: type, things: list[Any]) -> bool:
     """Whether all things are of exactly this class."""
     return [*map(type, things)].count(kind) == len(things)
-
-
-def _are_bounded(kind: type, things: Sequence[Any]) -> bool:
-    """Whether some are deques that drop what is too much."""
-    return kind is collections.deque and any(thing.maxlen is not None for thing in things)
-
-
-def _has_factory(thing: Any, item: Any) -> bool:
-    """Whether a defaultdict makes what those of the running program do."""
-    if type(thing) is not collections.defaultdict:
-        return True
-    known: Mapping[Any, Any] = _KINDS if isinstance(item, Container) else _NUMBERS
-    return bool(known.get(thing.default_factory) == (item.kind if isinstance(item, Container) else item))
-
-
-def _item_type(things: list[Any], depth: int, guesses: list[Container]) -> Item | None:
-    kinds = {*map(type, things)}
-    if len(kinds) != 1:
-        return None
-    (kind,) = kinds
-    if kind in _NUMBERS:
-        return _NUMBERS[kind]
-    if issubclass(kind, np.number | np.bool_):
-        dtype = dtype_of(np.dtype(kind))
-        return None if dtype is None or dtype.is_complex or dtype.name == "bf16" else Scalar(dtype)
-    if kind is tuple:
-        lengths = {*map(len, things)}
-        parts = (
-            [_item_type([*column], depth, guesses) for column in zip(*things, strict=True)] if len(lengths) == 1 else []
-        )
-        return tuple(part for part in parts if part is not None) if parts and None not in parts else None
-    held = _container_type(kind, things, depth + 1, guesses)
-    return held if held is not None and held.words else None
 
 
 def _depth(held: Container) -> int:
@@ -139,11 +46,44 @@ def _depth(held: Container) -> int:
 # -- objects to words -----------------------------------------------------------------------------------------
 
 
-class _Group:
-    """The containers of one type: the objects by identity, in the order of their numbers."""
+class _Layout:
+    """What is known of a type without any container: asking it for each call took longer than small containers take."""
 
     def __init__(self, held: Container) -> None:
         self.held = held
+        self.kind: type = getattr(builtins, held.kind, None) or getattr(collections, held.kind)
+        self.key, self.item = _parts_of(held.key), _parts_of(held.item)
+        self.first = _FIRST_WORD[held.family]
+        self.words = len(held.words)
+        references = sum(1 << (self.first + n) for n, word in enumerate(held.words) if isinstance(word, Container))
+        name = crc32(str(held).encode())
+        self.head = (8 * (self.first + self.words), references, _FAMILIES.index(held.family), name)
+        self.floats = [number for number, word in enumerate(held.keys) if word.dtype.kind == "f"]
+        """Which words of a key may be nan."""
+
+
+_layout = cache(_Layout)
+
+
+def _parts_of(item: Item | None) -> Any:
+    """An item's type with layouts in the place of containers."""
+    if isinstance(item, tuple):
+        return tuple(map(_parts_of, item))
+    return _layout(item) if isinstance(item, Container) else item
+
+
+@cache
+def _layouts(kinds: tuple[Container, ...]) -> tuple[tuple[_Layout, ...], tuple[_Layout, ...]]:
+    """The layouts of some types; and those of all types in them, those that hold others first."""
+    inside = dict.fromkeys(inner for kind in kinds for inner in containers_in(kind))
+    return tuple(map(_layout, kinds)), tuple(map(_layout, sorted(inside, key=_depth, reverse=True)))
+
+
+class _Group:
+    """The containers of one type: the objects by identity, in the order of their numbers."""
+
+    def __init__(self, layout: _Layout) -> None:
+        self.layout, self.held = layout, layout.held
         self.objects: dict[int, Any] = {}
         self.columns: list[Any] = []
         self.sizes = np.empty((0, 3), np.int64)
@@ -160,8 +100,8 @@ class _Group:
             return []
         if self.ends is None:
             self.ends = np.cumsum(self.sizes[:, 0]).tolist()
-            self.before = self.entries[:, _FIRST_WORD[self.held.family] :].reshape(-1).tolist()
-        place, width = number - 1 - self.first, len(self.held.words)
+            self.before = self.entries[:, self.layout.first :].reshape(-1).tolist()
+        place, width = number - 1 - self.first, self.layout.words
         return self.before[width * (self.ends[place - 1] if place else 0) : width * self.ends[place]]
 
     def numbers(self, identities: Sequence[int]) -> Any:
@@ -184,15 +124,16 @@ class PassedWords:
     def __init__(
         self, roots: Sequence[tuple[Any, Container]], apart: Iterable[Any] = (), returned: Sequence[Container] = ()
     ) -> None:
-        kinds = dict.fromkeys(kind for _, held in roots for kind in containers_in(held))
-        self._groups = {held: _Group(held) for held in sorted(kinds, key=_depth, reverse=True)}
-        for thing, held in roots:
-            self._groups[held].objects[id(thing)] = thing
+        layouts, inside = _layouts(tuple(held for _, held in roots))
+        self._groups = {layout: _Group(layout) for layout in inside}
+        for (thing, _), layout in zip(roots, layouts, strict=True):
+            self._groups[layout].objects[id(thing)] = thing
         for group in self._groups.values():
             self._gather(group)
         self._number(apart)
         parts = [self._words_of(group) for group in self._groups.values()]
-        numbers = [int(self._groups[held].numbers([id(thing)])[0]) for thing, held in roots]
+        numbers = [int(self._groups[layout].numbers([id(thing)])[0])
+                   for (thing, _), layout in zip(roots, layouts, strict=True)]  # fmt: skip
         head = [id(self), len(self._objects), len(parts), 4 + len(roots), *numbers]
         self.words = np.concatenate([np.array(head, np.int64), *chain.from_iterable(parts)])
         self._fresh: dict[int, tuple[Any, Container]] = {}
@@ -208,41 +149,38 @@ class PassedWords:
         return int(self.words.ctypes.data)
 
     def _gather(self, group: _Group) -> None:
-        held, things = group.held, [*group.objects.values()]
-        kind = getattr(builtins, held.kind, None) or getattr(collections, held.kind)
-        if not _are_all(kind, things) or _are_bounded(kind, things):
+        layout, things = group.layout, [*group.objects.values()]
+        held = layout.held
+        if not _are_all(layout.kind, things) or are_bounded(layout.kind, things):
             raise TypeError(f"expected {held}")
         group.sizes = np.zeros((len(things), 3), np.int64)
         if held.kind == "set":
-            group.columns = [_tables(things, group.sizes, held, self._columns)]
+            group.columns = [_tables(things, group.sizes, layout, self._columns)]
             return
         lengths = np.fromiter(map(len, things), np.int64, len(things))
         group.sizes[:, 0] = lengths
         flat = [*chain.from_iterable(things)]
         if held.key is None:
-            assert held.item is not None
-            group.columns = [*self._columns(held.item, flat)]
+            group.columns = [*self._columns(layout.item, flat)]
             return
-        assert held.item is not None
-        if held.kind == "defaultdict" and not all(_has_factory(thing, held.item) for thing in things):
+        if held.kind == "defaultdict" and not all(has_factory(thing, held.item) for thing in things):
             raise TypeError("expected another factory")
         group.sizes[:, 1] = lengths
-        keys = [*self._columns(held.key, flat)]
-        if any(word.dtype.kind == "f" and np.isnan(key.view(np.float64)).any()
-               for word, key in zip(held.keys, keys, strict=True)):  # fmt: skip
+        keys = [*self._columns(layout.key, flat)]
+        if any(np.isnan(keys[number].view(np.float64)).any() for number in layout.floats):
             raise TypeError("nan as a key")
-        items = self._columns(held.item, [*chain.from_iterable(map(dict.values, things))])
+        items = self._columns(layout.item, [*chain.from_iterable(map(dict.values, things))])
         group.columns = [np.zeros(len(flat), np.int64), *keys, *items]
 
-    def _columns(self, item: Item, things: list[Any]) -> Iterator[Any]:
-        """The words of items, a column each; of containers the type and their identities."""
+    def _columns(self, item: Any, things: list[Any]) -> Iterator[Any]:
+        """The words of items, a column each; of containers the layout and their identities."""
         if isinstance(item, tuple):
             if not _are_all(tuple, things) or not {*map(len, things)} <= {len(item)}:
                 raise TypeError("expected tuples")
             columns = zip(*things, strict=True) if things else ((),) * len(item)
             for part, column in zip(item, columns, strict=True):
                 yield from self._columns(part, [*column])
-        elif isinstance(item, Container):
+        elif isinstance(item, _Layout):
             identities = [*map(id, things)]
             self._groups[item].objects.update(zip(identities, things, strict=True))
             yield item, identities
@@ -262,19 +200,13 @@ class PassedWords:
             raise MetOtherwise
 
     def _words_of(self, group: _Group) -> list[Any]:
-        held = group.held
         columns = [self._groups[column[0]].numbers(column[1]) if type(column) is tuple else column
                    for column in group.columns]  # fmt: skip
-        first = _FIRST_WORD[held.family]
-        width = first + len(held.words)
-        if held.kind == "set":
+        if group.held.kind == "set":
             (group.entries,) = columns
         else:
             group.entries = columns[0].reshape(-1, 1) if len(columns) == 1 else np.stack(columns, axis=1)
-        references = sum(1 << (first + n) for n, word in enumerate(held.words) if isinstance(word, Container))
-        kind = _FAMILIES.index(held.family)
-        name = crc32(str(held).encode())
-        head = [8 * width, references, kind, name, len(group.objects), group.entries.size]
+        head = [*group.layout.head, len(group.objects), group.entries.size]
         return [np.array(head, np.int64), group.sizes.reshape(-1), group.entries.reshape(-1)]
 
     # -- words to objects -----------------------------------------------------------------------------------------
@@ -361,10 +293,15 @@ class PassedWords:
 # -- numbers and tables ---------------------------------------------------------------------------------------
 
 
+@cache
+def _class_of(item: Scalar) -> tuple[np.dtype[Any], type]:
+    dtype = item.dtype.numpy
+    return dtype, type(dtype.type(0).item()) if item.weak else dtype.type
+
+
 def _bits(item: Scalar, things: list[Any]) -> Any:
     """Numbers as words of 64 bits. Raises TypeError for other things, and OverflowError for ints beyond 64 bits."""
-    dtype = item.dtype.numpy
-    kind = type(dtype.type(0).item()) if item.weak else dtype.type
+    dtype, kind = _class_of(item)
     if not _are_all(kind, things):
         raise TypeError(f"expected {item}")
     numbers = np.fromiter(things, dtype, len(things))
@@ -373,12 +310,12 @@ def _bits(item: Scalar, things: list[Any]) -> Any:
     return numbers.astype(np.int64) if numbers.dtype.kind in "ib" else numbers.astype(np.uint64).view(np.int64)
 
 
-def _tables(things: list[Any], sizes: Any, held: Container, columns: Callable[..., Iterator[Any]]) -> Any:
+def _tables(things: list[Any], sizes: Any, layout: _Layout, columns: Callable[..., Iterator[Any]]) -> Any:
     """The tables of sets, one behind the other: of each place its state, the hash and the words of the key.
 
     The order of a set is that of its table, and how it was filled is seen nowhere else.
     """
-    found = [np.empty((0, 2 + len(held.words)), np.int64)]
+    found = [np.empty((0, 2 + layout.words), np.int64)]
     for number, thing in enumerate(things):
         fill, used, mask, address = (ctypes.c_int64 * 4).from_address(id(thing) + object.__basicsize__)
         if used != len(thing) or mask < fill:
@@ -386,13 +323,13 @@ def _tables(things: list[Any], sizes: Any, held: Container, columns: Callable[..
         if not fill:
             continue
         places = np.ctypeslib.as_array((ctypes.c_int64 * (2 * mask + 2)).from_address(address)).reshape(-1, 2)
-        table = np.zeros((mask + 1, 2 + len(held.words)), np.int64)
+        table = np.zeros((mask + 1, 2 + layout.words), np.int64)
         table[:, 0] = np.where(places[:, 0] == 0, 0, np.where(places[:, 1] == -1, 2, 1))
         filled = table[:, 0] == 1
         if np.count_nonzero(filled) != used:
             raise TypeError("expected sets as CPython has them")
         table[filled, 1] = places[filled, 1]
-        for column, words in enumerate(columns(held.key, [*thing]), 2):
+        for column, words in enumerate(columns(layout.key, [*thing]), 2):
             table[filled, column] = words
         sizes[number] = mask + 1, used, fill
         found.append(table)
