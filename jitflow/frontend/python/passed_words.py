@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import collections
 import ctypes
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, combinations
@@ -192,7 +193,9 @@ class PassedWords:
         for group in self._groups.values():
             group.first = len(self._objects)
             self._objects += group.objects.values()
-        for one, other in combinations(self._groups.values(), 2):
+        self._in_order = [*self._groups.values()]
+        self._last = [group.first + len(group.objects) for group in self._in_order]
+        for one, other in combinations(self._in_order, 2):
             fewer, more = sorted((one.objects, other.objects), key=len)
             if not more.keys().isdisjoint(fewer):
                 raise TypeError("one object has two types")
@@ -284,7 +287,7 @@ class PassedWords:
         return self._known[self._returned[place]]
 
     def _group_of(self, number: int) -> _Group:
-        return next(group for group in self._groups.values() if number <= group.first + len(group.objects))
+        return self._in_order[bisect_left(self._last, number)]
 
     def _type_of(self, number: int) -> Container:
         return self._group_of(number).held if number <= len(self._objects) else self._fresh[number][1]

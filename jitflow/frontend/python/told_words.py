@@ -6,6 +6,7 @@ An item is written where its words are others than they were; all others stay th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from jitflow.frontend.python.returned_containers import numbers_of_words
@@ -25,14 +26,14 @@ class Told:
         self.told, self.words, self.objects = told, words, objects
         self.numbers: dict[Scalar, list[Any]] = {}
         """What all words are as numbers of a type."""
-        self._entries: dict[Container, Entries] = {}
+        self._entries: dict[int, Entries] = {}
 
     def write(self, thing: Any, held: Container, before: list[int], start: int, rows: int) -> None:
         """Let an object hold so many entries, of which it held those ``before``."""
-        if held not in self._entries:
-            self._entries[held] = Entries(self, held)
-        width = len(held.words)
-        _WRITERS[held.family](thing, self._entries[held], before, range(start, start + width * rows, width))
+        entries = self._entries.get(id(held))  # a type has no hash that is kept
+        if entries is None:
+            entries = self._entries[id(held)] = Entries(self, held)
+        entries.write(thing, entries, before, range(start, start + entries.width * rows, entries.width))
 
 
 class Entries:
@@ -40,7 +41,8 @@ class Entries:
 
     def __init__(self, told: Told, held: Container) -> None:
         self.words, self.width, self.keys = told.words, len(held.words), len(held.keys)
-        self._told = told
+        self._told, self._held = told, held
+        self.write = _WRITERS[held.family]
         self.key = self._part(held.key, 0)
         self.item = self._part(held.item, self.keys)
 
@@ -63,6 +65,9 @@ class Entries:
     def others(self, before: list[int], places: range, first: int = 0) -> list[tuple[int, int]]:
         """The entries that are others than before, from a word on: their numbers, and their places."""
         words, width = self.words, self.width
+        if width == 1 and places:
+            now = words[places[0] : places[-1] + 1]
+            return [(number, place) for number, place, one, other in zip(count(), places, now, before) if one != other]
         return [
             (number, place)
             for number, place in enumerate(places[: len(before) // width])
