@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from ast import literal_eval
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -109,14 +108,25 @@ def _exception(code: int, op: Op, words: Sequence[int]) -> BaseException:
     values = _values([operand.type for operand in op.operands], words, skip=op.name == "check")
     kind = exception_class(op.attributes.get("error", "ValueError"))
     message = str(op.attributes.get("message", "operands could not be broadcast together"))
-    if op.attributes.get("literal"):
-        return kind(literal_eval(message.format(*values)))
+    if "literal" in op.attributes:
+        return kind(_made_of(op.attributes["literal"], iter(values)))
     text = message.format(*values)
     if message in (INT_OVERFLOW, POWER_TYPE):
         kind = USER_ERRORS[kind]
     if issubclass(kind, UserError):
         return kind(text, location=op.loc).refused()
     return kind(text) if text else kind()
+
+
+def _made_of(shape: Any, values: Iterator[Any]) -> Any:
+    """A number, or a tuple, of numbers: NumPy's where the shape has the name of a dtype, Python's where it has none."""
+    if isinstance(shape, list | tuple):
+        return tuple(_made_of(part, values) for part in shape)
+    if not shape:
+        return next(values)
+    import numpy as np
+
+    return np.dtype(shape).type(next(values))
 
 
 def _values(types: Sequence[Type], words: Sequence[int], *, skip: bool) -> list[Any]:

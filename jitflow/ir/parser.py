@@ -20,7 +20,20 @@ from jitflow.ir.dims import Dim, maximum, minimum, symbol
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.printer import LAYER_WORDS
-from jitflow.ir.types import Buffer, Container, Index, Place, Scalar, Tape, Tensor, Type, Variable, Vector
+from jitflow.ir.types import (
+    NONE,
+    Buffer,
+    Container,
+    Index,
+    Place,
+    Scalar,
+    Several,
+    Tape,
+    Tensor,
+    Type,
+    Variable,
+    Vector,
+)
 from jitflow.ir.types import Item as ContainerItem
 
 __all__ = ["ParseError", "parse", "parse_type"]
@@ -362,15 +375,25 @@ class _Parser:
     def container(self) -> Container:
         kind = self.take("word").text
         self.expect("<")
-        held = self.listed(">", self.container_item)
+        held = [*self.listed(">", self.container_item)]
         if not held:
             return Container(kind=kind)
+        if kind == "defaultdict" and len(held) == 3:
+            factory = str(held.pop()).removeprefix("py")
+            return Container(kind=kind, key=held[0], item=held[1], factory=factory)
         key, item = held if len(held) == 2 else (held[0], None) if kind == "set" else (None, held[0])
         return Container(kind=kind, key=key, item=item)
 
     def container_item(self) -> ContainerItem:
         if self.skip("("):
             return self.listed(")", self.container_item)
+        if self.at("None"):
+            self.next += 1
+            return NONE
+        if self.at("either"):
+            self.next += 1
+            self.expect("<")
+            return Several(tuple(self.listed(">", self.container_item)))
         kind = self.type()
         if not isinstance(kind, Scalar):
             self.fail(f"expected a number or a container to hold, got {kind}")

@@ -18,14 +18,15 @@ text               record              what it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 
-__all__ = ["TEXT", "Buffer", "Container", "Index", "Item", "Place", "Scalar", "Tape", "Tensor", "Type", "Variable",
-           "Vector", "containers_in", "dims_of", "map_dims", "with_dtype", "words_of"]  # fmt: skip
+__all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Scalar", "Several", "Tag",
+           "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of", "map_dims",
+           "with_dtype", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -63,16 +64,18 @@ class Container(Scalar):
     ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``;
     a ``str`` is a list of the numbers of its characters that nobody changes once it is made (`TEXT`).
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
+    ``factory`` is the class of numbers of which a defaultdict makes its items, if it is one.
     """
 
     dtype: DType = I64
     kind: str = "list"
     key: Item | None = None
     item: Item | None = None
+    factory: str = ""
 
     def __str__(self) -> str:
-        inside = (item for item in (self.key, self.item) if item is not None)
-        return f"{self.kind}<{', '.join(map(_item_text, inside))}>"
+        inside = [_item_text(item) for item in (self.key, self.item) if item is not None]
+        return f"{self.kind}<{', '.join([*inside, self.factory] if self.factory else inside)}>"
 
     @property
     def family(self) -> str:
@@ -97,18 +100,108 @@ class Container(Scalar):
         return self.keys + self.items
 
 
-Item = Scalar | tuple["Item", ...]
-"""What a container holds: a number, a reference, or a tuple of such."""
+@dataclass(frozen=True, slots=True)
+class NoneKind:
+    """The kind of ``None``, which has no words."""
+
+    def __str__(self) -> str:
+        return "None"
+
+
+NONE = NoneKind()
+
+
+@dataclass(frozen=True, slots=True)
+class Tag(Scalar):
+    """The word that says of which of several kinds an item is, by its place among them. Equality ignores it."""
+
+    dtype: DType = I64
+
+    def __str__(self) -> str:
+        return "tag"
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """What is of one of several ``kinds``: a `Tag`, and words that carry it.
+
+    Numbers share a word where that is exact and no wider: Python's and NumPy's integers, and their floats. The words
+    of other kinds than that of an item are 0. Kinds have one order: None, integers, floats, then all others.
+    """
+
+    kinds: tuple[Item, ...]
+
+    def __str__(self) -> str:
+        return f"either<{', '.join(map(_item_text, self.kinds))}>"
+
+    @staticmethod
+    def of(kinds: Iterable[Item]) -> Several:
+        """Of these kinds, in their order."""
+        return Several(tuple(sorted(set(kinds), key=lambda kind: (_RANKS.get(_letter(kind), 3), _item_text(kind)))))
+
+    @property
+    def carriers(self) -> tuple[Scalar, ...]:
+        """The types of its words behind the tag."""
+        return self._carriers_and_places()[0]
+
+    @property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """For each kind, which of the carriers are its words."""
+        return self._carriers_and_places()[1]
+
+    def _carriers_and_places(self) -> tuple[tuple[Scalar, ...], tuple[tuple[int, ...], ...]]:
+        carriers: list[Scalar] = []
+        places: list[tuple[int, ...]] = []
+        for kind in self.kinds:
+            shared = {"i": Scalar(I64), "f": Scalar(F64)}.get(_letter(kind))
+            if shared is not None and shared in carriers:
+                places.append((carriers.index(shared),))
+                continue
+            words = words_of(kind) if shared is None else (shared,)
+            places.append(tuple(range(len(carriers), len(carriers) + len(words))))
+            carriers += words
+        return tuple(carriers), tuple(places)
+
+
+Item = Scalar | Several | NoneKind | tuple["Item", ...]
+"""What a container holds: a number, a reference, a tuple of such, or one of several kinds of them."""
+
+_RANKS = {"n": 0, "i": 1, "f": 2}
+
+
+def _letter(kind: Item) -> str:
+    """What numbers of a kind are carried as: ``i`` an i64, ``f`` an f64; ``n`` is None, ``o`` all else."""
+    if not isinstance(kind, Scalar) or isinstance(kind, Container):
+        return "n" if kind == NONE else "o"
+    letter = kind.dtype.kind
+    return "i" if letter in "bi" or (letter == "u" and kind.dtype.bits < 64) else "f" if letter == "f" else "o"
+
 
 TEXT = Container(kind="str", item=Scalar(I64, True))
 """Text that the running program makes."""
 
 
 def words_of(item: Item | None) -> tuple[Scalar, ...]:
-    """The types of the words of an item: tuples are taken apart."""
-    if item is None:
+    """The types of the words of an item: tuples are taken apart, and complex numbers into their parts."""
+    if item is None or isinstance(item, NoneKind):
         return ()
-    return tuple(word for part in item for word in words_of(part)) if isinstance(item, tuple) else (item,)
+    if isinstance(item, Several):
+        return (Tag(), *item.carriers)
+    if isinstance(item, tuple):
+        return tuple(word for part in item for word in words_of(part))
+    if item.dtype.is_complex:
+        return (Scalar(item.dtype.real),) * 2
+    return (item,)
+
+
+def leaves_of(item: Item | None, first: int = 0) -> Iterator[tuple[int, Scalar | Several | NoneKind]]:
+    """The parts of an item that are no tuples, and which is the first word of each."""
+    if isinstance(item, tuple):
+        for part in item:
+            yield from leaves_of(part, first)
+            first += len(words_of(part))
+    elif item is not None:
+        yield first, item
 
 
 def containers_in(type: Type) -> Iterator[Container]:

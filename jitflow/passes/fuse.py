@@ -41,13 +41,13 @@ _LARGEST_GROUP = 160
 """More ops than this in one kernel cost registers and compile time and save no more memory traffic."""
 
 
-_OF_STORAGE = ("variable", "load", "store", "scatter", "tape", "make_container", "pass_container", "text_constant")
-
-
 def fuse(function: Function) -> Function:
     """Group the ops of a tensor function into ``fusion`` ops; ``decisions`` in its attributes says what and why."""
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
-        op.regions or op.name in _OF_STORAGE for op in function.region.body
+        op.regions
+        or op.name in ("variable", "tape")
+        or any(effect.kind in ("reads", "writes") for effect in op.own_effects)
+        for op in function.region.body
     )
     program = _Program(Effects(function) if stateful else None)
     region = _Fusion(function.region, program, {}, frozenset()).run()

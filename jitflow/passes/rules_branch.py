@@ -15,7 +15,7 @@ from jitflow.ir.core import Attributes, Builder, Op, Region, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.location import Loc
 from jitflow.ir.python_numbers import INT_OVERFLOW
-from jitflow.ir.types import Index, Place, Scalar, Tensor, Variable, dims_of
+from jitflow.ir.types import Container, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.integers import is_integer
 from jitflow.passes.rewrite import Replacement, Rewriter, Rule
 
@@ -37,7 +37,9 @@ _FEW_READS = 3
 def _if_cheap(op: Op, rewriter: Rewriter) -> Replacement:
     """A choice between a few numbers that are cheaper to compute than a branch is to take."""
     kinds = [result.type for result in op.results]
-    if not kinds or "rare" in op.attributes or not all(isinstance(kind, Scalar) for kind in kinds):
+    if not kinds or "rare" in op.attributes:
+        return None
+    if not all(isinstance(kind, Scalar) and not isinstance(kind, Container) for kind in kinds):
         return None
     if any([value.type for value in region.yielded] != kinds for region in op.regions):
         return None

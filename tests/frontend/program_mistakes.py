@@ -177,7 +177,7 @@ def appends_in_a_loop_of_any_length(x):
     found = []
     i = 0
     while x[i] < 2:
-        found.append([i, x[i]])
+        found.append((i, x[:i]))
         i += 1
     return found
 
@@ -228,7 +228,7 @@ def recurses_on_a_value(n, path=()):
 
 
 def sorts_a_list_of_values(x, y):
-    return sorted([x[0], 1])
+    return sorted([x[0], np.uint64(1)])
 
 
 def indexes_a_list_by_a_value(x):

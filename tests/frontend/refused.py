@@ -287,21 +287,20 @@ def carries_another_rank_mended(x, n):
     return x[None]
 
 
-def keeps_rows_in_a_list_of_lists(x):
+def keeps_arrays_in_tuples(x):
     found = []
     i = 0
     while x[i] < 2:
-        found.append([i, x[i]])
+        found.append((x[i : i + 2], i))
         i += 1
     return found
 
 
-def keeps_rows_in_a_list_of_lists_mended(x):
+def keeps_arrays_in_tuples_mended(x):
     found = np.zeros((len(x), 2))
     i = 0
     while x[i] < 2:
-        found[i, 0] = i
-        found[i, 1] = x[i]
+        found[i] = x[i : i + 2]
         i += 1
     return found[:i]
 
@@ -402,11 +401,11 @@ def formats_by_a_method_mended(x):
 
 
 def sorts_what_is_of_two_types(x):
-    return sorted([x[0], 1])
+    return sorted([x[0], np.uint64(1)])
 
 
 def sorts_what_is_of_two_types_mended(x):
-    return np.sort(np.array([x[0], 1]))
+    return np.sort(np.array([x[0], np.uint64(1)]))
 
 
 def scans_over_nothing(x):
@@ -580,7 +579,7 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (compares_what_it_has_written, (X,), compares_what_it_has_written_mended, (X,)),
     (carries_a_tuple_that_grows, (X, 3), carries_a_tuple_that_grows_mended, (X, 3)),
     (carries_another_rank, (X, 9), carries_another_rank_mended, (X, 9)),
-    (keeps_rows_in_a_list_of_lists, (X,), keeps_rows_in_a_list_of_lists_mended, (X,)),
+    (keeps_arrays_in_tuples, (X,), keeps_arrays_in_tuples_mended, (X,)),
     (goes_through_many_rows, (np.ones((3000, 2)),), goes_through_many_rows_mended, (np.ones((3000, 2)),)),
     (writes_text, (X,), writes_text_mended, (X,)),
     (finds_zeros, (np.array([1.0, -3.0, 2.0]),), finds_zeros_mended, (np.array([1.0, -3.0, 2.0]),)),

@@ -307,7 +307,7 @@ def mixes_keys(x):
 
 
 def test_keys_of_several_types_are_refused():
-    with pytest.raises(UserNotImplementedError, match="of items of several types"):
+    with pytest.raises(UserNotImplementedError, match="of keys of several types"):
         jitflow.function(mixes_keys)(X)
 
 

@@ -468,14 +468,6 @@ def test_an_argument_in_a_list_is_not_returned():
         jitflow.function(returns_its_argument)(U, 1)
 
 
-def keeps_text(u):
-    kept = []
-    for item in u:
-        if item > 0:
-            kept.append("positive")
-    return kept
-
-
 def leaves_its_branch(u):
     kept = [1]
     if u[0] > 0:
@@ -586,22 +578,6 @@ def keeps_rows_of_several_sizes(u):
     return len(rows)
 
 
-def keeps_lists(u):
-    rows = []
-    for item in u:
-        if item > 0:
-            rows.append([item, 1.0])
-    return rows
-
-
-def makes_an_array_of_several_types(u):
-    kept = [0]
-    for item in u:
-        if item > 0:
-            kept.append(float(item))
-    return np.array(kept)
-
-
 def mixes_numbers_and_arrays(u):
     kept = [0.0]
     if u[0] > 0:
@@ -609,23 +585,9 @@ def mixes_numbers_and_arrays(u):
     return kept
 
 
-def returns_one_list_by_two_names(u):
-    kept = [0.0]
-    also = kept
-    for item in u:
-        if item > 100:
-            return u
-        kept.append(item)
-    return kept, also
-
-
 REFUSED = {
-    returns_one_list_by_two_names: "returned by two names",
-    makes_an_array_of_several_types: "an array, a sum or an order of a list",
-    mixes_numbers_and_arrays: "of items of several types",
+    mixes_numbers_and_arrays: "of numbers and arrays",
     prints: "the text of a list",
-    keeps_text: "of other items than numbers",
-    keeps_lists: "of other items than numbers",
     keeps_what_it_writes_to_later: "a write to an array that is an item",
     adds_to_what_it_has_kept: "a write to an array that is an item",
     writes_to_an_item: "a write to an array that is an item",

@@ -10,6 +10,8 @@ import pytest
 import scipy.integrate
 import scipy.interpolate
 import scipy.ndimage
+import scipy.sparse
+import scipy.sparse.csgraph
 import scipy.spatial
 
 from tests.gallery import example, plain
@@ -190,3 +192,18 @@ def test_hidden_markov() -> None:
     likelihood, found = plain("hidden_markov")(start, change, emission, seen)
     assert likelihood == pytest.approx(np.log(total))
     np.testing.assert_allclose(found, states / total, atol=1e-12)
+
+
+def test_graphs() -> None:
+    starts, targets, weights, source = example("dijkstra")
+    edges = np.full((len(starts) - 1,) * 2, np.inf)
+    np.minimum.at(edges, (np.repeat(np.arange(len(starts) - 1), np.diff(starts)), targets), weights)
+    expected = scipy.sparse.csgraph.dijkstra(scipy.sparse.csgraph.csgraph_from_dense(edges, np.inf), indices=source)
+    np.testing.assert_allclose(plain("dijkstra")(starts, targets, weights, source), expected)
+    (lengths,) = example("spanning_tree")
+    tree = scipy.sparse.csgraph.minimum_spanning_tree(lengths)
+    assert plain("spanning_tree")(lengths) == pytest.approx(tree.sum())
+    n, edges = example("union_find")
+    graph = scipy.sparse.coo_array((np.ones(len(edges)), edges.T), shape=(n, n))
+    parts, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    assert plain("union_find")(n, edges) == (parts, np.bincount(labels).max())

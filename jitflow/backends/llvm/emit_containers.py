@@ -16,6 +16,7 @@ from jitflow.backends.llvm.heap import RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
 from jitflow.backends.llvm.passed import PASSED, PASSED_NAME, index_function, type_name
+from jitflow.backends.llvm.set_tables import MERGING, merging, popping, swapping, tidying
 from jitflow.backends.llvm.slots import to_slots
 from jitflow.backends.llvm.texts import TEXT_FUNCTIONS, TEXTS, TEXTS_NAME
 from jitflow.backends.llvm.types import element_type
@@ -307,6 +308,30 @@ def _enter(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _merge(out: Emitter, op: Op) -> Sequence[str]:
+    held, other = op.operands
+    name, text = merging(_kind(held), _kind(other))
+    functions = {**key_functions(_kind(held)), name: text}
+    _own(out, _kind(held).keys, functions, (*_CALLED_FOR_KEYS, *MERGING))
+    require_memory(out, op, out.let(f"call i1 @{name}(ptr {as_pointer(out, held)}, ptr {as_pointer(out, other)})"))
+    return ()
+
+
+def _next_key(out: Emitter, op: Op) -> Sequence[str]:
+    (held,) = op.operands
+    name, text = popping(_kind(held))
+    out.module.define(name, text)
+    return [out.let(f"call i64 @{name}(ptr {as_pointer(out, held)})")]
+
+
+def _swap_keys(out: Emitter, op: Op) -> Sequence[str]:
+    name, text = swapping()
+    out.module.define(name, text)
+    one, other = (as_pointer(out, operand) for operand in op.operands)
+    out.do(f"call void @{name}(ptr {one}, ptr {other})")
+    return ()
+
+
 def _ordered(out: Emitter, op: Op, function: str, result: str, *arguments: str) -> str:
     """Call one of the functions for the order of items of a type."""
     held = op.operands[0]
@@ -323,6 +348,7 @@ _CALLED_FOR_ORDERS = (
     ("llvm.ctlz.i64", "i64", ("i64", "i1")),
     ("llvm.umax.i64", "i64", ("i64", "i64")),
     ("llvm.umin.i64", "i64", ("i64", "i64")),
+    ("llvm.fptosi.sat.i64.f64", "i64", ("double",)),
 )
 
 
@@ -344,6 +370,11 @@ def _sort(out: Emitter, op: Op) -> Sequence[str]:
 def _settle(out: Emitter, op: Op) -> Sequence[str]:
     """Most often there is no gap."""
     header = as_pointer(out, op.operands[0])
+    if _kind(op.operands[0]).family == "set":
+        name, text = tidying()
+        _own(out, (), {name: text}, _CALLED_FOR_KEYS)
+        require_memory(out, op, out.let(f"call i1 @{name}(ptr {header})"))
+        return ()
     dense = out.let(f"icmp eq i64 {_field(out, header, ROWS)}, {_field(out, header, LIVE)}")
     proceed, close = out.label("dense"), out.label("gaps")
     out.branch(dense, proceed, close)
@@ -429,6 +460,9 @@ CONTAINER_EMISSION: dict[str, Emission] = {
     "remove_item": _remove,
     "find_key": _find,
     "enter_key": _enter,
+    "merge_keys": _merge,
+    "next_key": _next_key,
+    "swap_keys": _swap_keys,
     "settle_keys": _settle,
     "sift_item": _sift,
     "sort_items": _sort,

@@ -313,6 +313,7 @@ _TAKING_MEMORY = (
     "append_item",
     "insert_item",
     "enter_key",
+    "merge_keys",
     "settle_keys",
     "keys_of",
     "pack_containers",

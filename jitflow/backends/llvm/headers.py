@@ -13,10 +13,12 @@ __all__ = ["BLOCK", "CHANGES", "DATA", "HEAP_BYTES", "LIMIT", "LIVE", "ROWS", "f
 HEADER = {
     "DATA": 0, "ROWS": 8, "LIVE": 16, "BLOCK": 24, "LIMIT": 32, "INDEX": 40, "MASK": 48, "HEAP": 56, "WIDTH": 64,
     "REFERENCES": 72, "CHANGES": 80, "KIND": 88, "LINK": 96, "STATE": 104, "NUMBER": 112,
+    "FINGER": 120,
 }  # fmt: skip
 """``DATA`` is the first entry, ``ROWS`` how many there are, gaps included, ``LIVE`` how many keys; ``BLOCK`` and
 ``LIMIT`` are where the memory begins and ends. ``INDEX`` of a dict is a table of ``MASK`` + 1 words; of a set, whose
-entries are a table themselves, it is the number of places that were ever taken. ``STATE`` is 0 of what is free, 1 of
+entries are a table themselves, it is the number of places that were ever taken, and ``FINGER`` is the place from which
+on the next key is popped. ``STATE`` is 0 of what is free, 1 of
 what is not, 2 of what can be reached."""
 DATA, ROWS, LIVE, BLOCK, LIMIT, CHANGES = (
     HEADER[name] for name in ("DATA", "ROWS", "LIVE", "BLOCK", "LIMIT", "CHANGES")

@@ -7,7 +7,7 @@ from functools import cache
 
 from jitflow.backends.llvm.headers import functions
 from jitflow.backends.llvm.tables import COUNT_KEY, FIRST_PLACE, set_places, table_places
-from jitflow.ir.types import TEXT, Container, Item, Scalar
+from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, Tag
 
 __all__ = ["FIRST_WORD", "key_functions", "name_of_keys"]
 
@@ -20,16 +20,18 @@ _MIXED = 0x9E3779B97F4A7C15
 
 
 def name_of_keys(kind: Container) -> str:
-    """What the functions for keys of this form are called: a letter for each number, a pair of brackets a tuple."""
+    """What the functions for keys of this form are called: a letter for each word, a pair of brackets a tuple."""
     return f"jitflow.{kind.family}.{_letters(kind.key)}.{len(kind.words)}"
 
 
 def _letters(item: Item | None) -> str:
     if isinstance(item, tuple):
         return f"t{''.join(map(_letters, item))}e"
-    assert item is not None
     if item == TEXT:
         return "s"
+    if isinstance(item, Several):
+        return f"k{_letters(item.carriers[0])}"
+    assert isinstance(item, Scalar)
     return {"f": "f", "u": "u"}.get(item.dtype.kind, "i")
 
 
@@ -52,6 +54,8 @@ def _equal(kind: Container, entry: str) -> Iterator[str]:
     """The lines that compare the key of an entry with that looked for, the last of which defines ``%equal``."""
     result = "true"
     for number, word in enumerate(kind.keys):
+        if isinstance(word, Tag):
+            continue
         offset = 8 * (FIRST_WORD[kind.family] + number)
         yield f"  %e{number}.at = getelementptr i8, ptr {entry}, i64 {offset}"
         yield f"  %e{number} = load i64, ptr %e{number}.at, align 8"
@@ -87,6 +91,8 @@ def _quick_hash(kind: Container, name: str) -> str:
     lines = [f"define internal i64 @{name}.hash({_parameters(kind.keys)}) alwaysinline #0 {{", "start:"]
     found = "0"
     for number, word in enumerate(kind.keys):
+        if isinstance(word, Tag):
+            continue
         bits = f"%k{number}"
         if word.dtype.kind == "f":  # 0.0 and -0.0 are one key
             lines += [f"  %x{number}.float = bitcast i64 %k{number} to double",
@@ -220,7 +226,11 @@ def _python_hash(kind: Container, name: str) -> str:
         return f"%h{number}"
 
     def hashed(item: Item) -> str:
+        if isinstance(item, Several):
+            next(words)
+            return hashed(item.carriers[0])
         if not isinstance(item, tuple):
+            assert isinstance(item, Scalar)
             if item == TEXT:  # whose hash is another one in each process: nobody may see the order
                 return let(f"call i64 @jitflow.text.hash(i64 %k{next(words)})")
             function = {"f": "float", "u": "unsigned"}.get(item.dtype.kind, "integer")

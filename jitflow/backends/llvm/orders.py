@@ -9,20 +9,24 @@ from __future__ import annotations
 from functools import cache
 
 from jitflow.backends.llvm.headers import functions
-from jitflow.ir.types import TEXT, Container, Scalar
+from jitflow.ir.types import TEXT, Container, NoneKind, Scalar, Several, leaves_of, words_of
 
 __all__ = ["name_of_order", "order_functions"]
 
 
 def name_of_order(kind: Container) -> str:
-    """What the functions for items of a type are called: a letter for each word."""
-    return f"jitflow.order.{''.join(map(_letter, kind.items))}"
+    """What the functions for items of a type are called: a letter for each word, of several kinds how many integers."""
+    return f"jitflow.order.{''.join(_letters(leaf) for _, leaf in leaves_of(kind.item))}"
 
 
-def _letter(word: Scalar) -> str:
-    if word == TEXT:
+def _letters(leaf: Scalar | Several | NoneKind) -> str:
+    if isinstance(leaf, Several):
+        integers = sum(leaf.carriers[places[0]].dtype.kind == "i" for places in leaf.places if places)
+        return f"k{integers}{''.join(map(_letters, leaf.carriers))}"
+    assert isinstance(leaf, Scalar)
+    if leaf == TEXT:
         return "s"
-    return word.dtype.kind if word.dtype.kind in "fu" else "i"
+    return leaf.dtype.kind if leaf.dtype.kind in "fu" else "i"
 
 
 @cache
@@ -37,22 +41,14 @@ def order_functions(kind: Container) -> dict[str, str]:
 def _less(kind: Container, name: str) -> str:
     lines = [f"define internal i1 @{name}.less(ptr %a, ptr %b, i64 %compared) #0 {{", "start:"]
     answer = "false"
-    for number, word in reversed([*enumerate(kind.items)]):
+    for number, leaf in reversed([*leaves_of(kind.item)]):
         for side in "ab":
-            lines += [f"  %{side}{number}.at = getelementptr i8, ptr %{side}, i64 {8 * number}",
-                      f"  %{side}{number} = load i64, ptr %{side}{number}.at, align 8"]  # fmt: skip
-        pair = f"%a{number}, %b{number}"
-        if word == TEXT:
-            lines.append(f"  %c{number} = call i64 @jitflow.text.compare(i64 %a{number}, i64 %b{number})")
-            pair = f"%c{number}, 0"
-        if word.dtype.kind == "f":
-            for side in "ab":
-                lines.append(f"  %{side}{number}.f = {_as_float(word.dtype.bits, f'%{side}{number}')}")
-            pair = f"double %a{number}.f, %b{number}.f"
-            before, equal = f"fcmp olt {pair}", f"fcmp oeq {pair}"
-        else:
-            before, equal = f"icmp {'ult' if word.dtype.kind == 'u' else 'slt'} i64 {pair}", f"icmp eq i64 {pair}"
+            lines += [f"  %{side}{word}.at = getelementptr i8, ptr %{side}, i64 {8 * word}\n"
+                      f"  %{side}{word} = load i64, ptr %{side}{word}.at, align 8"
+                      for word in range(number, number + len(words_of(leaf)))]  # fmt: skip
+        compared, before, equal = _compared(leaf, number)
         lines += [
+            *compared,
             f"  %before{number} = {before}",
             f"  %equal{number} = {equal}",
             f"  %counts{number} = icmp ugt i64 %compared, {number}",
@@ -62,6 +58,55 @@ def _less(kind: Container, name: str) -> str:
         ]
         answer = f"%less{number}"
     return "\n".join([*lines, f"  ret i1 {answer}", "}"])
+
+
+def _compared(leaf: Scalar | Several | NoneKind, word: int) -> tuple[list[str], str, str]:
+    """Lines, and the instructions behind them which say whether part ``word`` of a is less than that of b, or equal."""
+    if isinstance(leaf, Several):
+        kinds = [carrier.dtype.kind for carrier in leaf.carriers]
+        return _integers_and_floats(leaf, word) if len(kinds) > 1 else _compared(leaf.carriers[0], word + 1)
+    assert isinstance(leaf, Scalar)
+    pair = f"%a{word}, %b{word}"
+    if leaf == TEXT:
+        order = f"  %c{word} = call i64 @jitflow.text.compare(i64 %a{word}, i64 %b{word})"
+        return [order], f"icmp slt i64 %c{word}, 0", f"icmp eq i64 %c{word}, 0"
+    if leaf.dtype.kind != "f":
+        return [], f"icmp {'ult' if leaf.dtype.kind == 'u' else 'slt'} i64 {pair}", f"icmp eq i64 {pair}"
+    lines = [f"  %{side}{word}.f = {_as_float(leaf.dtype.bits, f'%{side}{word}')}" for side in "ab"]
+    return lines, f"fcmp olt double %a{word}.f, %b{word}.f", f"fcmp oeq double %a{word}.f, %b{word}.f"
+
+
+def _integers_and_floats(leaf: Several, tag: int) -> tuple[list[str], str, str]:
+    """Either is a float, and an integer where that says too little, and whether it is more than any integer."""
+    integers = sum(places == (0,) for places in leaf.places)
+    lines = []
+    for side in "ab":
+        one = f"%{side}{tag}"
+        lines += [
+            f"  {one}.is.integer = icmp ult i64 {one}, {integers}",
+            f"  {one}.rounded = sitofp i64 %{side}{tag + 1} to double",
+            f"  {one}.given = {_as_float(64, f'%{side}{tag + 2}')}",
+            f"  {one}.cut = call i64 @llvm.fptosi.sat.i64.f64(double {one}.given)",
+            f"  {one}.above = fcmp oge double {one}.given, 0x43E0000000000000",
+            f"  {one}.float = select i1 {one}.is.integer, double {one}.rounded, double {one}.given",
+            f"  {one}.integer = select i1 {one}.is.integer, i64 %{side}{tag + 1}, i64 {one}.cut",
+            f"  {one}.not.integer = xor i1 {one}.is.integer, true",
+            f"  {one}.more = and i1 {one}.above, {one}.not.integer",
+        ]
+    one, other = f"%a{tag}", f"%b{tag}"
+    lines += [
+        f"  {one}.float.less = fcmp olt double {one}.float, {other}.float",
+        f"  {one}.float.same = fcmp oeq double {one}.float, {other}.float",
+        f"  {one}.integer.less = icmp slt i64 {one}.integer, {other}.integer",
+        f"  {one}.integer.same = icmp eq i64 {one}.integer, {other}.integer",
+        f"  {one}.more.less = icmp ult i1 {one}.more, {other}.more",
+        f"  {one}.more.same = icmp eq i1 {one}.more, {other}.more",
+        f"  {one}.last.less = and i1 {one}.integer.same, {one}.more.less",
+        f"  {one}.rest.less = or i1 {one}.integer.less, {one}.last.less",
+        f"  {one}.then.less = and i1 {one}.float.same, {one}.rest.less",
+        f"  {one}.both.same = and i1 {one}.float.same, {one}.integer.same",
+    ]
+    return lines, f"or i1 {one}.float.less, {one}.then.less", f"and i1 {one}.both.same, {one}.more.same"
 
 
 def _as_float(bits: int, word: str) -> str:

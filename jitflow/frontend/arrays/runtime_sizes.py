@@ -39,6 +39,8 @@ def is_running(item: object) -> bool:
 
 def integer(item: object) -> Value:
     """The integer as an i64 of the IR. Raises OverflowError, as NumPy does, if it is none."""
+    if type(item) is tracers.Alternatives:
+        item = item.each(lambda one: tracers.wrap(integer(one)))
     value = values.as_scalar(item if isinstance(item, Value) else tracers.lift(item))
     if values.rank(value):
         raise UserTypeError("only integer scalar arrays can be converted to a scalar index")

@@ -1,4 +1,7 @@
-"""Whether two recordings are the same ops: what is done with Python's number and with NumPy's of the same dtype."""
+"""Whether two recordings are the same ops: what is done with Python's number and with NumPy's of the same dtype.
+
+And whether two results are alike, whatever the sizes.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any
 
+from jitflow.frontend.control.leaves import Leaves
+from jitflow.frontend.control.merge import agreeing
 from jitflow.frontend.tracers import ArrayTracer, ScalarTracer
 from jitflow.ir.core import Op, Value
-from jitflow.ir.types import Scalar
+from jitflow.ir.types import Scalar, Tensor
 
-__all__ = ["are_alike"]
+__all__ = ["are_alike", "is_like"]
 
 
 def are_alike(ops: Sequence[Op], result: Any, other_ops: Sequence[Op], other_result: Any) -> bool:
@@ -64,3 +69,14 @@ def _dtype(value: Value) -> Any:
 
 def _attributes(op: Op) -> dict[str, Any]:
     return {name: thing for name, thing in op.attributes.items() if name not in ("weak", "type", "checked")}
+
+
+def is_like(one: Leaves, other: Leaves) -> bool:
+    """Whether two results have one structure and the same types, whatever the sizes."""
+
+    def is_same(a: Any, b: Any) -> bool:
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            return a == b if isinstance(a, Scalar) else agreeing([a, b])
+        return a.dtype == b.dtype and len(a.dims) == len(b.dims)
+
+    return repr(one.shape) == repr(other.shape) and all(map(is_same, one.items, other.items))

@@ -19,6 +19,7 @@ from itertools import repeat
 from typing import Any, cast
 
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.changing_lists import begin_anew_beside
 from jitflow.frontend.control.leaves import flatten, option_of, parts_of
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.recording import values
@@ -50,6 +51,9 @@ def aligned(
     parts = [None if is_itself(thing) else parts_of(thing) for thing in bound]
     if len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1 and None not in parts:
         return _aligned_parts(things, name, is_itself, grows) if type(bound[0]) is not Alternatives else list(things)
+    begin_anew_beside(
+        each for thing in bound for each in (thing.options.values() if type(thing) is Alternatives else [thing])
+    )
     if not any(type(thing) is Alternatives for thing in bound):
         found = [option_of(thing, is_itself) for thing in bound]
         partly = len(bound) < len(things) and any(option is not None and option.has_constants for option in found)

@@ -6,14 +6,16 @@ turns out to change on a decision that only the running program makes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
 
-__all__ = ["ProgramLists", "begin_anew_with", "drain_lists", "is_made", "list_like"]
+__all__ = ["ProgramLists", "begin_anew_beside", "begin_anew_with", "drain_lists", "is_made", "is_reference",
+           "list_like"]  # fmt: skip
 
 
 class ProgramLists(Undoable):
@@ -57,6 +59,19 @@ def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
     known = trace.state(ProgramLists).made.get(id(changed))
     if known is not None and not trace.choices.is_settled(known[1]):
         raise trace.begin_anew(Restart(known[1], surface.container_type(changed), is_wish=is_wish))
+
+
+def is_reference(thing: Any) -> bool:
+    """Whether it is a container of the running program."""
+    return isinstance(thing, Recorded) and thing.flows
+
+
+def begin_anew_beside(things: Iterable[Any]) -> None:
+    """Where one of several things is a container of the running program, let those of Python's be such, too."""
+    things = [*things]
+    if any(map(is_reference, things)):
+        for thing in things:
+            begin_anew_with(thing, is_wish=True)
 
 
 def drain_lists() -> None:

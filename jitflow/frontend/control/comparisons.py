@@ -70,7 +70,7 @@ def contains(container: Any, item: Any) -> Any:
     for other in container:
         if other is item:
             return True
-        answer = or_(answer, partial(equal, other, item))
+        answer = or_(answer, partial(_equal_items, other, item))
     return answer
 
 
@@ -91,6 +91,8 @@ def is_traced(thing: Any) -> bool:
 def equal(left: Any, right: Any) -> Any:
     """``left == right``, of tuples and lists item by item."""
     left, right = _written_out(left), _written_out(right)
+    if _may_be_none(left) or _may_be_none(right):
+        return _equal_to_none(left, right)
     if not _are_sequences(left, right):
         return left == right
     if len(left) != len(right):
@@ -100,6 +102,20 @@ def equal(left: Any, right: Any) -> Any:
         if one is not other:
             answer = and_(answer, partial(_equal_items, one, other))
     return answer
+
+
+def _may_be_none(thing: Any) -> bool:
+    """Whether it is None, or of several kinds, one of which is that."""
+    return thing is None or (type(thing) is tracers.Alternatives and any(one is None for one in thing.options.values()))
+
+
+@tracers.kind_by_kind
+def _equal_to_none(left: Any, right: Any) -> Any:
+    """Numbers are not equal to None, though NumPy's functions do not take it."""
+    if left is not None and right is not None:
+        return equal(left, right)
+    is_number = any(isinstance(one, tracers.ScalarTracer | tracers.SizeTracer) for one in (left, right))
+    return False if is_number else left == right
 
 
 def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -120,7 +136,8 @@ def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 def _unequal(left: Any, right: Any) -> Any:
     """``left != right``."""
     left, right = _written_out(left), _written_out(right)
-    return not_(equal(left, right)) if _are_sequences(left, right) else left != right
+    is_told = _are_sequences(left, right) or _may_be_none(left) or _may_be_none(right)
+    return not_(equal(left, right)) if is_told else left != right
 
 
 def _written_out(thing: Any) -> Any:

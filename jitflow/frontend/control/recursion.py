@@ -13,16 +13,16 @@ path then counts as one that raises, until the others have told. The body is tra
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Sequence
 from types import CellType, FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.control.alike import is_like
 from jitflow.frontend.control.alternatives import aligned, described
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.changing_lists import begin_anew_with, is_reference
 from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
 from jitflow.frontend.control.function_cells import cells_of, content_of, put
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
@@ -31,26 +31,20 @@ from jitflow.frontend.control.merge import Slot, Way, agreeing, common_kind, is_
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.running import Running
 from jitflow.frontend.control.trying import Statements, raised_by
-from jitflow.frontend.recording.choices import Choice, Site
+from jitflow.frontend.recording.choices import WRITTEN_OUT, Choice, Restart, Site
 from jitflow.frontend.recording.lifting import lifted
+from jitflow.frontend.recording.regions import recursion_site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value, walk_ops
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor
 
-__all__ = ["Recursion", "Running"]
+__all__ = ["Recursion"]
 
 _ATTEMPTS = 16
-
-
-class Running:
-    """The functions that call themselves whose bodies are being traced, outermost first."""
-
-    def __init__(self) -> None:
-        self.bodies: list[Recursion] = []
-        self.names: Counter[str] = Counter()
 
 
 class Recursion:
@@ -120,6 +114,7 @@ class Recursion:
             raise EndOfPath
         given = self._taken_apart(things)
         if repr(given.shape) != repr(self.entry.shape):
+            self._write_out_the_first()
             raise located(self._refused("its calls are given structures of different shapes"))
         for number, item in enumerate(given.items):
             self._meet(trace, number, item)
@@ -140,12 +135,23 @@ class Recursion:
             fail(RecursionError, "maximum recursion depth exceeded")
         return self._result(trace, found)
 
+    def _write_out_the_first(self) -> None:
+        """Start the trace anew with a first call that is written out, unless it was."""
+        trace, site = current_trace(), recursion_site(self.function.__code__)
+        if trace.choices.answer(site) is True:
+            raise trace.begin_anew(Restart(site, WRITTEN_OUT))
+
     # What goes in
 
     def _aligned(self, given: Sequence[Any]) -> tuple[Any, ...]:
         """What a further call is given, of several kinds where the first call is given another one."""
         found = []
         for number, (name, thing) in enumerate(zip((*self.bound.arguments, *self.cells), given, strict=True)):
+            if thing is not self.first[number]:
+                begin_anew_with(thing, is_wish=True)
+            if is_reference(thing) and not is_reference(self.first[number]):
+                self._write_out_the_first()
+                begin_anew_with(self.first[number], is_wish=True)
             first, thing = aligned([self.first[number], thing], name, can_change)
             found.append(thing)
             if first is not self.first[number]:
@@ -157,6 +163,10 @@ class Recursion:
     def _taken_apart(self, given: Any) -> Leaves:
         """What is given in parts; what shows by all its names what is stored in it is one."""
         return flatten(given, is_itself=can_change)
+
+    def _stays_itself(self, thing: Any) -> bool:
+        """Whether a part of what is given back is an object that was there before, and no reference that flows."""
+        return not is_reference(thing) and self.objects.holds(thing)
 
     def _find_parameters(self) -> None:
         """Let the numbers of the running program be parameters, and what calls change."""
@@ -275,9 +285,9 @@ class Recursion:
         if path.ended:
             was_known, self.never_ends, self.known = self.never_ends, True, None
             return (was_known and not is_new) or not self.has_recurred
-        found = flatten(path.result, is_itself=self.objects.holds)
+        found = flatten(path.result, is_itself=self._stays_itself)
         given = Leaves(tuple(map(self._known_of, found.items)), found.shape, found.rebuild)
-        is_another = self.known is None or not _is_like(given, self.known)
+        is_another = self.known is None or not is_like(given, self.known)
         is_new |= self._finds_sizes(trace, given, anew=is_another) or is_another
         arrays = [item._value for item in found.items if isinstance(item, tracers.ArrayTracer)]
         behind = trace.storage.behind(*arrays)
@@ -365,7 +375,7 @@ class Recursion:
         types = self._types(trace)
         arrays: list[Value | None] = []
         if self.known is not None:
-            items = flatten(path.result, is_itself=self.objects.holds).items
+            items = flatten(path.result, is_itself=self._stays_itself).items
             for item, kind in zip(items, self.known.items, strict=True):
                 if isinstance(kind, Scalar | Tensor):
                     slot = Slot("the result", kind, self._result_site(), shared=isinstance(kind, Tensor))
@@ -387,14 +397,3 @@ class Recursion:
             mend=mend
             or "give each call numbers and arrays of the same types, and return such on every path; or write a loop",
         )
-
-
-def _is_like(one: Leaves, other: Leaves) -> bool:
-    """Whether two results have one structure and the same types, whatever the sizes."""
-
-    def is_same(a: Any, b: Any) -> bool:
-        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-            return a == b if isinstance(a, Scalar) else agreeing([a, b])
-        return a.dtype == b.dtype and len(a.dims) == len(b.dims)
-
-    return repr(one.shape) == repr(other.shape) and all(map(is_same, one.items, other.items))

@@ -6,7 +6,8 @@ it is given then is known no better than before. Functions that call each other 
 in each other (`Regions.region`). One whose end what is known does tell, a number that is smaller each time, is written
 out some calls deep before the other way is tried, and so is one that only sizes end, which guards can test.
 
-A derivative is taken of what is written out alone.
+A derivative is taken of what is written out alone. So is the outermost call of a function whose further calls are given
+something of another structure than it is given itself: parts of the caller's list, in lists of the program.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.function_cells import is_same_function
 from jitflow.frontend.control.leaves import flatten
-from jitflow.frontend.control.recursion import Recursion, Running
+from jitflow.frontend.control.recursion import Recursion
+from jitflow.frontend.control.running import Running
 from jitflow.frontend.recording.choices import WRITTEN_OUT, Restart, Site
 from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
 from jitflow.frontend.recording.trace import current_trace
@@ -54,7 +56,7 @@ def first_call(function: FunctionType) -> Any:
     answer = current_trace().choices.answer(site)
     if answer is None:
         return recursive(function)
-    call = function if answer == WRITTEN_OUT else recursive(function)
+    call = recursive(function)
 
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Any:
@@ -98,6 +100,13 @@ def _watched(function: FunctionType, site: Site, args: tuple[Any, ...], kwargs: 
 def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call of a function that calls itself when it runs: the first, or a further one in its body."""
     running = current_trace().state(Running)
+    site = recursion_site(function.__code__)
+    if current_trace().choices.answer(site) == WRITTEN_OUT and site not in running.written_out:
+        running.written_out.add(site)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            running.written_out.remove(site)
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError:

@@ -19,11 +19,11 @@ from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
-from jitflow.frontend.python.made_containers import made_container, repeated, unpacked
+from jitflow.frontend.python.made_containers import made_container, made_set, repeated, unpacked
 from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.texts import percent, text
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
-           "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
+           "is_", "known_error", "listed", "made_container", "made_set", "method", "not_", "or_", "percent", "raise_",
            "raised_again", "recursive", "repeated", "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip

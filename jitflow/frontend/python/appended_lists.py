@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.stores import Stores
-from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
@@ -36,7 +35,7 @@ class AppendedList(Recorded):
     def length(self) -> Any:
         """``len(self)``."""
         tail = self._tail
-        return self._count() + (tail.length if isinstance(tail, Growing) else len(tail))
+        return self._count() + (tail.length if isinstance(tail, Recorded) else len(tail))
 
     def append(self, item: Any) -> None:
         """``list.append``."""

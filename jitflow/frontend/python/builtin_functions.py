@@ -136,6 +136,8 @@ def _int(*args: Any, **keywords: Any) -> Any:
 
 def _sum(items: Any, *start: Any) -> Any:
     """`sum`."""
+    if isinstance(items, Recorded) and items.flows and not getattr(items, "is_uniform", False):
+        return conversions.fold(items, (*start, 0)[0], lambda total, item: total + item)
     return summed(items, *start or (0,)) if isinstance(items, Listed) else conversions.sum_(items, *start)
 
 

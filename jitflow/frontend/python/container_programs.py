@@ -11,15 +11,21 @@ from typing import Any
 from jitflow.frontend.tracers.surface import surface
 
 __all__ = [
+    "add_common",
     "bisect_left",
     "bisect_right",
     "contains",
     "count",
+    "differ",
     "equal_dicts",
     "equal_lists",
     "index",
+    "intersect",
+    "is_disjoint",
+    "is_subset",
     "remove",
     "reverse",
+    "toggle",
 ]
 
 
@@ -106,6 +112,67 @@ def equal_dicts(one: Any, other: Any) -> Any:
     answer = True
     for key, item in one.items():
         if key not in other or other[key] != item:
+            answer = False
+            break
+    return answer
+
+
+@_program
+def intersect(found: Any, one: Any, other: Any) -> Any:
+    """The keys of both, in the order of the one with fewer."""
+    few, many = (one, other) if len(other) > len(one) else (other, one)
+    for key in few:
+        if key in many:
+            found.add(key)
+
+
+@_program
+def add_common(found: Any, one: Any, key: Any) -> Any:
+    """Add a key that a set has."""
+    if key in one:
+        found.add(key)
+
+
+@_program
+def differ(found: Any, one: Any, other: Any) -> Any:
+    """The keys of one set that another has not: what is left of a copy, where the other one is much smaller."""
+    if len(one) >> 2 > len(other):
+        found.update(one)
+        found.difference_update(other)
+    else:
+        for key in one:
+            if key not in other:
+                found.add(key)
+
+
+@_program
+def toggle(held: Any, key: Any) -> Any:
+    """Remove a key that is there, or add it."""
+    if key in held:
+        held.discard(key)
+    else:
+        held.add(key)
+
+
+@_program
+def is_subset(one: Any, other: Any) -> Any:
+    """``one <= other``."""
+    if len(one) > len(other):
+        return False
+    answer = True
+    for key in one:
+        if key not in other:
+            answer = False
+            break
+    return answer
+
+
+@_program
+def is_disjoint(one: Any, others: Any) -> Any:
+    """``one.isdisjoint(others)``."""
+    answer = True
+    for key in others:
+        if key in one:
             answer = False
             break
     return answer

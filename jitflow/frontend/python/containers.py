@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import builtins
 import collections
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -27,16 +27,19 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import traced_range
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.python.held_items import (
-    class_of,
+from jitflow.frontend.python.container_protocol import PythonProtocol
+from jitflow.frontend.python.held_items import class_of, python_int, size_of, sought_words, standing_for, words
+from jitflow.frontend.python.item_types import (
+    as_key,
+    containers_in,
+    factory_name,
     item_type,
-    python_int,
-    size_of,
-    standing_for,
-    type_of_list,
-    words,
+    joined,
+    joined_containers,
+    replaced,
+    type_of_container,
 )
-from jitflow.frontend.python.list_tapes import Form, form_of
+from jitflow.frontend.python.list_tapes import form_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, current_trace
@@ -45,7 +48,7 @@ from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.ir.types import Container, Item
 
 __all__ = ["NOTHING", "Guessed", "ProgramContainer", "Unknown", "columns_of", "made", "python_class", "refusal"]
 
@@ -79,7 +82,22 @@ class Guessed:
         self.types: dict[Container, tuple[Site, Container, int]] = {}
 
 
-class ProgramContainer(Recorded):
+class Made(Undoable):
+    """Where the containers of this trace were made, and what they hold."""
+
+    def __init__(self) -> None:
+        self.sites: dict[Site, Container] = {}
+
+    def mark(self) -> Any:
+        known = dict(self.sites)
+
+        def forget() -> None:
+            self.sites = known
+
+        return forget
+
+
+class ProgramContainer(PythonProtocol, Recorded):
     """A container of the running program, of the type ``held``; ``reference`` is its value, if that is known."""
 
     may_change = True
@@ -127,8 +145,8 @@ class ProgramContainer(Recorded):
         return values.emit("greater", self.number(), values.constant(0, I64))
 
     def is_same(self, other: Any) -> Any:
-        if not (self.is_known and other.is_known) or self.held != other.held:
-            return False
+        if not isinstance(other, ProgramContainer) or not (self.is_known and other.is_known) or self.held != other.held:
+            return self is other
         return tracers.wrap(as_weak(values.emit("equal", self.value, other.value), BOOL))
 
     def settled(self) -> Any:
@@ -177,67 +195,86 @@ class ProgramContainer(Recorded):
                     "write to arrays that are made before, and count in a variable",
                     found=f"one of class {_class_name(part[0])}",
                 )
-        if not self.is_known:
-            self._start_anew(Container(kind=self.held.kind, key=kinds[0], item=kinds[1]))
-        for kind, known in zip(kinds, (self.held.key, self.held.item), strict=True):
-            if kind != known:
-                self._guess_again(*kinds)
-                self._hold_several(kind, known)
-                raise self._several(kind, known)
-        return [word for part, kind in zip(parts, kinds, strict=True) if part is not None and kind is not None
-                for word in words(part[0], kind)]  # fmt: skip
+        if self.is_known and (kinds[0], kinds[1]) != (self.held.key, self.held.item):
+            self._guess_again(*kinds)
+        found = self._joined_with(*kinds)
+        if found != self.held:
+            self._start_anew(found)
+        for inside in [*containers_in(kinds[0]), *containers_in(kinds[1])]:
+            self._widen(inside)
+        return [word for part, kind in zip(parts, (found.key, found.item), strict=True)
+                if part is not None and kind is not None for word in words(part[0], kind)]  # fmt: skip
 
-    def _several(self, kind: Any, known: Any) -> Exception:
-        return refusal(
-            f"a {self.held.kind} that the running program changes, of items of several types",
+    def _joined_with(self, key: Item | None, item: Item | None) -> Container:
+        """What it holds if that is put there as well."""
+        if key is not None and as_key(key) is None:
+            raise _no_key(self.held, key)
+        factory = factory_name(getattr(self, "factory", None)) or self.held.factory
+        told = Container(kind=self.held.kind, key=key, item=item, factory=factory)
+        found = joined_containers(self.held, told)
+        if found is not None:
+            return found
+        both = None if key is None or self.held.key is None else joined(self.held.key, key)
+        if key is not None and (both is None or as_key(both) is None):
+            raise refusal(f"a {self.held.kind} that the running program changes, of keys of several types",
+                          "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {key}")  # fmt: skip
+        raise refusal(
+            f"a {self.held.kind} that the running program changes, of items of too many types",
             "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), tuples of one length",
-            found=f"{known} and {kind}",
+            found=f"{self.held.item} and {item}",
         )
 
+    def _widen(self, inside: Container) -> None:
+        """Start the trace anew if what is put there has a type of its own, which is part of that of the items."""
+        known = [*containers_in(self.held.key), *containers_in(self.held.item)]
+        if inside not in known:
+            wider = next(held for held in known if held.kind == inside.kind)
+            begin_anew_as({inside: wider})
+
     def _start_anew(self, answer: Any) -> NoReturn:
-        if self.site is None:
-            raise refusal(
-                f"a {self.held.kind} in another container, of which nobody knows what it holds when it is put there",
-                "make it by a statement of its own, which gives it a name, and append to it before it is put there",
-            )
-        raise current_trace().begin_anew(Restart(self.site, answer))
+        if self.site is not None:
+            raise current_trace().begin_anew(Restart(self.site, answer))
+        if isinstance(answer, Container) and self.is_known:
+            begin_anew_as({self.held: answer})
+        raise refusal(
+            f"a {self.held.kind} in another container, of which nobody knows what it holds when it is put there",
+            "make it by a statement of its own, which gives it a name, and append to it before it is put there",
+        )
 
     def _hold_arrays(self, item: Any) -> None:
         form = form_of(item)
         if form is not None and self.held.kind == "list" and self.site is not None and not self.is_known:
             self._start_anew(form)
         if form is not None and self.is_known:
-            raise self._several(form, self.held.item)
-
-    def _hold_several(self, kind: Any, known: Any) -> None:
-        if self.held.kind != "list" or self.site is None or not (type(kind) is type(known) is Scalar):
-            return
-        if both := Form((known,)).with_those_of(Form((kind,))):
-            self._start_anew(both)
+            raise refusal(
+                f"a {self.held.kind} that the running program changes, of numbers and arrays",
+                "use two lists, or arrays of one shape for all", found=f"{self.held.item} and {form}",
+            )  # fmt: skip
 
     def _guess_again(self, key: Item | None, item: Item | None) -> None:
         """Start the trace anew with the keys and items that it was told of, if others were guessed."""
         trace = current_trace()
         site, whole, count = trace.state(Guessed).types.get(self.held, (None, self.held, 0))
         if site is not None and count < _MOST_GUESSES:
-            told = _with(whole, self.held, replace(self.held, key=key, item=item))
-            raise trace.begin_anew(Restart(site, (told, count + 1)))
+            told = Container(kind=self.held.kind, key=key, item=item, factory=self.held.factory)
+            raise trace.begin_anew(Restart(site, (replaced(whole, {self.held: told}), count + 1)))
 
     def key_words(self, key: Any) -> list[Value] | None:
         """The words of a key that is looked for; None if none of its type can be there."""
         kind = item_type(key)
-        if kind is None:
-            raise refusal(f"a key of a {self.held.kind} that is no number, text or tuple of these",
-                           "use numbers as keys", found=f"one of class {key.__class__.__name__}")  # fmt: skip
-        if not self.is_known:
+        if kind is None or (sought := as_key(kind)) is None:
+            raise _no_key(self.held, kind or key.__class__.__name__)
+        if not self.is_known or self.held.key is None:
             return None
-        if kind != self.held.key and not (_is_integer(kind) and _is_integer(self.held.key)):
-            self._guess_again(kind, self.held.item)
+        if sought != self.held.key:
+            self._guess_again(sought, self.held.item)
+        found = joined(self.held.key, sought)
+        if found is None or as_key(found) is None:
             raise refusal(
                 f"a {self.held.kind} that the running program changes, asked for a key of another type",
                 "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {kind}",
             )  # fmt: skip
-        return [*words(key, kind if self.held.key is None else self.held.key)]
+        return [*sought_words(key, self.held.key)]
 
     def _refuse(self, name: str) -> NoReturn:
         kind = self.held.kind
@@ -246,22 +283,13 @@ class ProgramContainer(Recorded):
     __hash__ = object.__hash__
 
 
-def _with(whole: Any, guessed: Container, told: Container) -> Any:
-    """A type with another one in the place of one that was guessed."""
-    if isinstance(whole, tuple):
-        return tuple(_with(part, guessed, told) for part in whole)
-    if whole == guessed or not isinstance(whole, Container):
-        return told if whole == guessed else whole
-    return replace(whole, item=_with(whole.item, guessed, told))
-
-
 def _class_name(thing: Any) -> str:
     return "list" if isinstance(thing, Recorded) else str(thing.__class__.__name__)
 
 
-def _is_integer(kind: Item | None) -> bool:
-    """Whether keys of a type are integers of at most 64 bits with a sign, which are equal whatever their class."""
-    return type(kind) is Scalar and kind.dtype.kind in "bi"
+def _no_key(held: Container, found: Any) -> Exception:
+    return refusal(f"a key of a {held.kind} that is no number or tuple of numbers, integers or floats",
+                   "use numbers of one type as keys", found=f"one of class {found}")  # fmt: skip
 
 
 class _Nothing:
@@ -285,8 +313,19 @@ def made(kind: str, site: Site | None, answer: Any) -> Any:
             current_trace().state(Unknown).sites.append(site)
     else:
         found = standing_for(held, iter([current_trace().make("make_container", type=held)]))
+        if site is not None:
+            current_trace().state(Made).sites[site] = held
     found.site = site
     return found
+
+
+def begin_anew_as(types: Mapping[Container, Container]) -> None:
+    """Start the trace anew with other types of what statements have made, if there are such."""
+    trace = current_trace()
+    found = [(site, held, replaced(held, types)) for site, held in trace.state(Made).sites.items()]
+    restarts = [trace.begin_anew(Restart(site, wider)) for site, held, wider in found if wider != held]
+    if restarts:
+        raise restarts[0]
 
 
 def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
@@ -318,7 +357,7 @@ def _as_item(thing: Any) -> Any:
     trace = current_trace()
     known = trace.state(ProgramLists).made.get(id(thing))
     if known is not None:
-        raise trace.begin_anew(Restart(known[1], type_of_list(thing) or True))
+        raise trace.begin_anew(Restart(known[1], type_of_container(thing) or True))
     raise refusal(
         f"a {type(thing).__name__} of Python's that is put into one of the running program",
         "make it by a display or comprehension in the compiled function: row = [...]",
@@ -327,8 +366,7 @@ def _as_item(thing: Any) -> Any:
 
 def _told(thing: Any) -> Any:
     """What is known of a container of Python's that has to be one of the running program."""
-    found = type_of_list(list(thing) if type(thing) is collections.deque else thing)
-    return True if found is None else replace(found, kind=type(thing).__name__)
+    return type_of_container(thing) or True
 
 
 surface.install(container_type=_told)

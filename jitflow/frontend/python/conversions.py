@@ -73,9 +73,12 @@ def complex_(*args: Any) -> Any:
     """`complex`."""
     if not any(isinstance(argument, tracers.Tracer) for argument in args):
         return builtins.complex(*args)
-    parts = [tracers.wrap(as_weak(_number(argument, "complex"), C128)) if isinstance(argument, tracers.Tracer)
-             else builtins.complex(argument) for argument in args]  # fmt: skip
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1] * 1j
+    numbers = [_number(argument, "complex") for argument in args]
+    if len(numbers) == 2 and not any(values.dtype_of_value(number).is_complex for number in numbers):
+        parts = [values.cast(number, F64) for number in numbers]  # a product with 1j would lose the sign of a zero
+        return tracers.wrap(as_weak(values.emit("complex", *parts), C128))
+    first, *others = [tracers.wrap(as_weak(number, C128)) for number in numbers]
+    return first + others[0] * 1j if others else first
 
 
 def bool_(*args: Any) -> Any:
@@ -157,7 +160,10 @@ def all_(items: Any) -> Any:
 
 def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[..., Any], decisive: bool) -> Any:
     """What the truths of items come to, in order, up to the first that is known and decides for all."""
-    items = items.settled().array if isinstance(items, Recorded) else items
+    if isinstance(items, Recorded):
+        if items.flows and not getattr(items, "is_uniform", False):
+            return fold(items, not decisive, lambda answer, item: combined(answer, partial(bool_, item)))
+        items = items.settled().array
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
         return bool_(of_array(items))
     answer: Any = not decisive

@@ -22,6 +22,7 @@ __all__ = ["HEAP_FUNCTIONS"]
 def _push(heap: Any, item: Any) -> None:
     heap.append(item)
     if heap.is_known:
+        heap.require_order("heap order")
         heap.op("sift_item", values.emit("subtract", heap.number(), values.constant(1, I64)), down=True)
 
 
@@ -41,6 +42,7 @@ def _pop(heap: Any) -> Any:
 
 def _replaced(heap: Any, item: Any) -> Any:
     """Put an item in the place of the smallest, which it returns."""
+    heap.require_order("heap order")
     found = heap[0]
     heap[0] = item
     heap.op("sift_item", values.constant(0, I64))
@@ -62,6 +64,7 @@ def _push_pop(heap: Any, item: Any) -> Any:
 def _heapify(heap: Any) -> None:
     if not heap.is_known:
         return
+    heap.require_order("heap order")
     half = values.emit("floor_divide", heap.number(), values.constant(2, I64))
     less = values.emit("subtract", half, values.constant(1, I64))
     last = tracers.wrap(less)

@@ -1,7 +1,7 @@
-"""What a container of the running program holds: numbers, tuples of such, or containers.
+"""What a container of the running program holds: numbers, tuples of such, containers, or one of several kinds of them.
 
-An item has a type (`jitflow.ir.types.Item`) and words, the numbers and references that it is made of. All items of a
-container have one type, so that each comes out as what it was.
+An item has a type (`jitflow.ir.types.Item`) and words, the numbers and references that it is made of, so that each
+comes out as what it was. What is read from items of several kinds is `Alternatives`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
-from jitflow.frontend.control.local_types import converted, kind_of
-from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.control.alternatives import described, number_of, option
+from jitflow.frontend.control.local_types import converted, placeholder
+from jitflow.frontend.control.possible_kinds import is_of_kind, possible_numbers
+from jitflow.frontend.python.item_types import item_type, joined
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.texts.building import built, can_be_built, is_text
+from jitflow.frontend.texts.building import built
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import TEXT, Container, Item, Scalar, words_of
+from jitflow.ir.types import TEXT, Container, Item, NoneKind, Scalar, Several, Tag, words_of
 
-__all__ = ["KINDS", "class_of", "item_type", "less", "place_of", "python_int", "same", "size_of", "standing_for",
-           "type_of_list", "words"]  # fmt: skip
+__all__ = ["KINDS", "class_of", "place_of", "python_int", "size_of", "sought_words", "standing_for", "words"]
 
 KINDS: dict[str, Any] = {}
 """The class of what stands for a container, by its kind."""
@@ -40,80 +42,120 @@ def python_int(number: Value) -> Any:
     return tracers.wrap(values.emit("cast", number, dtype=I64, weak=True))
 
 
-def item_type(thing: Any) -> Item | None:
-    """The type of an item; None for what no container holds."""
-    if type(thing) is tuple:
-        parts = [item_type(part) for part in thing]
-        return None if None in parts or not parts else tuple(part for part in parts if part is not None)
-    if is_text(thing):
-        return TEXT if can_be_built(thing) else None
-    if isinstance(thing, Recorded):
-        held: Container | None = getattr(thing, "held", None)
-        return None if held is None or held.words == () else held
-    kind = kind_of(thing)
-    return kind if isinstance(kind, Scalar) and not kind.dtype.is_complex else None
-
-
-def type_of_list(thing: Any) -> Container | None:
-    """The type of a list of Python's as one of the running program, if its items tell it."""
-    if type(thing) is not list or not thing:
-        return None
-    kinds = {type_of_list(item) if type(item) is list else item_type(item) for item in thing}
-    kind = kinds.pop()
-    return None if kinds or kind is None else Container(item=kind)
-
-
 def words(thing: Any, item: Item) -> Iterator[Value]:
     """The words of an item of a type."""
-    if isinstance(item, tuple):
+    if isinstance(item, Several):
+        yield from _words_of_several(thing, item)
+    elif isinstance(item, tuple):
         for part, kind in zip(thing, item, strict=True):
             yield from words(part, kind)
-    else:
-        yield _word(thing, item)
+    elif item == TEXT:
+        yield built(thing)
+    elif isinstance(item, Container):
+        yield thing.value
+    elif isinstance(item, Scalar):
+        value = converted(thing, item)
+        if item.dtype.is_complex:
+            yield from (values.emit("real", value), values.emit("imag", value))
+        else:
+            yield value
 
 
-def _word(thing: Any, item: Scalar) -> Value:
+def _words_of_several(thing: Any, item: Several) -> Iterator[Value]:
+    """A tag, and in the words of its kind what it is; without a branch, though it be of several kinds itself."""
+    tag: Value | None = None
+    carried: list[Value | None] = [None] * len(item.carriers)
+    for is_this, one in _kinds_of(thing):
+        number = item.kinds.index(_place_among(item, one))
+        this = values.constant(number, I64)
+        tag = this if tag is None else values.select(is_this, this, tag)
+        for place, word in zip(item.places[number], words(one, item.kinds[number]), strict=True):
+            known, value = carried[place], _as_carrier(word, item.carriers[place])
+            carried[place] = value if known is None or known is value else values.select(is_this, value, known)
+    assert tag is not None
+    yield tag
+    for known, carrier in zip(carried, item.carriers, strict=True):
+        yield placeholder(current_trace(), carrier) if known is None else known
+
+
+def _kinds_of(thing: Any) -> Iterator[tuple[Value, Any]]:
+    """The things that it may be, and whether it is: what is tested last counts."""
+    if type(thing) is not tracers.Alternatives:
+        yield values.constant(True, BOOL), thing
+        return
+    for number in possible_numbers(thing):
+        yield is_of_kind(thing, number), option(thing, number)
+
+
+def _place_among(item: Several, thing: Any) -> Item:
+    """The kind among several that a thing is of."""
+    kind = item_type(thing)
+    assert kind is not None
+    return next(known for known in item.kinds if joined(known, _only(kind)) == known)
+
+
+def _only(item: Item) -> Item:
+    return item.kinds[0] if isinstance(item, Several) and len(item.kinds) == 1 else item
+
+
+def _as_carrier(word: Value, carrier: Scalar) -> Value:
+    return word if isinstance(carrier, Container | Tag) else values.cast(word, carrier.dtype)
+
+
+def sought_words(key: Any, item: Item) -> Iterator[Value]:
+    """The words of a key that is looked for among keys of a type, of which it need not be: tags do not count."""
+    if isinstance(item, tuple):
+        for part, kind in zip(key, item, strict=True):
+            yield from sought_words(part, kind)
+        return
     if item == TEXT:
-        return built(thing)
-    if isinstance(item, Container):
-        reference: Value = thing.value
-        return reference
-    return converted(thing, item)
+        yield built(key)
+        return
+    wanted = words_of(item)
+    if isinstance(wanted[0], Tag):
+        yield values.constant(0, I64)
+    found: Value | None = None
+    for is_this, one in _kinds_of(key):
+        value = values.cast(tracers.lift(one), wanted[-1].dtype)
+        found = value if found is None or found is value else values.select(is_this, value, found)
+    assert found is not None
+    yield found
 
 
 def standing_for(item: Item, found: Iterator[Value]) -> Any:
     """What stands for the item that has these words."""
+    if isinstance(item, Several):
+        return _one_of(item, found)
     if isinstance(item, tuple):
         return tuple(standing_for(part, found) for part in item)
+    if isinstance(item, NoneKind):
+        return None
     value = next(found)
-    return class_of(item)(tracers.ScalarTracer(value)) if isinstance(item, Container) else tracers.wrap(value)
+    if isinstance(item, Container):
+        return class_of(item)(tracers.ScalarTracer(value))
+    if item.dtype.is_complex:
+        value = values.emit("complex", value, next(found))
+    return tracers.wrap(as_weak(value, item.dtype) if item.weak else value)
 
 
-def same(one: Any, other: Any, item: Item) -> Value:
-    """Whether two items of a type are equal."""
-    answer = values.constant(True, BOOL)
-    for left, right in zip(words(one, item), words(other, item), strict=True):
-        answer = values.emit("logical_and", answer, values.emit("equal", *_comparable(left, right)))
-    return answer
-
-
-def less(one: Any, other: Any, item: Item) -> Value:
-    """Whether an item comes before another one: of tuples the first parts that differ decide."""
-    answer = values.constant(False, BOOL)
-    pairs = [*zip(words(one, item), words(other, item), words_of(item), strict=True)]
-    for left, right, _ in reversed(pairs):
-        pair = _comparable(left, right)
-        equal = values.emit("logical_and", values.emit("equal", *pair), answer)
-        answer = values.emit("logical_or", values.emit("less", *pair), equal)
-    return answer
-
-
-def _comparable(one: Value, other: Value) -> tuple[Value, Value]:
-    """Numbers that compare as two words do."""
-    if one.type != TEXT:
-        return one, other
-    (order,) = current_trace().add("compare_texts", one, other)
-    return order, values.constant(0, I64)
+def _one_of(item: Several, found: Iterator[Value]) -> Any:
+    """What is of several kinds, of a tag and the words that carry it."""
+    tag, carried = next(found), [next(found) for _ in item.carriers]
+    things = []
+    for kind, places in zip(item.kinds, item.places, strict=True):
+        parts = zip((carried[place] for place in places), words_of(kind), strict=True)
+        things.append(standing_for(kind, iter([_as_carrier(word, wanted) for word, wanted in parts])))
+    if len(things) == 1:
+        return things[0]
+    numbers = [number_of(thing) for thing in things]
+    chosen, options, told = as_weak(values.constant(numbers[-1], I64), I64), dict[int, Any](), dict[int, str]()
+    for place, (number, thing) in enumerate(zip(numbers, things, strict=True)):
+        assert number is not None
+        options[number], told[number] = thing, described(thing)
+        if place < len(things) - 1:
+            is_this = values.emit("equal", tag, values.constant(place, I64))
+            chosen = values.select(is_this, as_weak(values.constant(number, I64), I64), chosen)
+    return tracers.Alternatives(tracers.wrap(chosen), options, "the item", told)
 
 
 def place_of(position: Any, length: Value, error: type[Exception], message: str) -> Value:

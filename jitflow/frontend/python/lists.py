@@ -130,6 +130,11 @@ class Listed(Recorded, Source, ArraySource):
         return True
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether it holds numbers of one type, as an array does."""
+        return True
+
+    @property
     def count(self) -> Dim:  # type: ignore[override]
         return current_trace().resolve(self.array.type.dims[0])
 

@@ -23,12 +23,13 @@ from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
-from jitflow.frontend.python.held_items import item_type, type_of_list
+from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
+from jitflow.frontend.python.set_orders import order_of_adding
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import TracedText
@@ -37,25 +38,38 @@ from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container
 
-__all__ = ["CONSTRUCTORS", "keyed", "made_container", "restart_keyed", "unpacked"]
+__all__ = ["CONSTRUCTORS", "keyed", "made_container", "made_set", "restart_keyed", "unpacked"]
 
 
 def made_container(items: Any, name: str) -> Any:
     """``name = [...]``: the object itself, or one of the running program if that has to be."""
-    trace = active_trace()
-    if trace is None or type(items) not in (list, dict, set):
+    if active_trace() is None or type(items) not in (list, dict, set):
         return items
-    here = trace.here()
-    return _made(items, Site(Choice.GROWING, here.file, here.line, name))
+    return _made(items, _site(name))
+
+
+def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
+    """``{key, *keys}``, which goes by a name: things, and whether each is one whose items are taken."""
+    if active_trace() is not None:
+        answer = current_trace().choices.answer(site := _site(name))
+        single = [thing for is_taken, thing in parts if not is_taken]
+        if answer is None and any(map(_is_running, single)):
+            answer = Container(kind="set", key=item_type(single[0]))
+        if answer is not None or any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
+            found = made("set", site, answer)
+            for is_taken, thing in parts:
+                if is_taken:
+                    found.update(thing)
+                else:
+                    found.add(thing)
+            return found
+    keys = {key for is_taken, thing in parts for key in (thing if is_taken else (thing,))}
+    return keys if active_trace() is None else _made(keys, _site(name))
 
 
 def is_of_program(name: str) -> bool:
     """Whether what a statement makes here by this name is a container of the running program."""
-    trace = active_trace()
-    if trace is None:
-        return False
-    here = trace.here()
-    return trace.choices.answer(Site(Choice.GROWING, here.file, here.line, name)) is not None
+    return active_trace() is not None and current_trace().choices.answer(_site(name)) is not None
 
 
 def _made(items: Any, site: Site) -> Any:
@@ -84,15 +98,23 @@ def repeated(left: Any, right: Any, name: str) -> Any:
     return made_container(left * right, name)
 
 
-def _repeated(items: list[Any], number: Any, name: str = "a list of so many items") -> Any:
-    """``items * number``: a list of the running program."""
+def _site(name: str) -> Site:
+    """What a statement makes here by a name."""
     here = current_trace().here()
-    site = Site(Choice.GROWING, here.file, here.line, name)
+    return Site(Choice.GROWING, here.file, here.line, name)
+
+
+def _list_at(site: Site, like: Container | None) -> Any:
+    """A new list of the running program, of what is known of it, else of a type."""
     answer = current_trace().choices.answer(site)
     if isinstance(answer, Form) or _is_differentiated():
-        found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
-    else:
-        found = made("list", site, type_of_list(items) if answer in (None, True) else answer)
+        return Growing([], site.name, site, answer if isinstance(answer, Form) else None)
+    return made("list", site, widest(answer, like))
+
+
+def _repeated(items: list[Any], number: Any, name: str = "a list of so many items") -> Any:
+    """``items * number``: a list of the running program."""
+    found = _list_at(_site(name), type_of_container(items))
 
     def turn(_: Any) -> None:
         for item in items:
@@ -109,14 +131,8 @@ def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
     """``[*items, item]``, which goes by its text: things, and whether each is one whose items are taken."""
     if active_trace() is None or not any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
         return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
-    here = current_trace().here()
-    site = Site(Choice.GROWING, here.file, here.line, name)
-    answer = current_trace().choices.answer(site)
-    if isinstance(answer, Form) or _is_differentiated():
-        found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
-    else:
-        like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
-        found = made("list", site, _like(like, "list") if answer in (None, True) else answer)
+    like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
+    found = _list_at(_site(name), _like(like, "list"))
     for is_taken, thing in parts:
         if is_taken:
             found.extend(thing)
@@ -134,7 +150,10 @@ def _fill(found: Any, items: Any) -> None:
         for key, item in items.items():
             found[key] = item
     elif isinstance(items, set):
-        for key in items:
+        order = order_of_adding([*items])
+        if order is None:
+            raise refusal("a set of Python's in this order, which the running program changes", "begin with set()")
+        for key in order:
             found.add(key)
     else:
         found.extend(items)
@@ -161,15 +180,11 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     if not is_source:
         return _made(kind(*first, given) if args else kind(), site)
     answer = trace.choices.answer(site)
-    if answer is None:
-        answer = _like(given, kind.__name__)
-    found = made(kind.__name__, site, answer)
+    found = made(kind.__name__, site, widest(answer, _like(given, kind.__name__)))
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
-    if isinstance(found, ProgramDict):
+    if isinstance(found, ProgramDict | ProgramSet):
         found.update(given)
-    elif isinstance(found, ProgramSet):
-        own_loop(given, found.add)
     else:
         found.extend(given)
     return found

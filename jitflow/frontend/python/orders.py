@@ -19,6 +19,7 @@ from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
+from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.recording import values
@@ -65,7 +66,7 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     if source is not None and key is not None:
         _require_an_item(name, source.count)
         return _best_by(name, key, source)
-    if isinstance(thing, Listed):
+    if isinstance(thing, Listed) and thing.is_uniform:
         return best(name, partial(extremum_of, name), thing)
     if source is not None and isinstance(thing, Recorded) and thing.flows:
         _require_an_item(name, source.count)
@@ -161,6 +162,8 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     known = items if is_array or isinstance(items, Listed) else list(items)
     if isinstance(known, list) and any(map(is_text, known)) and any(map(is_traced, known)):
         return surface.sorted_container(known, key, reverse)
+    if isinstance(known, list) and isinstance(reverse, bool) and is_traced(known) and are_sorted_as_items(known):
+        return surface.sorted_container(items, key, reverse)
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
         return _sorted_by_known(known, key, reverse)
     kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.frontend.python.item_types import FACTORIES, factory_name
 from jitflow.ir.dtypes import BOOL, F64, I64, dtype_of
 from jitflow.ir.types import Container, Item, Scalar
 
@@ -37,14 +38,15 @@ def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list
     name = _KINDS.get(kind)
     if name is None or depth > _DEEPEST or are_bounded(kind, things):
         return None
-    held = Container(kind=name)
+    factory = factory_name(things[0].default_factory) if name == "defaultdict" else ""
+    held = Container(kind=name, factory=factory)
     key: Item | None
     item: Item | None
     if not any(things):
         key = None if held.family in ("list", "deque") else _NUMBERS[int]
         item = None if name == "set" else _made_item(things, guesses)
         guesses.append(replace(held, key=key, item=item))
-        return guesses[-1] if all(has_factory(thing, item) for thing in things) else None
+        return guesses[-1] if all(has_factory(thing, guesses[-1]) for thing in things) else None
     if held.family != "dict":
         item = _item_type([*chain.from_iterable(things)], depth, guesses)
         if item is None:
@@ -52,8 +54,8 @@ def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list
         return Container(kind=name, key=item) if name == "set" and _is_key(item) else _of_items(name, item)
     key = _item_type([*chain.from_iterable(things)], depth, guesses)
     item = _item_type([*chain.from_iterable(map(dict.values, things))], depth, guesses)
-    found = None if key is None or item is None or not _is_key(key) else Container(kind=name, key=key, item=item)
-    return found if found is None or all(has_factory(thing, found.item) for thing in things) else None
+    found = None if key is None or item is None or not _is_key(key) else replace(held, key=key, item=item)
+    return found if found is None or all(has_factory(thing, found) for thing in things) else None
 
 
 def _made_item(things: Sequence[Any], guesses: list[Container]) -> Item:
@@ -73,7 +75,7 @@ def _is_key(item: Item) -> bool:
     """Whether items of a type are keys."""
     if isinstance(item, tuple):
         return all(map(_is_key, item))
-    return not isinstance(item, Container) and (item.dtype.kind != "f" or item.dtype == F64)
+    return type(item) is Scalar and (item.dtype.kind != "f" or item.dtype == F64)
 
 
 def are_bounded(kind: type, things: Sequence[Any]) -> bool:
@@ -81,12 +83,14 @@ def are_bounded(kind: type, things: Sequence[Any]) -> bool:
     return kind is collections.deque and any(thing.maxlen is not None for thing in things)
 
 
-def has_factory(thing: Any, item: Any) -> bool:
-    """Whether a defaultdict makes what those of the running program do."""
+def has_factory(thing: Any, held: Container) -> bool:
+    """Whether a defaultdict makes what those of a type do."""
     if type(thing) is not collections.defaultdict:
         return True
-    known: Mapping[Any, Any] = _KINDS if isinstance(item, Container) else _NUMBERS
-    return bool(known.get(thing.default_factory) == (item.kind if isinstance(item, Container) else item))
+    factory: Any = thing.default_factory
+    if isinstance(held.item, Container):
+        return _KINDS.get(factory) == held.item.kind
+    return bool(held.factory) and factory is FACTORIES[held.factory]
 
 
 def _item_type(things: list[Any], depth: int, guesses: list[Container]) -> Item | None:

@@ -70,7 +70,11 @@ def _parts_of(item: Item | None) -> Any:
     """An item's type with layouts in the place of containers."""
     if isinstance(item, tuple):
         return tuple(map(_parts_of, item))
-    return _layout(item) if isinstance(item, Container) else item
+    if isinstance(item, Container) and item != TEXT:
+        return _layout(item)
+    if item is not None and (type(item) is not Scalar or item.dtype.is_complex):
+        raise TypeError("expected numbers of one kind")
+    return item
 
 
 @cache
@@ -164,7 +168,7 @@ class PassedWords:
         if held.key is None:
             group.columns = [*self._columns(layout.item, flat)]
             return
-        if held.kind == "defaultdict" and not all(has_factory(thing, held.item) for thing in things):
+        if held.kind == "defaultdict" and not all(has_factory(thing, held) for thing in things):
             raise TypeError("expected another factory")
         group.sizes[:, 1] = lengths
         keys = [*self._columns(layout.key, flat)]

@@ -16,13 +16,13 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.held_items import KINDS, python_int, size_of, words
+from jitflow.frontend.python.item_types import FACTORIES
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.choices import Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.ir.types import Container
 
 __all__ = ["ProgramDefaultDict", "ProgramDict"]
 
@@ -41,9 +41,7 @@ class ProgramDict(ProgramKeyed):
         return self.entry(place)[1]
 
     def __setitem__(self, key: Any, item: Any) -> None:
-        if type(item) is tracers.Alternatives:
-            item.each(lambda one: self.__setitem__(key, one))
-        elif (found := self.admitted(key, item)) is not None:
+        if (found := self.admitted(key, item)) is not None:
             self.enter(*found)
 
     def __delitem__(self, key: Any) -> None:
@@ -163,6 +161,9 @@ class View(Recorded, Source):
     def settled(self) -> Any:
         return self
 
+    def is_same(self, other: Any) -> Any:
+        return self is other
+
     def entered(self) -> Any:
         """The loop begins: entries stand one behind the other from now on."""
         return _Entries(self._owner, self._shown)
@@ -235,27 +236,22 @@ class ProgramDefaultDict(ProgramDict):
         return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], enter)
 
     def _default(self) -> Any:
+        if self.held.factory:
+            return FACTORIES[self.held.factory]()
+        if isinstance(self.held.item, Container):
+            return made(self.held.item.kind, None, self.held.item)
         if self.held.item is None:
-            return _made_by(self.factory, self.site)
-        return _zero(self.held.item)
-
-
-def _made_by(factory: Any, site: Site | None) -> Any:
-    """What the factory of a defaultdict makes."""
-    name = getattr(factory, "__name__", "")
-    if factory is None or site is None or name not in ("list", "set", "dict", "deque"):
-        return None if factory is None else factory()
-    inner = replace(site, name=f"{site.name}.default")
-    return made(name, inner, current_trace().choices.answer(inner))
-
-
-def _zero(item: Item) -> Any:
-    if isinstance(item, Container):
-        return made(item.kind, None, item)
-    if not isinstance(item, Scalar) or not item.weak:
+            return self._made_by_factory()
         raise refusal("a defaultdict of the running program whose factory is no class of numbers or containers",
                       "use defaultdict(int), defaultdict(float) or defaultdict(list)")  # fmt: skip
-    return {"b": False, "i": 0, "f": 0.0}[item.dtype.kind]
+
+    def _made_by_factory(self) -> Any:
+        factory, site = self.factory, self.site
+        name = getattr(factory, "__name__", "")
+        if factory is None or site is None or name not in ("list", "set", "dict", "deque"):
+            return None if factory is None else factory()
+        inner = replace(site, name=f"{site.name}.default")
+        return made(name, inner, current_trace().choices.answer(inner))
 
 
 class ProgramCounter(ProgramDict):

@@ -8,12 +8,14 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.python.containers import ProgramContainer
-from jitflow.frontend.python.held_items import item_type, words
+from jitflow.frontend.python.held_items import words
+from jitflow.frontend.python.item_types import item_type
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import holds_alternatives
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import TEXT, Container, Item, words_of
+from jitflow.ir.types import TEXT, Container, Item, Scalar, words_of
 
 __all__ = ["ProgramKeyed", "is_there"]
 
@@ -43,15 +45,21 @@ class ProgramKeyed(ProgramContainer):
         """Raise KeyError, as Python does, if there is no such entry."""
         if place is None:
             raise_(KeyError(key))
+        if holds_alternatives(key):
+            choose(tracers.wrap(is_there(place)), lambda: None, lambda: self._raise_key_error(key))
+            return
         kind = item_type(key)
         assert kind is not None
         if TEXT in words_of(kind):
             choose(tracers.wrap(is_there(place)), lambda: None, lambda: raise_(KeyError(key)))
             return
-        shown = _template(kind)
-        current_trace().add(
-            "check", is_there(place), *words(key, kind), error="KeyError", message=shown, literal=True
-        )  # fmt: skip
+        current_trace().add("check", is_there(place), *words(key, kind), error="KeyError", message=_template(kind),
+                            literal=_shape(kind))  # fmt: skip
+
+    def _raise_key_error(self, key: Any) -> None:
+        """Raise KeyError of a key of several kinds."""
+        missing = values.constant(-1, I64)
+        tracers.distributed(lambda one: self._key_error(missing, one), (key,), {})
 
     def clear(self) -> None:
         """``clear()``."""
@@ -80,3 +88,11 @@ def _template(kind: Item) -> str:
     if not isinstance(kind, tuple):
         return "{!r}"
     return f"({', '.join(map(_template, kind))}{',' if len(kind) == 1 else ''})"
+
+
+def _shape(kind: Item) -> Any:
+    """Of which numbers a key is made: the dtypes of NumPy's, nothing for Python's."""
+    if isinstance(kind, tuple):
+        return tuple(map(_shape, kind))
+    assert isinstance(kind, Scalar)
+    return "" if kind.weak else str(kind.dtype.numpy)

@@ -8,20 +8,22 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
-from jitflow.frontend.python.held_items import KINDS, item_type, less, place_of, same, size_of
+from jitflow.frontend.python.held_items import KINDS, place_of, size_of
+from jitflow.frontend.python.item_types import common_dtype, has_order, widest
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import BOOL, F64, I64
-from jitflow.ir.types import TEXT, Container, Scalar
+from jitflow.ir.dtypes import F64, I64, DType
+from jitflow.ir.types import Container, Scalar, Several, words_of
 
 __all__ = ["ProgramDeque", "ProgramList", "new_list"]
 
@@ -44,19 +46,53 @@ class ProgramList(ProgramContainer, Listed):
     span = count
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether it holds numbers of one type, as an array does."""
+        kind = self.held.item
+        return kind is None or (isinstance(kind, Scalar) and not isinstance(kind, Container))
+
+    @property
     def array(self) -> Any:
         """The numbers in an array that nobody else shows."""
-        if not self.is_known:
+        kind = self.held.item
+        if kind is None:
             return surface.apply_function(np.empty, ((0,),), {})
-        if any(isinstance(word, Container) for word in self.held.items):
+        if (
+            isinstance(kind, tuple)
+            and all(isinstance(part, Scalar) for part in kind)
+            and len(kind) == len(words_of(kind))
+        ):
+            return np.stack(columns_of(self), axis=1)
+        dtype = common_dtype(kind)
+        if dtype is None:
             raise refusal("an array, a sum or an order of a list of lists that the running program changes",
                           "go through the list in a loop")  # fmt: skip
-        columns = columns_of(self)
-        return columns[0] if isinstance(self.held.item, Scalar) else np.stack(columns, axis=1)
+        if words_of(kind) == (kind,):
+            return columns_of(self)[0]
+        if isinstance(kind, Several):
+            self._require_kinds_of(dtype)
+        size = size_of(self.number())
+        found = surface.apply_function(np.empty, ((size,),), {"dtype": dtype.numpy})
+
+        def put(position: Any) -> None:
+            found[position] = self.item(position)
+
+        own_loop(traced_range(0, size), put)
+        return found
+
+    def _require_kinds_of(self, dtype: DType) -> None:
+        """Of which dtype NumPy's array is depends on which kinds of numbers there are: fail if none has that dtype."""
+        assert isinstance(self.held.item, Several)
+        tags, answer = columns_of(self)[0], False
+        for number, kind in enumerate(self.held.item.kinds):
+            if isinstance(kind, Scalar) and kind.dtype == dtype:
+                answer = np.logical_or(answer, (tags == number).any())
+        message = "an array of a list of numbers of several types, none of which has the dtype of all"
+        values.check(tracers.lift(answer), NotImplementedError, message)
 
     def as_array(self) -> Any:
         """``np.array(self)``: an empty list makes an array of floats."""
-        if not self.is_known or not isinstance(self.held.item, Scalar) or self.held.item.dtype != F64:
+        if not self.is_known or common_dtype(self.held.item) != F64:
             message = "an array of a list which is empty: NumPy's would be one of floats"
             values.check(self.truth(), NotImplementedError, message)
         return self.array
@@ -71,9 +107,7 @@ class ProgramList(ProgramContainer, Listed):
 
     def append(self, item: Any) -> None:
         """``list.append``."""
-        if type(item) is tracers.Alternatives:
-            item.each(self.append)
-        elif (found := self.admitted(NOTHING, item)) is not None:
+        if (found := self.admitted(NOTHING, item)) is not None:
             self.op("append_item", *found)
 
     def pop(self, position: Any = -1) -> Any:
@@ -157,10 +191,7 @@ class ProgramList(ProgramContainer, Listed):
             self._sort_by(key, reverse)
             return
         held = self.held.items
-        if any(
-            (isinstance(word, Container) and word != TEXT) or word.dtype.name in ("f16", "f32", "bf16") for word in held
-        ):
-            self._refuse("sort()")
+        self.require_order("sort()")
         if any(word.dtype.kind == "f" for word in held):
             for column, word in zip(columns_of(self), held, strict=True):
                 if word.dtype.kind == "f":
@@ -177,6 +208,7 @@ class ProgramList(ProgramContainer, Listed):
         if not pairs.is_known:
             return
         words = len(pairs.held.items) - 1
+        pairs.require_order("sort(key=...)")
         pairs.op("sort_items", words=words, **({"reverse": True} if reverse else {}))
         before = self.copy()
 
@@ -185,14 +217,14 @@ class ProgramList(ProgramContainer, Listed):
 
         own_loop(traced_range(0, size_of(self.number())), put)
 
+    def require_order(self, name: str) -> None:
+        """Refuse what compares items that the running program cannot sort."""
+        if not has_order(self.held.item):
+            self._refuse(name)
+
     def is_less(self, one: Any, other: Any) -> Any:
         """Whether an item comes before another one."""
-        if self.held.item is None or self.held.item not in (item_type(one), item_type(other)):
-            return one < other
-        kinds = {item_type(one), item_type(other)}
-        if len(kinds) > 1 and not isinstance(self.held.item, tuple):
-            return one < other
-        return tracers.wrap(values.emit("cast", less(one, other, self.held.item), dtype=BOOL, weak=True))
+        return compared("<", one, other)
 
     def remove(self, item: Any) -> None:
         """``list.remove``."""
@@ -214,10 +246,7 @@ class ProgramList(ProgramContainer, Listed):
 
     def equals(self, position: Any, item: Any) -> Any:
         """Whether the item at a position is equal to another one."""
-        kind = self.held.item
-        if kind is None or item_type(item) != kind or (isinstance(kind, Container)):
-            return self.item(position) == item
-        return tracers.wrap(values.emit("cast", same(self.item(position), item, kind), dtype=BOOL, weak=True))
+        return compared("==", self.item(position), item)
 
     # -- single items -------------------------------------------------------------------------------
 
@@ -231,9 +260,7 @@ class ProgramList(ProgramContainer, Listed):
     def __setitem__(self, position: Any, item: Any) -> None:
         if isinstance(position, slice):
             raise refusal("a store to a slice of a list that the running program changes", "store item by item")
-        if type(item) is tracers.Alternatives:
-            item.each(lambda one: self.__setitem__(position, one))
-        elif (found := self.admitted(NOTHING, item)) is not None:
+        if (found := self.admitted(NOTHING, item)) is not None:
             place = place_of(position, self.number(), IndexError, self._out_of_range("assignment "))
             self.op("set_item", place, *found)
 
@@ -300,9 +327,7 @@ class ProgramDeque(ProgramList):
 
     def appendleft(self, item: Any) -> None:
         """``deque.appendleft``."""
-        if type(item) is tracers.Alternatives:
-            item.each(self.appendleft)
-        elif (found := self.admitted(NOTHING, item)) is not None:
+        if (found := self.admitted(NOTHING, item)) is not None:
             self.op("append_item", *found, front=True)
 
     def extendleft(self, items: Any) -> None:
@@ -341,7 +366,7 @@ def new_list(name: str, held: Container | None, kind: str = "list") -> Any:
     trace = current_trace()
     here = trace.here()
     site = Site(Choice.GROWING, here.file, here.line, name)
-    return made(kind, site, held or trace.choices.answer(site))
+    return made(kind, site, widest(trace.choices.answer(site), held))
 
 
 def _one() -> Value:

@@ -21,15 +21,17 @@ from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
+from jitflow.frontend.python.item_types import FACTORIES
+from jitflow.frontend.python.set_orders import fill_in_order
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import TEXT, Container, Item, Scalar
+from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, words_of
 from jitflow.runtime.stores import Call
 
-__all__ = ["Returned", "numbers_of_words", "returned_containers", "unfilled"]
+__all__ = ["Returned", "item_of_words", "numbers_of_words", "returned_containers", "unfilled"]
 
 Returned = tuple[Callable[..., Any], list[Any]]
 """What makes Python's object, and the arrays, or the objects in registers, that it makes it of."""
@@ -111,44 +113,63 @@ def unfilled(held: Container) -> Any:
     if held.kind != "defaultdict":
         return (getattr(builtins, held.kind, None) or getattr(collections, held.kind))()
     item = held.item
-    name = item.kind if isinstance(item, Container) else {"b": "bool", "i": "int", "f": "float"}[_letter(item)]
-    return collections.defaultdict(getattr(builtins, name, None) or getattr(collections, name))
+    if isinstance(item, Container):
+        return collections.defaultdict(getattr(builtins, item.kind, None) or getattr(collections, item.kind))
+    return collections.defaultdict(FACTORIES[held.factory])
 
 
-def _letter(item: Item | None) -> str:
-    return item.dtype.kind if isinstance(item, Scalar) else "i"
-
-
-def _fill(made: Any, held: Container, parts: list[list[Any]]) -> None:
-    """Put entries there, of the lists of their words."""
-    words = iter(parts)
-    keys = None if held.key is None else _rows(held.key, words)
-    items = None if held.item is None else _rows(held.item, words)
+def _fill(made: Any, held: Container, columns: Iterator[Any]) -> None:
+    """Put entries there, of a column for each of their words."""
+    keys = None if held.key is None else _rows(held.key, columns)
+    items = None if held.item is None else _rows(held.item, columns)
     if keys is not None and items is not None:
         dict.update(made, zip(keys, items, strict=True))
     elif keys is not None:
-        made.update(keys)
+        fill_in_order(made, keys)
     elif items is not None:
         made.extend(items)
 
 
-def _rows(item: Item, parts: Iterator[list[Any]]) -> list[Any]:
-    """The items of lists of their words."""
+def _rows(item: Item, columns: Iterator[Any]) -> list[Any]:
+    """The items of which the words stand in columns: arrays of numbers, and lists of containers."""
     if isinstance(item, tuple):
-        return [*zip(*[_rows(part, parts) for part in item], strict=True)]
-    return next(parts)
+        return [*zip(*[_rows(part, columns) for part in item], strict=True)]
+    if isinstance(item, Several):
+        return _rows_of_several(item, columns)
+    if isinstance(item, Container):
+        return [*next(columns)]
+    assert isinstance(item, Scalar)
+    column = next(columns)
+    if item.dtype.is_complex:
+        parts, column = (column, next(columns)), np.empty(len(column), item.dtype.numpy)
+        column.real, column.imag = parts
+    column = column.astype(item.dtype.numpy, copy=False)
+    return column.tolist() if item.weak else [*column]
+
+
+def _rows_of_several(item: Several, columns: Iterator[Any]) -> list[Any]:
+    tags = next(columns)
+    carried = [next(columns) for _ in item.carriers]
+    found: list[Any] = [None] * len(tags)
+    for number, (kind, places) in enumerate(zip(item.kinds, item.places, strict=True)):
+        rows = np.flatnonzero(tags == number)
+        if len(rows) and places:
+            mine = [_at(carried[place], rows) for place in places]
+            for row, thing in zip(rows.tolist(), _rows(kind, iter(mine)), strict=True):
+                found[row] = thing
+    return found
+
+
+def _at(column: Any, rows: Any) -> Any:
+    return [column[row] for row in rows] if isinstance(column, list) else column[rows]
 
 
 def _of_columns(held: Container, *columns: Any) -> Any:
     if held == TEXT:
         return "".join(map(chr, columns[0].tolist()))
     made = unfilled(held)
-    _fill(made, held, [_numbers(column, word) for column, word in zip(columns, held.words, strict=True)])
+    _fill(made, held, iter(columns))
     return made
-
-
-def _numbers(column: Any, word: Scalar) -> list[Any]:
-    return column.tolist() if word.weak else [*column]
 
 
 class _Made(threading.local):
@@ -196,22 +217,27 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
     for one, kind in fresh.items():
         start, width, rows = objects[0][one - 1]
         table = words[start : start + width * rows].reshape(rows, width)
-        parts = [_column(table[:, column], word, objects) for column, word in enumerate(kind.words)]
-        _fill(objects[one], kind, parts)
+        _fill(objects[one], kind, (_column(table[:, column], word, objects) for column, word in enumerate(kind.words)))
     return objects[number]
 
 
-def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> list[Any]:
+def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> Any:
     if isinstance(word, Container):
         return [objects[number] if number else None for number in column.tolist()]
-    return numbers_of_words(column, word)
+    dtype = word.dtype.numpy
+    narrow = np.ascontiguousarray(column).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
+    return narrow[:: 8 // dtype.itemsize].view(dtype)
 
 
 def numbers_of_words(words: Any, kind: Scalar) -> list[Any]:
     """The numbers of a type that lie in words."""
-    dtype = kind.dtype.numpy
-    narrow = np.ascontiguousarray(words).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
-    return _numbers(narrow[:: 8 // dtype.itemsize].view(dtype), kind)
+    return _rows(kind, iter([_column(words, kind, {})]))
+
+
+def item_of_words(item: Item, words: Any, objects: Any) -> Any:
+    """The item of a type that has these words, where ``objects`` are the containers by their numbers."""
+    columns = [_column(words[place : place + 1], word, objects) for place, word in enumerate(words_of(item))]
+    return _rows(item, iter(columns))[0]
 
 
 def _entries(words: Any, start: int) -> Iterator[tuple[int, int, int]]:

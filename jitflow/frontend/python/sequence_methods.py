@@ -11,9 +11,11 @@ from typing import Any
 
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.comparisons import equal, is_traced
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.python.orders import sorted_
 from jitflow.frontend.texts import format_, join, text
@@ -91,6 +93,8 @@ def _sort(items: list[Any], *args: Any, **keywords: Any) -> None:
     if not is_traced(items) and keywords.get("key") is None:
         items.sort(**keywords)
         return
+    if are_sorted_as_items(items):
+        begin_anew_with(items)
     ordered = sorted_(items, **keywords)
     items[:] = [ordered[place] for place in range(len(items))]
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from jitflow.frontend.python.returned_containers import numbers_of_words
-from jitflow.ir.types import Container, Item, Scalar, words_of
+from jitflow.frontend.python.returned_containers import item_of_words, numbers_of_words
+from jitflow.frontend.python.set_orders import fill_in_order
+from jitflow.ir.types import Container, Item, NoneKind, Scalar, Several, words_of
 from jitflow.runtime.stores import replace_content
 
 __all__ = ["Told"]
@@ -56,6 +57,13 @@ class Entries:
         if isinstance(item, Container):
             words, objects = self.words, self._told.objects
             return lambda place: objects[words[place + column]]
+        if isinstance(item, NoneKind):
+            return lambda place: None
+        if isinstance(item, Several) or item.dtype.is_complex:
+            kind, number, given = item, len(words_of(item)), self._told
+            return lambda place: item_of_words(
+                kind, given.told[place + column : place + column + number], given.objects
+            )
         known = self._told.numbers
         if item not in known:
             known[item] = numbers_of_words(self._told.told, item)
@@ -104,9 +112,17 @@ def _write_dict(thing: Any, reader: Entries, before: list[int], places: range) -
 
 
 def _write_set(thing: Any, reader: Entries, before: list[int], places: range) -> None:
-    keys = dict.fromkeys(map(reader.key, places))
-    thing.difference_update([key for key in thing if key not in keys])
-    thing.update(key for key in keys if key not in thing)
+    """In the order that the program knows, if a set can come to it; one of the caller's has its keys in any case."""
+    known = {key: key for key in thing}
+    keys = [known.get(key, key) for key in map(reader.key, places)]
+    thing.clear()
+    try:
+        fill_in_order(thing, keys)
+    except NotImplementedError:
+        if not known:
+            raise
+        thing.clear()
+        thing.update(keys)
 
 
 _WRITERS: Mapping[str, Callable[[Any, Entries, list[int], range], None]] = {

@@ -74,8 +74,9 @@ def can_loop(node: ast.ListComp | ast.GeneratorExp) -> bool:
 
 
 def decides(node: ast.AST) -> bool:
-    """Whether a comprehension, or one in it, leaves items out."""
-    return any(isinstance(part, ast.comprehension) and part.ifs for part in ast.walk(node))
+    """Whether a comprehension, or one in it, leaves items out, or goes through what its items are."""
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.comprehension)]
+    return len(parts) > 1 or any(part.ifs for part in parts)
 
 
 def over_item(node: ast.ListComp | ast.GeneratorExp) -> ast.Lambda:

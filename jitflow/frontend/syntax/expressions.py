@@ -15,6 +15,8 @@
                          ``jit__.bound(lambda: x)`` if it is unbound only
                          on paths that a jump took elsewhere, before jumps were removed
 ``[*x, y]``              ``jit__.unpacked('[*x, y]', (True, x), (False, y))``
+``{x, y}``               ``jit__.made_set('{x, y}', (False, x), (False, y))``, unless all of it are constants
+``x + [y]``              ``jit__.made_container(x + [y], 'x + [y]')``, and likewise ``x[i:]``
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
@@ -45,10 +47,11 @@ from jitflow.frontend.syntax.comprehensions import (
     over_item,
     rename,
 )
+from jitflow.frontend.syntax.displays import is_container, is_frozen, items_of
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
-__all__ = ["COMPARISONS", "HOOKED_METHODS", "Expressions", "is_container"]
+__all__ = ["COMPARISONS", "HOOKED_METHODS", "Expressions"]
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
@@ -113,6 +116,8 @@ class Expressions(ast.NodeTransformer):
         """What may become a container of the running program, by a name for what it is."""
         if isinstance(value, ast.BinOp):
             return self.hook("repeated", value, value.left, value.right, constant(name))
+        if isinstance(value, ast.Set) and not is_frozen(value):
+            return self.hook("made_set", value, constant(name), *items_of(value))
         return self.hook("made_container", value, value, constant(name))
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
@@ -143,6 +148,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         assigning = [assigns(comparator) for comparator in node.comparators]
+        for comparator in node.comparators:
+            comparator.is_asked = True  # type: ignore[attr-defined]
         self.generic_visit(node)
         if len(node.ops) == 1:
             return self._one_comparison(node)
@@ -229,15 +236,18 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or not any(isinstance(item, ast.Starred) for item in node.elts):
             return node
-        parts: list[ast.expr] = []
-        for item in node.elts:
-            is_taken = isinstance(item, ast.Starred)
-            parts.append(
-                ast.Tuple([constant(is_taken), item.value if isinstance(item, ast.Starred) else item], ast.Load())
-            )
-        return self.hook("unpacked", node, constant(name), *parts)
+        return self.hook("unpacked", node, constant(name), *items_of(node))
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        name = ast.unparse(node)
+        self.generic_visit(node)
+        return node if is_frozen(node) or hasattr(node, "is_asked") else self.made(node, name)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load):
+            name = ast.unparse(node)
+            self.generic_visit(node)
+            return self.made(self._sliced(node), name)
         self.generic_visit(node)
         sign = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
         parts = sign.elts if isinstance(sign, ast.Tuple) else [sign]
@@ -246,10 +256,23 @@ class Expressions(ast.NodeTransformer):
             node.value = self.hook("indexed", node.value, node.value)
         return node
 
+    def _sliced(self, node: ast.Subscript) -> ast.Subscript:
+        """``jit__.indexed(x)[i:]``, where a bound is not written as a number."""
+        assert isinstance(node.slice, ast.Slice)
+        bounds = (node.slice.lower, node.slice.upper, node.slice.step)
+        plain = (ast.Constant, ast.UnaryOp)
+        if not all(bound is None or isinstance(bound, plain) for bound in bounds):
+            node.value = self.hook("indexed", node.value, node.value)
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         is_text = isinstance(node.left, ast.JoinedStr) or (
             isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
         )
+        if isinstance(node.op, ast.Add) and (isinstance(node.left, ast.List) or isinstance(node.right, ast.List)):
+            name = ast.unparse(node)
+            self.generic_visit(node)
+            return self.hook("made_container", node, node, constant(name))
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod) and is_text:
             return self.hook("percent", node, node.left, node.right)
@@ -363,10 +386,3 @@ class Expressions(ast.NodeTransformer):
 def _may_be_sequence(node: ast.expr) -> bool:
     """Whether it may be a tuple or list, as it is written."""
     return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Dict | ast.Compare)
-
-
-def is_container(node: ast.expr) -> bool:
-    """Whether an expression is written as a container, which it makes anew."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
-    return isinstance(node, ast.List | ast.Dict | ast.Set)

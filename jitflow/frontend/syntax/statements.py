@@ -38,7 +38,8 @@ from collections.abc import Iterable
 
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
-from jitflow.frontend.syntax.expressions import Expressions, is_container
+from jitflow.frontend.syntax.displays import is_container
+from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of

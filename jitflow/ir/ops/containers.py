@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Container, Index, Scalar, Type
+from jitflow.ir.types import TEXT, Container, Index, NoneKind, Scalar, Several, Type, leaves_of
 
 __all__ = ["CONTAINER_OPS", "Entries"]
 
@@ -52,12 +52,34 @@ class Entries:
 
 
 def _whole(item: Any, words: Any) -> Any:
-    return tuple(_whole(part, words) for part in item) if isinstance(item, tuple) else _compared(next(words))
+    """What Python compares, of the words of a key or item."""
+    if isinstance(item, tuple):
+        return tuple(_whole(part, words) for part in item)
+    if isinstance(item, Several):
+        number, carried = int(next(words)), [next(words) for _ in item.carriers]
+        return _whole(item.kinds[number], iter([carried[place] for place in item.places[number]]))
+    if isinstance(item, NoneKind):
+        return None
+    word = next(words)
+    if item == TEXT:
+        return word.characters()
+    return complex(word, next(words)) if item.dtype.is_complex else word
 
 
-def _compared(word: Any) -> Any:
-    """What is compared of a word: of a text its characters."""
-    return word.characters() if isinstance(word, Entries) and word.kind.kind == "str" else word
+def _leaves(held: Entries, row: Sequence[Any], count: int) -> list[Any]:
+    """The parts of an item in its first ``count`` words, as Python compares them."""
+    return [_whole(leaf, iter(row[first:])) for first, leaf in leaves_of(held.kind.item) if first < count]
+
+
+class _Ordered:
+    """A row of words with the order of its item."""
+
+    def __init__(self, held: Entries, row: Any) -> None:
+        self.row = row
+        self.leaves = _leaves(held, row, len(row))
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return self.leaves < other.leaves
 
 
 def _container(name: str, type: Type) -> Container:
@@ -155,9 +177,50 @@ def _enter(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
     return ()
 
 
+def _infer_merged(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    held, other = (_container("merge_keys", operand) for operand in operands)
+    if held.family != "set" or other.key is None or [*map(_plain, held.keys)] != [*map(_plain, other.keys)]:
+        raise TypeRuleError(f"merge_keys: expected a set and what has keys of its type, got {held} and {other}")
+    return ()
+
+
+def _merge(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, other = operands
+    held.order.update(other.order if other.kind.family == "set" else dict.fromkeys(other.places))
+    for key, place in [*other.places.items()]:
+        if key not in held.places:
+            held.places[key] = len(held.rows)
+            held.rows.append(other.rows[place][: len(held.kind.keys)])
+    held.changes += 1
+    return ()
+
+
+def _infer_swapped(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    if _container("swap_keys", operands[0]) != operands[1]:
+        raise TypeRuleError(f"swap_keys: expected two sets of one type, got {operands[0]} and {operands[1]}")
+    return ()
+
+
+def _swap(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    one, other = operands
+    for name in ("rows", "places", "order"):
+        left, right = getattr(one, name), getattr(other, name)
+        setattr(one, name, right)
+        setattr(other, name, left)
+    return ()
+
+
+def _next_key(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    (held,) = operands
+    key = held.order.pop()
+    held.order.add(key)
+    return held.places[key]
+
+
 def _settle(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     (held,) = operands
     held.rows = [row for row in held.rows if row is not None]
+    held.order.difference_update(())
     held.places = {held.key(row): place for place, row in enumerate(held.rows)}
     return ()
 
@@ -229,13 +292,15 @@ def _sift(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     held, position = operands
     function = "_siftdown" if attributes.get("down") else "_siftup"
     arguments = (0, int(position)) if attributes.get("down") else (int(position),)
-    getattr(heapq, function)(held.rows, *arguments)
+    ordered = [_Ordered(held, row) for row in held.rows]
+    getattr(heapq, function)(ordered, *arguments)
+    held.rows = [each.row for each in ordered]
     return ()
 
 
 def _sort(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    words = attributes["words"]
-    operands[0].rows.sort(key=lambda row: [*map(_compared, row[:words])], reverse=bool(attributes.get("reverse")))
+    (held,), words = operands, attributes["words"]
+    held.rows.sort(key=lambda row: _leaves(held, row, words), reverse=bool(attributes.get("reverse")))
     return ()
 
 
@@ -266,8 +331,15 @@ CONTAINER_OPS = [
           _takes("find_key", "keys", "position"), _find, _READS),
     OpDef("enter_key", "container, words of a key and an item: adds an entry, or gives the one there the item", "any",
           None, _takes("enter_key", "words", ""), _enter, _WRITES),
-    OpDef("settle_keys", "closes the gaps between the entries of a dict, whose positions count up from 0 then", "any",
-          1, _takes("settle_keys", "", ""), _settle, _WRITES),
+    OpDef("merge_keys", "set, set or dict: adds the keys of the other one as Python does, which decides on their order",
+          "any", 2, _infer_merged, _merge, (*_WRITES, Effect("reads", 1))),
+    OpDef("next_key", "set with keys: the position of the one that Python pops next", "any", 1,
+          _takes("next_key", "", "position"), _next_key, _WRITES),
+    OpDef("swap_keys", "set, set: each gets the keys of the other one", "any", 2, _infer_swapped, _swap,
+          (*_WRITES, Effect("reads", 1), Effect("writes", 1))),
+    OpDef("settle_keys", "closes the gaps between the entries of a dict, whose positions count from 0 then; those of "
+          "a set as Python does where it has removed those of another one", "any", 1,
+          _takes("settle_keys", "", ""), _settle, _WRITES),
     OpDef("sift_item", "list, position: moves an item to where it belongs in a heap: towards the root (``down``, as "
           "`heapq` calls it), or to a leaf and back", "any", 2, _takes("sift_item", "position", ""), _sift, _WRITES,
           frozenset(), ("down",)),
