@@ -11,7 +11,8 @@ everything outside (a print, a message, a call) and the other has any effect.
 what flows into a region or out of it has the union. A parameter of type ``place`` may show anything. Distinct variables
 never overlap, unless the function was specialised for arguments that do: the attribute ``overlap`` of the function
 then makes all its parameters one. Storage made inside a region and not yielded by it is nobody else's business.
-Containers may be any of their type. Places that a loop swaps never meet, though their sets do (`jitflow.ir.apart`).
+Containers may be any of their type, and a caller sees those of a type that it passes. Places that a loop swaps never
+meet, though their sets do (`jitflow.ir.apart`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from jitflow.ir.apart import Roles
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.dtypes import F64
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
-from jitflow.ir.types import Buffer, Container, Place, Tape, Tensor, Variable
+from jitflow.ir.types import Buffer, Container, Place, Tape, Tensor, Variable, containers_in
 
 __all__ = [
     "ANYTHING",
@@ -81,6 +82,9 @@ class Effects:
             return
         region = scope.region if isinstance(scope, Function) else scope
         self.visible = {ANYTHING, *region.parameters}
+        for op in region.ops:
+            if op.name == "pass_container":
+                self.visible.update(*map(_containers, containers_in(op.result.type)))
         overlap = isinstance(scope, Function) and scope.attributes.get("overlap")
         for parameter in region.parameters:
             if overlap and isinstance(parameter.type, Variable):

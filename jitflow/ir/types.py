@@ -25,8 +25,8 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 
 __all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Scalar", "Several", "Tag",
-           "Tape", "Tensor", "Type", "Variable", "Vector", "dims_of", "leaves_of", "map_dims", "with_dtype",
-           "words_of"]  # fmt: skip
+           "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of", "map_dims",
+           "with_dtype", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -202,6 +202,14 @@ def leaves_of(item: Item | None, first: int = 0) -> Iterator[tuple[int, Scalar |
             first += len(words_of(part))
     elif item is not None:
         yield first, item
+
+
+def containers_in(type: Type) -> Iterator[Container]:
+    """The types of a container and of those that it holds."""
+    if isinstance(type, Container):
+        yield type
+        for word in type.words:
+            yield from containers_in(word)
 
 
 def _item_text(item: Item) -> str:

@@ -102,7 +102,8 @@ def tensor_pipeline(function: Function) -> tuple[str, ...]:
     if any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
         return ("differentiate", *_VALUES, *_SPARSE, *passes[len(_VALUES) :])
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
-        op.regions or op.name in ("variable", "make_container", "text_constant") for op in function.region.ops
+        op.regions or op.name in ("variable", "make_container", "pass_container", "text_constant")
+        for op in function.region.ops
     )
     return passes if stateful else TENSOR_PIPELINE
 

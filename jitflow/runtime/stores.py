@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype
 
-__all__ = ["APPENDED", "MOST_TARGETS", "Call", "StoreTable", "Target", "Way", "numbers_in"]
+__all__ = ["APPENDED", "MOST_TARGETS", "Call", "MetOtherwise", "StoreTable", "Target", "Way", "numbers_in"]
 
 APPENDED = "..."
 """In the place of a name: what is stored is appended to the list."""
@@ -55,6 +55,10 @@ class Target:
         return len(self.ways)
 
 
+class MetOtherwise(Exception):
+    """A list or dict in what is passed is one that the program knows in another way."""
+
+
 class Call:
     """The stores of one call: the objects, and what has been noted of each target."""
 
@@ -63,10 +67,17 @@ class Call:
         self.held: dict[int, Any] = {}
         self.items: list[np.ndarray[Any, Any]] = []
         """What is in each list that is stored to."""
+        self.passed: Any = None
+        """The containers of the caller's that are some of the running program."""
         self.is_over = False
         self.kinds = np.zeros(MOST_TARGETS, np.int64)
         for dtype in dtypes:
             self.add(dtype)
+
+    @property
+    def address(self) -> int:
+        """Where the words lie of the containers that are passed."""
+        return int(self.passed.address)
 
     def add(self, dtype: str) -> np.ndarray[Any, Any]:
         """Memory for numbers of one dtype, one for each target."""
@@ -83,6 +94,14 @@ class StoreTable:
         self.lists: list[tuple[int, int, bool]] = []
         """The lists that are stored to, and the arrays of their items, by their numbers among the objects; and whether
         the items are Python's numbers."""
+        self.passed: list[tuple[int, Any]] = []
+        """The containers that are some of the running program, by their numbers among the objects, and their types."""
+        self.apart: list[int] = []
+        """The numbers of lists and dicts that are none of these."""
+        self.returned: list[Any] = []
+        """The types of containers that are returned and may be the caller's."""
+        self.convert: Callable[..., Any] | None = None
+        """Makes words of containers, and containers of words."""
         self.dtypes: list[str] = []
         self._running = threading.local()
 
@@ -90,6 +109,9 @@ class StoreTable:
         """What a call stores to, which lives as long as it runs."""
         call = Call(objects, self.dtypes)
         call.items = [objects[array].copy() for _, array, _ in self.lists if objects]
+        if self.convert is not None and objects:
+            roots = [(objects[number], held) for number, held in self.passed]
+            call.passed = self.convert(roots, [objects[number] for number in self.apart], self.returned)
         calls = [known for known in getattr(self._running, "calls", ()) if known() is not None]
         self._running.calls = [*calls, weakref.ref(call)]
         return call
@@ -149,7 +171,9 @@ class StoreTable:
         return fail
 
     def _store_items(self, call: Call) -> None:
-        """Let the lists have the items that are others than they were."""
+        """Let the lists have the items that are others than they were, and all containers what was put into them."""
+        if call.passed is not None:
+            call.passed.collect()
         for place, (number, array, are_pythons) in enumerate(self.lists):
             items, before, now = call.objects[number], call.items[place], call.objects[array]
             words = f"V{now.itemsize}"

@@ -14,7 +14,7 @@ import numpy as np
 
 COUNTER = 0
 LEAKED: list[Any] = ["a", "b"]
-SET = {1, 2}
+SET = {"a"}
 Function = Callable[..., Any]
 
 

@@ -312,6 +312,9 @@ _OF_CONTAINERS = {
       append_number %0, %j {base=16, capitals=true}
       yield""",
     "pack_containers": "%0: list<i64> = pack_containers %dict, %set\n yield",
+    "pass_container": "%0: list<list<int>> = pass_container %t {number=0, type=<list<list<int>>>}\n yield",
+    "give_containers": "give_containers %t, %list\n yield",
+    "tell_containers": "tell_containers %t\n yield",
 }
 _TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}
 

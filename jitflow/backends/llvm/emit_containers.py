@@ -15,13 +15,14 @@ from jitflow.backends.llvm.headers import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMI
 from jitflow.backends.llvm.heap import RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
+from jitflow.backends.llvm.passed import PASSED, PASSED_NAME, index_function, type_name
 from jitflow.backends.llvm.set_tables import MERGING, merging, popping, swapping, tidying
 from jitflow.backends.llvm.slots import to_slots
 from jitflow.backends.llvm.texts import TEXT_FUNCTIONS, TEXTS, TEXTS_NAME
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op, Value
 from jitflow.ir.status import OUT_OF_MEMORY
-from jitflow.ir.types import TEXT, Container, Scalar
+from jitflow.ir.types import TEXT, Container, Scalar, containers_in
 
 __all__ = ["CONTAINER_EMISSION", "as_pointer", "call_heap", "release_heap", "require_memory"]
 
@@ -34,6 +35,17 @@ def call_heap(out: Emitter, name: str, result: str, *arguments: str) -> str:
     out.module.shared[SHARED_NAME] = RUNTIME
     out.module.declare(f"jitflow.heap.{name}", result, [argument.split()[0] for argument in arguments])
     call = f"call {result} @jitflow.heap.{name}({', '.join(arguments)})"
+    if result != "void":
+        return out.let(call)
+    out.do(call)
+    return ""
+
+
+def _passed(out: Emitter, name: str, result: str, *arguments: str) -> str:
+    """Call a function for what the caller passes."""
+    out.module.shared[SHARED_NAME], out.module.shared[PASSED_NAME] = RUNTIME, PASSED
+    out.module.declare(f"jitflow.passed.{name}", result, [argument.split()[0] for argument in arguments])
+    call = f"call {result} @jitflow.passed.{name}({', '.join(arguments)})"
     if result != "void":
         return out.let(call)
     out.do(call)
@@ -57,6 +69,8 @@ def _heap(out: Emitter, op: Op) -> Sequence[str]:
 
 def release_heap(out: Emitter) -> None:
     """At the end of the host program, however it ends: give back all that containers hold."""
+    if out.heap and PASSED_NAME in out.module.shared:
+        _passed(out, "tell", "void", f"ptr {out.heap}")
     if out.heap:
         call_heap(out, "close", "void", f"ptr {out.heap}")
 
@@ -389,6 +403,40 @@ def _pack(out: Emitter, op: Op) -> Sequence[str]:
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
+def _open_passed(out: Emitter, op: Op) -> str:
+    """Make what the caller passes, if that has not been done; the heap."""
+    heap = f"ptr {as_pointer(out, op.operands[0])}"
+    words = out.let(f"inttoptr i64 {out.operand(op.operands[1])} to ptr")
+    require_memory(out, op, _passed(out, "open", "i1", heap, f"ptr {words}"))
+    return heap
+
+
+def _pass_container(out: Emitter, op: Op) -> Sequence[str]:
+    heap = _open_passed(out, op)
+    for kind in dict.fromkeys(containers_in(op.result.type)):
+        if kind.family != "dict":
+            continue
+        for called, gives, parameters in _CALLED_FOR_KEYS:
+            out.module.declare(called, gives, parameters)
+        function, texts = index_function(kind)
+        for name, text in texts.items():
+            out.module.define(name, text)
+        require_memory(out, op, _passed(out, "index", "i1", heap, f"i64 {type_name(kind)}", f"ptr @{function}"))
+    return [_passed(out, "root", "i64", heap, f"i64 {op.attributes['number']}")]
+
+
+def _tell_containers(out: Emitter, op: Op) -> Sequence[str]:
+    _passed(out, "tell", "void", _open_passed(out, op))
+    return ()
+
+
+def _give_containers(out: Emitter, op: Op) -> Sequence[str]:
+    heap = _open_passed(out, op)
+    for held in op.operands[2:]:
+        require_memory(out, op, _passed(out, "give", "i1", heap, f"i64 {out.operand(held)}"))
+    return ()
+
+
 def _clear(out: Emitter, op: Op) -> Sequence[str]:
     call_heap(out, "clear", "void", f"ptr {as_pointer(out, op.operands[0])}")
     return ()
@@ -421,4 +469,7 @@ CONTAINER_EMISSION: dict[str, Emission] = {
     "keys_of": _keys_of,
     "clear_container": _clear,
     "pack_containers": _pack,
+    "pass_container": _pass_container,
+    "give_containers": _give_containers,
+    "tell_containers": _tell_containers,
 }

@@ -319,6 +319,9 @@ _TAKING_MEMORY = (
     "settle_keys",
     "keys_of",
     "pack_containers",
+    "pass_container",
+    "give_containers",
+    "tell_containers",
     "sort_items",
 )
 

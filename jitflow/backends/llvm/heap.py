@@ -166,7 +166,7 @@ done:
   ret void
 }
 
-define internal i64 @jitflow.heap.rounded(i64 %bytes) #0 {
+define hidden i64 @jitflow.heap.rounded(i64 %bytes) #0 {
 start:
   %some = call i64 @llvm.umax.i64(i64 %bytes, i64 64)
   %less = sub i64 %some, 1

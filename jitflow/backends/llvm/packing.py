@@ -36,7 +36,15 @@ one:
   %end = phi ptr [ %last.now, %root.done ], [ %end.rows, %one.done ]
   %total = phi i64 [ %seen.now, %root.done ], [ %total.rows, %one.done ]
   %none = icmp eq ptr %current, null
-  br i1 %none, label %done, label %head
+  br i1 %none, label %forget, label %head
+forget:
+  %known = phi ptr [ %found.now, %one ], [ %known.next, %forget.one ]
+  %forgotten = icmp eq ptr %known, null
+  br i1 %forgotten, label %done, label %forget.one
+forget.one:
+  set i64 0, %known NUMBER
+  %known.next = field ptr %known LINK
+  br label %forget
 head:
   %kind = field i64 %current KIND
   %width = field i64 %current WIDTH
@@ -116,7 +124,7 @@ done:
   ret i1 true
 }
 
-define internal i1 @jitflow.heap.put(ptr %out, i64 %word) #0 {
+define hidden i1 @jitflow.heap.put(ptr %out, i64 %word) #0 {
 start:
   %rows = field i64 %out ROWS
   %data = field ptr %out DATA

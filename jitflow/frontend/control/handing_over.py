@@ -21,6 +21,7 @@ from jitflow.frontend.outside.objects import Recorded, array_fields
 from jitflow.frontend.outside.overlays import content_of, is_stored
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, Tracer
 from jitflow.frontend.tracers.absent import UNBOUND
@@ -53,11 +54,21 @@ def hand_over(stores: Stores, op: Op) -> None:
         call = partial(_call, stores, hold, [thing for _, thing in held])
         condition = foretold(op)
         if condition is None:
+            _pass_whole(stores)
             call()
         else:
             values.unless(condition, call)
     trace.announced = partial(hand_over, stores)
     ops.append(op)
+
+
+def _pass_whole(stores: Stores) -> None:
+    """Start the trace anew with whole lists where what is appended to them would be handed over again and again."""
+    choices = current_trace().choices
+    sites = (Site(Choice.PASSED, path) for tail, _, path in stores.tails.values() if isinstance(tail, Recorded))
+    for site in sites:
+        if not choices.is_settled(site):
+            raise current_trace().begin_anew(Restart(site, is_wish=True))
 
 
 def _may_raise(op: Op) -> bool:
@@ -76,8 +87,10 @@ def _make_all(stores: Stores) -> None:
     dirty = [*stores.dirty()]
     changed = [container for container in stores.containers.values() if container.is_changed]
     tails = [*stores.tails.values()]
-    if not dirty and not stores.lists and not changed and not tails:
+    if not dirty and not stores.lists and not changed and not tails and not stores.passed:
         return
+    if stores.passed:
+        current_trace().add("tell_containers", stores.address())
     targets = (*(overlay.targets[name] for overlay, name in dirty), *(container.target for container in changed),
                *(target for _, target, _ in tails))  # fmt: skip
     things = [thing for overlay, name in dirty for thing in (overlay[is_stored(name)], overlay[name])]
@@ -107,9 +120,9 @@ def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | Non
         options = {number: template_of(resolved(option), given, own) for number, option in thing.options.items()}
         return lambda operands: options[int(chosen(operands))](operands)
     if isinstance(thing, Recorded) and thing.flows:
-        made_of, arrays = surface.handed_container(thing)
-        words = [template_of(array, given, own) for array in arrays]
-        return lambda operands: made_of(*(word(operands) for word in words))
+        make, arrays = surface.returned_container(thing)
+        columns = [template_of(array, given, own) for array in arrays]
+        return lambda operands: make(*(column(operands) for column in columns))
     if isinstance(thing, Recorded):
         listed = thing.returned()
         columns = [template_of(getattr(listed, name), given, own) for name in array_fields(type(listed))]

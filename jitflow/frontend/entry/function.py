@@ -238,8 +238,8 @@ def _trace(
     require_unchanged(state)
     stores.finish()
     inputs.finish()
-    collected = Results(recorder.origins, [thing for _, _, thing, _ in stores.made()] if stores.are_made else ())
-    tree = with_stores(collected.tree(result), stores, collected)
+    collected = Results(recorder.origins)
+    tree = with_stores(result, stores, collected)
     require_apart(state, collected.containers)
     state.storage.require_shown([thing._value for thing in collected.arrays])
     require_numbers(state, collected.arrays)
@@ -263,7 +263,7 @@ def _trace(
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
         state.state(Made).any,
-        stores.are_made,
+        stores.are_made or bool(stores.passed),
         stores.table if stores.is_noted else None,
         tuple(pins.texts),
         frozenset(state.described),

@@ -10,6 +10,8 @@ found                                 what the program gets, and what is guarded
 array, number                         a tracer; its class (a number that Python needs itself: its value)
 tuple, list, dict, named tuple        the same, of what is inside; type, length or keys
 list of many numbers of one type      an array of them; type, of the items as well
+nested list, deque, set, dict by      a container of the running program; type, of the items as well
+numbers
 Python function, method, partial      the function with recording globals and cells; code, defaults, cells
 function compiled by jitflow          the function that it wraps: it is inlined
 module of the pure set                a view that replaces functions that must know tracers; identity
@@ -24,19 +26,14 @@ from __future__ import annotations
 
 import enum
 from functools import partial
-from types import (
-    BuiltinFunctionType,
-    CellType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.entry.passed_containers import PASSED, may_be_passed, passed_container
 from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
@@ -165,6 +162,8 @@ class Recorder:
         if isinstance(thing, _BY_VALUE) and not isinstance(thing, enum.Enum):
             inputs.guard(EqualsConstant(register, thing, kind))
             return thing
+        if kind in PASSED and (passed := passed_container(inputs, thing, register)) is not None:
+            return passed
         if isinstance(thing, tuple | list | dict):
             return self._container(thing, register)
         return self._adopt_object(thing, register)
@@ -279,7 +278,7 @@ class Recorder:
                 test = partial(has_keys, variables)  # the dict's own comparison is by value
                 inputs.guard(Satisfies(register, test, "has these variables as keys"))
             pairs = ((self._key(key), self._item(item, register, key)) for key, item in thing.items())
-            return self.stores.meet(thing, register, lambda: OutsideDict(dict(pairs), register, path))
+            return may_be_passed(self.stores.meet(thing, register, lambda: OutsideDict(dict(pairs), register, path)))
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -290,7 +289,7 @@ class Recorder:
         items = (self._item(item, register, index) for index, item in enumerate(thing))
         if kind is tuple:
             return tuple(items)
-        return self.stores.meet(thing, register, lambda: OutsideList([*items], register, path))
+        return may_be_passed(self.stores.meet(thing, register, lambda: OutsideList([*items], register, path)))
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""

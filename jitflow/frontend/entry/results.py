@@ -102,13 +102,9 @@ def repeated(tree: ResultTree) -> set[ResultTree]:
 
 
 class Results:
-    """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register.
+    """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register."""
 
-    What is ``stored`` in objects from outside are results as well, of which some may not have been made.
-    """
-
-    def __init__(self, origins: dict[int, int], stored: Sequence[Any] = ()) -> None:
-        self._stored = stored
+    def __init__(self, origins: dict[int, int]) -> None:
         self.values: list[Value] = []
         self._origins = origins
         self._indices: dict[int, Computed] = {}
@@ -117,7 +113,7 @@ class Results:
         self._open: set[int] = set()
         """The objects whose attributes are being collected."""
         self._choices: dict[int, ResultTree] = {}
-        self._returned: Mapping[Any, Returned] | None = None
+        self._returned: Mapping[Any, Returned] = {}
         """How the containers in the result are returned."""
 
     @property
@@ -130,10 +126,12 @@ class Results:
         """The arrays in the tree, of this call and the caller's."""
         return [thing for thing in self._kept if isinstance(thing, ArrayTracer)]
 
+    def find_containers(self, result: Any, stored: Sequence[Any]) -> None:
+        """Find out how the containers in what is returned, and in what is stored, are made."""
+        self._returned = returned_containers(result, stored)
+
     def tree(self, result: Any, path: str = "the result") -> ResultTree:
         """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
-        if self._returned is None:
-            self._returned = returned_containers(result, self._stored)
         register = outside_register(result)
         if register is not None:
             return SameObject(register)
@@ -160,9 +158,9 @@ class Results:
             operands = tuple(self.tree(operand, path) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
         if isinstance(result, ProgramContainer):
-            assert self._returned is not None
             made_of, arrays = self._returned[result.value if result.is_known else kind]
-            return Group(partial(StructOf, made_of), tuple(map(self._computed, arrays)))
+            parts = (one if isinstance(one, SameObject) else self._computed(one) for one in arrays)
+            return Group(partial(StructOf, made_of), tuple(parts))
         if isinstance(result, Recorded):
             listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
@@ -280,13 +278,16 @@ class Results:
         return key
 
 
-def with_stores(tree: ResultTree, stores: Stores, results: Results) -> ResultTree:
+def with_stores(result: Any, stores: Stores, results: Results) -> ResultTree:
     """What the function returns, and behind it what it has stored in objects from outside."""
-    if not stores.are_made:
+    made = [*stores.made()]
+    results.find_containers(result, [thing for _, _, thing, _ in made])
+    tree = results.tree(result)
+    if not stores.are_made and not stores.passed:
         return tree
     targets, is_noted = [], stores.is_noted
     children = [tree, SameObject(stores.register)] if is_noted else [tree]
-    for target, happened, thing, path in stores.made():
+    for target, happened, thing, path in made:
         targets.append((stores.table.targets[target], happened is not True))
         children.append(SameObject(stores.object_of(target)))
         children += [results.tree(happened)] if happened is not True else []

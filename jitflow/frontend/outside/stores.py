@@ -9,7 +9,7 @@ number is handed over by `before_failure`, in front of what fails. `jitflow.runt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MemberDescriptorType, ModuleType
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
-from jitflow.frontend.outside.arguments import array_class
+from jitflow.frontend.outside.arguments import NumberClass, array_class
 from jitflow.frontend.outside.overlays import Container, Overlay, content_of, is_stored
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
@@ -30,15 +30,18 @@ from jitflow.frontend.tracers import (
     located,
     type_of,
 )
-from jitflow.ir.core import Op
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Container as Held
 from jitflow.ir.types import Scalar
-from jitflow.runtime.plan import Attribute, IsOther, Made
-from jitflow.runtime.stores import APPENDED, MOST_TARGETS, Call, StoreTable, Target, Way
+from jitflow.runtime.plan import Attribute, IsOther, Made, SameObject
+from jitflow.runtime.stores import APPENDED, MOST_TARGETS, Call, MetOtherwise, StoreTable, Target, Way
 
-__all__ = ["Stores", "active_stores", "refusal", "store_attribute"]
+__all__ = ["PASSED_TOGETHER", "Stores", "active_stores", "refusal", "store_attribute"]
 
 ONE_OBJECT = Site(Choice.ONE_OBJECT)
 UNNOTED = Site(Choice.UNNOTED)
+PASSED_TOGETHER = Site(Choice.PASSED_TOGETHER)
 
 
 def refusal(what: str, path: str, mend: str = "") -> UserError:
@@ -68,6 +71,9 @@ class Stores:
         """What is appended to lists that are not looked at, by register, the number of its target, and the path."""
         self.lists: dict[int, int] = {}
         """The registers of lists that are stored to, and of the arrays of their items."""
+        self.passed: list[tuple[int, Any]] = []
+        """The registers of containers of the caller's that are some of the running program, and what these are."""
+        self._address: Any = None
         self._objects: list[int] = []
         """The registers of the objects that the table knows by number."""
         self._found: dict[int, tuple[int, Any]] = {}
@@ -157,6 +163,30 @@ class Stores:
         self._begin("appending to", path)
         if register not in self.tails:
             self.tails[register] = tail, self._target(register, APPENDED), path
+
+    def pass_container(self, register: int, thing: Any, held: Held) -> Value:
+        """A container of the caller's as one of the running program, of a type."""
+        trace, table = current_trace(), self.table
+        trace.announced = self.hand_over
+        self.passed.append((register, thing))
+        table.passed.append((self.number_of(register), held))
+        with trace.region(trace.root):
+            return trace.make("pass_container", self.address(), number=len(self.passed) - 1, type=held)
+
+    def address(self) -> Value:
+        """The address of the words of the containers that are passed."""
+        if self._address is None:
+            self.call()
+            register = self.inputs.register(Attribute(self._register, "address"), "passed")
+            self._address = self.inputs.number(register, NumberClass(I64, "python")).value
+        found: Value = self._address
+        return found
+
+    def return_containers(self, held: Mapping[Value, Held]) -> SameObject:
+        """Return containers that may be the caller's; what holds them, then."""
+        self.table.returned += held.values()
+        current_trace().add("give_containers", self.address(), *held)
+        return SameObject(self.register)
 
     def _is_read_there(self, value: Any, register: int, name: str) -> bool:
         """Whether a value is what the attribute holds: ``self.x += 1`` of an array ends with such a store."""
@@ -271,7 +301,7 @@ class Stores:
     @property
     def is_noted(self) -> bool:
         """Whether calls note what they store: they may fail or call out behind it, or store to lists of numbers."""
-        return self.may_fail or bool(self.lists)
+        return self.may_fail or bool(self.lists) or bool(self.passed)
 
     def made(self) -> Iterator[tuple[int, Any, Any, str]]:
         """What the entry stores in the end: the number of the target, whether it was stored, what, and its path."""
@@ -289,11 +319,13 @@ class Stores:
 
     def finish(self) -> None:
         """Let each call know its objects, and guard that those which are stored to are no others."""
-        if not self.are_made:
+        if not self.are_made and not self.passed:
             return
         unnoted = current_trace().choices.answer(UNNOTED)
-        if self._call is not None and not self.may_fail and not self.lists and unnoted is None:
+        if self._notes and not self.may_fail and not self.lists and unnoted is None:
             raise Restart(UNNOTED)
+        if self.passed:
+            self._finish_passed()
         if self.is_noted:
             self.call()
             self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
@@ -303,6 +335,21 @@ class Stores:
             for other, thing in self._things.items():
                 if type(thing) is kind and (other > register or (other not in stored and other != register)):
                     self.inputs.guard(IsOther(other, register))
+
+    def _finish_passed(self) -> None:
+        """Guard that what is passed is found in no list or dict which the program knows otherwise."""
+        others = [register for register, thing in self._things.items() if isinstance(thing, list | dict)]
+        self.table.apart = [*map(self.number_of, others)]
+        assert self.table.convert is not None
+        types = [held for _, held in self.table.passed]
+        try:
+            self.table.convert([*zip([thing for _, thing in self.passed], types, strict=True)],
+                               [self._things[register] for register in others])  # fmt: skip
+        except MetOtherwise:
+            if not current_trace().choices.answer(PASSED_TOGETHER):
+                raise Restart(PASSED_TOGETHER) from None
+            path = self.inputs.path(self.passed[0][0])
+            raise refusal("a change of a list or dict that is found by two paths, one of which is", path) from None
 
     @property
     def register(self) -> int:

@@ -13,6 +13,7 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.made_containers import made_container
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 
@@ -57,6 +58,9 @@ class AppendedList(Recorded):
 
 def _refused(name: str) -> Any:
     def refuse(self: AppendedList, *_: Any, **__: Any) -> NoReturn:
+        site, choices = Site(Choice.PASSED, self.path), current_trace().choices
+        if not choices.is_settled(site):
+            raise current_trace().begin_anew(Restart(site, is_wish=True))
         raise located(
             UserNotImplementedError(
                 f"list.{name} of {self.path}, a list that the caller passes and the program appends to",

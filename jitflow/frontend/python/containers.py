@@ -50,7 +50,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Container, Item
 
-__all__ = ["NOTHING", "ProgramContainer", "Unknown", "columns_of", "made", "python_class", "refusal"]
+__all__ = ["NOTHING", "Guessed", "ProgramContainer", "Unknown", "columns_of", "made", "python_class", "refusal"]
 
 
 class Unknown(Undoable):
@@ -66,6 +66,20 @@ class Unknown(Undoable):
             del self.sites[known:]
 
         return forget
+
+
+_MOST_GUESSES = 4
+"""How often the type of a container of the caller's is guessed, of which nothing tells what it holds."""
+
+
+class Guessed:
+    """The types that containers of the caller's have by a guess.
+
+    With each is the site at which another one is learnt, the type of the whole, and how many guesses there were.
+    """
+
+    def __init__(self) -> None:
+        self.types: dict[Container, tuple[Site, Container, int]] = {}
 
 
 class Made(Undoable):
@@ -181,6 +195,8 @@ class ProgramContainer(PythonProtocol, Recorded):
                     "write to arrays that are made before, and count in a variable",
                     found=f"one of class {_class_name(part[0])}",
                 )
+        if self.is_known and (kinds[0], kinds[1]) != (self.held.key, self.held.item):
+            self._guess_again(*kinds)
         found = self._joined_with(*kinds)
         if found != self.held:
             self._start_anew(found)
@@ -235,6 +251,14 @@ class ProgramContainer(PythonProtocol, Recorded):
                 "use two lists, or arrays of one shape for all", found=f"{self.held.item} and {form}",
             )  # fmt: skip
 
+    def _guess_again(self, key: Item | None, item: Item | None) -> None:
+        """Start the trace anew with the keys and items that it was told of, if others were guessed."""
+        trace = current_trace()
+        site, whole, count = trace.state(Guessed).types.get(self.held, (None, self.held, 0))
+        if site is not None and count < _MOST_GUESSES:
+            told = Container(kind=self.held.kind, key=key, item=item, factory=self.held.factory)
+            raise trace.begin_anew(Restart(site, (replaced(whole, {self.held: told}), count + 1)))
+
     def key_words(self, key: Any) -> list[Value] | None:
         """The words of a key that is looked for; None if none of its type can be there."""
         kind = item_type(key)
@@ -242,6 +266,8 @@ class ProgramContainer(PythonProtocol, Recorded):
             raise _no_key(self.held, kind or key.__class__.__name__)
         if not self.is_known or self.held.key is None:
             return None
+        if sought != self.held.key:
+            self._guess_again(sought, self.held.item)
         found = joined(self.held.key, sought)
         if found is None or as_key(found) is None:
             raise refusal(

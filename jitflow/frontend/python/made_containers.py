@@ -18,6 +18,7 @@ from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_wit
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import as_source, traced_range
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.growing_lists import Growing, as_growing
@@ -25,6 +26,7 @@ from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.lists import Listed
+from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.program_counters import ProgramCounter
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
@@ -260,8 +262,14 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
 
 def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: Any, *args: Any, **keywords: Any) -> Any:
     """A function of `heapq` or `bisect`."""
-    if type(items) is list and any(holds_tracer(item) for item in (*items, *args)):
+    if isinstance(items, PassedList):
+        items.become_container()
+    is_outside = isinstance(items, OutsideList)
+    if is_outside or (type(items) is list and any(holds_tracer(item) for item in (*items, *args))):
         begin_anew_with(items)
+    if is_outside or isinstance(items, PassedList):
+        raise refusal(f"{function.__name__}() of {items.path}, a list that the caller passes",
+                      f"use a copy of it: items = {items.path}[:]")  # fmt: skip
     if not isinstance(items, ProgramList):
         return function(items, *args, **keywords)
     return program(items, *args, **keywords)
@@ -316,7 +324,7 @@ def _is_position(thing: Any) -> bool:
 def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
     """Start the trace anew if a dict or set of Python's is asked for a key of the running program."""
     trace = current_trace()
-    known = None if type(container) is list else trace.state(ProgramLists).made.get(id(container))
+    known = None if isinstance(container, list) else trace.state(ProgramLists).made.get(id(container))
     if known is None or trace.choices.is_settled(known[1]):
         return
     is_wish = not _is_running(key)

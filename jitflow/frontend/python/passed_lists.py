@@ -20,6 +20,7 @@ from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.lists import Listed, ListedScalars, in_order
 from jitflow.frontend.python.made_containers import list_of
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.dtypes import I64
@@ -107,7 +108,14 @@ class PassedList(Listed):
     def _refused(self, what: str, mend: str) -> UserError:
         return located(UserNotImplementedError(f"{what} {self.path}, a list that the caller passes", mend=mend))
 
+    def become_container(self) -> None:
+        """Start the trace anew with a list of the running program, if that has not been refused."""
+        site, choices = Site(Choice.PASSED, self.path), current_trace().choices
+        if not choices.is_settled(site):
+            raise current_trace().begin_anew(Restart(site, is_wish=True))
+
     def _changes_length(self, *_: Any, **__: Any) -> Any:
+        self.become_container()
         raise self._refused(
             "a change of the length of", f"change a copy, {self.path}.copy(), and return it; or make it an array"
         )

@@ -18,6 +18,7 @@ import numpy as np
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import parts_of
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.python.item_types import FACTORIES
@@ -27,13 +28,14 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import TEXT, Container, Item, Scalar, Several
+from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, words_of
+from jitflow.runtime.stores import Call
 from jitflow.runtime.texts import text_of_characters
 
-__all__ = ["Returned", "returned_containers"]
+__all__ = ["Returned", "item_of_words", "numbers_of_words", "returned_containers", "unfilled"]
 
 Returned = tuple[Callable[..., Any], list[Any]]
-"""What makes Python's object, and the arrays that it makes it of."""
+"""What makes Python's object, and the arrays, or the objects in registers, that it makes it of."""
 
 
 def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Returned]:
@@ -51,12 +53,22 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
             held[thing.value] = thing.held
             is_chosen |= chosen
         else:
-            found[type(thing)] = partial(_made, thing.held), []
+            found[type(thing)] = partial(unfilled, thing.held), []
+    stores = current_trace().state(Stores)
+    if held and stores.passed:
+        call = stores.return_containers(held)
+        return found | {value: (partial(_passed_back, place), [call]) for place, value in enumerate(held)}
+    return found | _returned_alone(held, is_chosen=is_chosen)
+
+
+def _returned_alone(held: Mapping[Value, Container], *, is_chosen: bool = False) -> dict[Any, Returned]:
+    """How containers are returned of which none is the caller's."""
     if len(held) == 1 and not is_chosen:
         ((value, kind),) = held.items()
         if not any(isinstance(word, Container) for word in kind.words):
             thing = standing_for(kind, iter([value]))
-            return found | {value: (partial(_of_columns, kind), columns_of(thing.in_order()))}
+            return {value: (partial(_of_columns, kind), columns_of(thing.in_order()))}
+    found: dict[Any, Returned] = {}
     if held:
         packed = current_trace().make("pack_containers", *held)
         words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
@@ -65,12 +77,13 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
     return found
 
 
-def _handed(thing: ProgramContainer) -> Returned:
-    """How one container is handed over to a call of Python's."""
-    return returned_containers(thing, ())[thing.value if thing.is_known else type(thing)]
+def _alone(thing: ProgramContainer) -> Returned:
+    if not thing.is_known:
+        return partial(unfilled, thing.held), []
+    return _returned_alone({thing.value: thing.held})[thing.value]
 
 
-surface.install(handed_container=_handed)
+surface.install(returned_container=_alone)
 
 
 def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterator[tuple[ProgramContainer, bool]]:
@@ -81,7 +94,8 @@ def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterat
     if id(result) in seen:
         return
     if isinstance(result, ProgramContainer):
-        yield result, chosen
+        if result.register is None:
+            yield result, chosen
     elif type(result) is Alternatives:
         for number, thing in result.options.items():
             if thing is not UNBOUND:
@@ -92,10 +106,15 @@ def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterat
             yield from _containers_in(item, seen, chosen=chosen)
 
 
+def _passed_back(place: int, call: Call) -> Any:
+    """A container that may be one of the caller's, at a place among those that are returned."""
+    return call.passed.returned(place)
+
+
 # -- Python's objects -----------------------------------------------------------------------------------------
 
 
-def _made(held: Container) -> Any:
+def unfilled(held: Container) -> Any:
     """An object of Python's that holds nothing yet."""
     if held.kind != "defaultdict":
         return (getattr(builtins, held.kind, None) or getattr(collections, held.kind))()
@@ -154,7 +173,7 @@ def _at(column: Any, rows: Any) -> Any:
 def _of_columns(held: Container, *columns: Any) -> Any:
     if held == TEXT:
         return text_of_characters(columns[0])
-    made = _made(held)
+    made = unfilled(held)
     _fill(made, held, iter(columns))
     return made
 
@@ -197,7 +216,7 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
         if kind == TEXT:
             objects[one] = text_of_characters(table[:, 0])
             continue
-        objects[one], fresh[one] = _made(kind), kind
+        objects[one], fresh[one] = unfilled(kind), kind
         for column, word in enumerate(kind.words):
             if isinstance(word, Container):
                 waiting += [(word, inner) for inner in table[:, column].tolist() if inner]
@@ -214,6 +233,17 @@ def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> Any:
     dtype = word.dtype.numpy
     narrow = np.ascontiguousarray(column).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
     return narrow[:: 8 // dtype.itemsize].view(dtype)
+
+
+def numbers_of_words(words: Any, kind: Scalar) -> list[Any]:
+    """The numbers of a type that lie in words."""
+    return _rows(kind, iter([_column(words, kind, {})]))
+
+
+def item_of_words(item: Item, words: Any, objects: Any) -> Any:
+    """The item of a type that has these words, where ``objects`` are the containers by their numbers."""
+    columns = [_column(words[place : place + 1], word, objects) for place, word in enumerate(words_of(item))]
+    return _rows(item, iter(columns))[0]
 
 
 def _entries(words: Any, start: int) -> Iterator[tuple[int, int, int]]:

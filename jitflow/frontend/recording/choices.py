@@ -33,6 +33,10 @@ class Choice(Enum):
     LEFT_OUT = "a comprehension leaves items out by a test that only the run knows, so it is a loop"
     REWRITTEN = "a function without control flow is rewritten as others are, for a number that only the run knows"
     PASSED_AS_ARRAY = "a list of numbers that the caller passes is one array"
+    PASSED = (
+        "a container that the caller passes is one of the running program; the answer is its type, if that is known"
+    )
+    PASSED_TOGETHER = "lists of numbers are containers as well, for one is found in a container that the caller passes"
     APPENDED = "a list that the caller passes is appended to, and not looked at"
     UNNOTED = "no call notes what it stores in objects from outside, since none fails behind a store"
     PINNED = "a number that Python asks for is guarded by its value"

@@ -56,6 +56,8 @@ class Surface:
         """What records the call of a function that announces something, None for all else."""
         self.repeated: Callable[[Any, Any], Any] = _missing
         """``items * number`` of a list."""
+        self.returned_container: Callable[[Any], tuple[Callable[..., Any], list[Any]]] = _missing
+        """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
         self.container_type: Callable[[Any], Any] = lambda thing: True
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
         self.sorted_container: Callable[..., Any] = _missing
@@ -66,8 +68,6 @@ class Surface:
         """The same of what a path leaves, made where the path ends."""
         self.text_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of text that is a template, by name."""
-        self.handed_container: Callable[[Any], Any] = _missing
-        """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
         self.program: Callable[[Any], Any] = _missing
         """A function of jitflow's that is written as a program is, so that it can be traced."""
         self.switch: Callable[..., Any] = _missing

@@ -281,6 +281,15 @@ def _bits(word: Any, kind: Scalar) -> int:
     return int(wide.astype(np.int64) if wide.dtype.kind != "u" else wide.astype(np.uint64).view(np.int64))
 
 
+def _infer_given(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return ()
+
+
+def _passed(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """Words have addresses in a process that runs compiled code; what is passed to the interpreter is empty."""
+    return Entries(attributes["type"])
+
+
 def _sift(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     held, position = operands
     function = "_siftdown" if attributes.get("down") else "_siftup"
@@ -344,5 +353,12 @@ CONTAINER_OPS = [
           "the containers, from 1 on, then of each how many words an entry has, how many entries there are, and these. "
           "A reference is the number of a container, 0 for none", "any", None, _infer_packed, _pack,
           (Effect("external"),)),
+    OpDef("pass_container", "address of the words of a call, as `jitflow.backends.llvm.passed` has them: the container "
+          "with a ``number`` among those that the caller passes", "any", None, _infer_made, _passed,
+          (Effect("allocates"),), frozenset(), ("type", "number")),
+    OpDef("give_containers", "address of the words of a call, containers: these are returned, told in words", "any",
+          None, _infer_given, lambda *_: (), (Effect("external"),)),
+    OpDef("tell_containers", "address of the words of a call: what has changed is told in words there", "any",
+          None, _infer_given, lambda *_: (), (Effect("external"),)),
     OpDef("clear_container", "takes all entries out", "any", 1, _takes("clear_container", "", ""), _clear, _WRITES),
 ]  # fmt: skip

@@ -34,7 +34,7 @@ from typing import Any
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.dtypes import DType
-from jitflow.ir.types import Scalar, Type, Vector
+from jitflow.ir.types import Container, Scalar, Type, Vector
 from jitflow.passes.expand import EXPANSIONS
 from jitflow.passes.expand.arithmetic import ARITHMETIC
 from jitflow.passes.expand.builder_machine import BuilderMachine
@@ -201,6 +201,8 @@ class _Expander(Rewriter):
         operands = tuple(machine.splat(operand) for operand in self.operands(op))
         if op.name == "copy":
             return operands[0]
+        if op.name == "select" and isinstance(op.result.type, Container):
+            return machine.emit("select", operands, (op.result.type,))[0]
         if op.name == "select":
             return machine.primitive("select", *operands)
         if op.attributes.get("checked"):

@@ -42,10 +42,24 @@ def _lower_pack(host: OwningProgram, op: Op) -> None:
     host.set_number(op.result, host.builder.make("pack_containers", _heap(host), *held))
 
 
+def _lower_passed(host: OwningProgram, op: Op) -> None:
+    (address,) = map(host.number, op.operands)
+    number = op.attributes["number"]
+    made = host.builder.make("pass_container", _heap(host), address, number=number, type=op.result.type)
+    host.set_number(op.result, made)
+
+
+def _lower_given(host: OwningProgram, op: Op) -> None:
+    host.builder.add(op.name, _heap(host), *map(host.number, op.operands))
+
+
 CONTAINER_LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     **dict.fromkeys((definition.name for definition in (*CONTAINER_OPS, *TEXT_OPS)), lower_arithmetic),
     "make_container": _lower_make,
     "text_constant": _lower_text,
     "concatenate_texts": _lower_concatenation,
     "pack_containers": _lower_pack,
+    "pass_container": _lower_passed,
+    "give_containers": _lower_given,
+    "tell_containers": _lower_given,
 }

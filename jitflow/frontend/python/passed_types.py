@@ -1,0 +1,113 @@
+"""What containers of the caller's are as some of the running program: their types, which their items tell."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from jitflow.frontend.python.item_types import FACTORIES, factory_name
+from jitflow.ir.dtypes import BOOL, F64, I64, dtype_of
+from jitflow.ir.types import Container, Item, Scalar
+
+__all__ = ["are_bounded", "has_factory", "type_of_passed"]
+
+_NUMBERS = {bool: Scalar(BOOL, True), int: Scalar(I64, True), float: Scalar(F64, True)}
+_KINDS: Mapping[type, str] = {
+    list: "list", collections.deque: "deque", dict: "dict", set: "set", collections.defaultdict: "defaultdict",
+    collections.Counter: "Counter",
+}  # fmt: skip
+_DEEPEST = 8
+"""Levels of containers in containers."""
+
+
+def type_of_passed(thing: Any) -> tuple[Container | None, list[Container]]:
+    """The type of a container of the caller's, None for what is none of the running program's; and what is guessed.
+
+    Containers of which none holds anything are taken for some of ints.
+    """
+    guesses: list[Container] = []
+    return _container_type(type(thing), [thing], 0, guesses), guesses
+
+
+def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list[Container]) -> Container | None:
+    name = _KINDS.get(kind)
+    if name is None or depth > _DEEPEST or are_bounded(kind, things):
+        return None
+    factory = factory_name(things[0].default_factory) if name == "defaultdict" else ""
+    held = Container(kind=name, factory=factory)
+    key: Item | None
+    item: Item | None
+    if not any(things):
+        key = None if held.family in ("list", "deque") else _NUMBERS[int]
+        item = None if name == "set" else _made_item(things, guesses)
+        guesses.append(replace(held, key=key, item=item))
+        return guesses[-1] if all(has_factory(thing, guesses[-1]) for thing in things) else None
+    if held.family != "dict":
+        item = _item_type([*chain.from_iterable(things)], depth, guesses)
+        if item is None:
+            return None
+        return Container(kind=name, key=item) if name == "set" and _is_key(item) else _of_items(name, item)
+    key = _item_type([*chain.from_iterable(things)], depth, guesses)
+    item = _item_type([*chain.from_iterable(map(dict.values, things))], depth, guesses)
+    found = None if key is None or item is None or not _is_key(key) else replace(held, key=key, item=item)
+    return found if found is None or all(has_factory(thing, found) for thing in things) else None
+
+
+def _made_item(things: Sequence[Any], guesses: list[Container]) -> Item:
+    """What containers without anything in them are going to hold: what a defaultdict makes."""
+    factory: Any = next((thing.default_factory for thing in things if type(thing) is collections.defaultdict), int)
+    if factory not in _KINDS:
+        return _NUMBERS.get(factory, _NUMBERS[int])
+    made = _container_type(factory, [factory()], 1, guesses)
+    return _NUMBERS[int] if made is None else made
+
+
+def _of_items(name: str, item: Item) -> Container | None:
+    return None if name == "set" else Container(kind=name, item=item)
+
+
+def _is_key(item: Item) -> bool:
+    """Whether items of a type are keys."""
+    if isinstance(item, tuple):
+        return all(map(_is_key, item))
+    return type(item) is Scalar and (item.dtype.kind != "f" or item.dtype == F64)
+
+
+def are_bounded(kind: type, things: Sequence[Any]) -> bool:
+    """Whether some are deques that drop what is too much."""
+    return kind is collections.deque and any(thing.maxlen is not None for thing in things)
+
+
+def has_factory(thing: Any, held: Container) -> bool:
+    """Whether a defaultdict makes what those of a type do."""
+    if type(thing) is not collections.defaultdict:
+        return True
+    factory: Any = thing.default_factory
+    if isinstance(held.item, Container):
+        return _KINDS.get(factory) == held.item.kind
+    return bool(held.factory) and factory is FACTORIES[held.factory]
+
+
+def _item_type(things: list[Any], depth: int, guesses: list[Container]) -> Item | None:
+    kinds = {*map(type, things)}
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    if kind in _NUMBERS:
+        return _NUMBERS[kind]
+    if issubclass(kind, np.number | np.bool_):
+        dtype = dtype_of(np.dtype(kind))
+        return None if dtype is None or dtype.is_complex or dtype.name == "bf16" else Scalar(dtype)
+    if kind is tuple:
+        lengths = {*map(len, things)}
+        parts = (
+            [_item_type([*column], depth, guesses) for column in zip(*things, strict=True)] if len(lengths) == 1 else []
+        )
+        return tuple(part for part in parts if part is not None) if parts and None not in parts else None
+    held = _container_type(kind, things, depth + 1, guesses)
+    return held if held is not None and held.words else None

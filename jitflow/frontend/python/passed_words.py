@@ -1,0 +1,343 @@
+"""Containers that the caller passes, as words and back: what a call does with them in front of the program and behind.
+
+The words are those of `jitflow.backends.llvm.passed`. All containers of one type are a group, which is converted at
+once: what they hold is put one behind the other and checked and converted by Python's and NumPy's loops in C. Where an
+object is not of the type that it has in the compiled code, the call does not fit.
+
+Behind the program a container that has changed gets those items that are others than they were, and all others stay the
+very objects; a reference to a container of the caller's becomes that very object.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import ctypes
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, combinations
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from jitflow.frontend.python.passed_types import are_bounded, has_factory
+from jitflow.frontend.python.returned_containers import unfilled
+from jitflow.frontend.python.told_words import Told
+from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
+from jitflow.runtime.entry_python import pool_free
+from jitflow.runtime.stores import MetOtherwise
+
+__all__ = ["PassedWords"]
+
+_FAMILIES = ("list", "deque", "dict", "set")
+_FIRST_WORD = {"list": 0, "deque": 0, "dict": 1, "set": 2}
+
+
+def _are_all(kind: type, things: list[Any]) -> bool:
+    """Whether all things are of exactly this class."""
+    return [*map(type, things)].count(kind) == len(things)
+
+
+def _depth(held: Container) -> int:
+    return 1 + max((_depth(word) for word in held.words if isinstance(word, Container)), default=0)
+
+
+# -- objects to words -----------------------------------------------------------------------------------------
+
+
+class _Layout:
+    """What is known of a type without any container: asking it for each call took longer than small containers take."""
+
+    def __init__(self, held: Container) -> None:
+        self.held = held
+        self.kind: type = getattr(builtins, held.kind, None) or getattr(collections, held.kind)
+        self.key, self.item = _parts_of(held.key), _parts_of(held.item)
+        self.first = _FIRST_WORD[held.family]
+        self.words = len(held.words)
+        references = sum(1 << (self.first + n) for n, word in enumerate(held.words) if isinstance(word, Container))
+        name = crc32(str(held).encode())
+        self.head = (8 * (self.first + self.words), references, _FAMILIES.index(held.family), name)
+        self.floats = [number for number, word in enumerate(held.keys) if word.dtype.kind == "f"]
+        """Which words of a key may be nan."""
+
+
+_layout = cache(_Layout)
+
+
+def _parts_of(item: Item | None) -> Any:
+    """An item's type with layouts in the place of containers."""
+    if isinstance(item, tuple):
+        return tuple(map(_parts_of, item))
+    if isinstance(item, Container) and item != TEXT:
+        return _layout(item)
+    if item is not None and (type(item) is not Scalar or item.dtype.is_complex):
+        raise TypeError("expected numbers of one kind")
+    return item
+
+
+@cache
+def _layouts(kinds: tuple[Container, ...]) -> tuple[tuple[_Layout, ...], tuple[_Layout, ...]]:
+    """The layouts of some types; and those of all types in them, those that hold others first."""
+    inside = dict.fromkeys(inner for kind in kinds for inner in containers_in(kind))
+    return tuple(map(_layout, kinds)), tuple(map(_layout, sorted(inside, key=_depth, reverse=True)))
+
+
+class _Group:
+    """The containers of one type: the objects by identity, in the order of their numbers."""
+
+    def __init__(self, layout: _Layout) -> None:
+        self.layout, self.held = layout, layout.held
+        self.objects: dict[int, Any] = {}
+        self.columns: list[Any] = []
+        self.sizes = np.empty((0, 3), np.int64)
+        self.first = 0
+        """How many containers have smaller numbers."""
+        self.places: dict[int, int] = {}
+        self.ends: list[int] | None = None
+        self.before: list[int] = []
+        self.entries = np.empty((0, 0), np.int64)
+
+    def words_of(self, number: int) -> list[int]:
+        """What a container held at first, without hashes; nothing of a set."""
+        if self.held.kind == "set":
+            return []
+        if self.ends is None:
+            self.ends = np.cumsum(self.sizes[:, 0]).tolist()
+            self.before = self.entries[:, self.layout.first :].reshape(-1).tolist()
+        place, width = number - 1 - self.first, self.layout.words
+        return self.before[width * (self.ends[place - 1] if place else 0) : width * self.ends[place]]
+
+    def numbers(self, identities: Sequence[int]) -> Any:
+        """The numbers of objects among all containers of the call."""
+        first = self.first + 1
+        if identities == [*self.objects]:  # most often each is found once
+            return np.arange(first, first + len(identities))
+        if not self.places:
+            self.places = dict(zip(self.objects, range(first, first + len(self.objects)), strict=True))
+        return np.fromiter(map(self.places.__getitem__, identities), np.int64, len(identities))
+
+
+class PassedWords:
+    """What one call is passed, and the words of it.
+
+    ``roots`` are objects and their types, ``apart`` those that the program knows otherwise, ``returned`` the types of
+    containers that it returns. Raises an exception where an object is not of its type.
+    """
+
+    def __init__(
+        self, roots: Sequence[tuple[Any, Container]], apart: Iterable[Any] = (), returned: Sequence[Container] = ()
+    ) -> None:
+        layouts, inside = _layouts(tuple(held for _, held in roots))
+        self._groups = {layout: _Group(layout) for layout in inside}
+        for (thing, _), layout in zip(roots, layouts, strict=True):
+            self._groups[layout].objects[id(thing)] = thing
+        for group in self._groups.values():
+            self._gather(group)
+        self._number(apart)
+        parts = [self._words_of(group) for group in self._groups.values()]
+        numbers = [int(self._groups[layout].numbers([id(thing)])[0])
+                   for (thing, _), layout in zip(roots, layouts, strict=True)]  # fmt: skip
+        head = [id(self), len(self._objects), len(parts), 4 + len(roots), *numbers]
+        self.words = np.concatenate([np.array(head, np.int64), *chain.from_iterable(parts)])
+        self._fresh: dict[int, tuple[Any, Container]] = {}
+        self._told: dict[int, list[int]] = {}
+        """What was told of containers last."""
+        self._returned: list[int] = []
+        self._returned_types = returned
+        self._known: Sequence[Any] = ()
+
+    @property
+    def address(self) -> int:
+        """Where the words lie."""
+        return int(self.words.ctypes.data)
+
+    def _gather(self, group: _Group) -> None:
+        layout, things = group.layout, [*group.objects.values()]
+        held = layout.held
+        if not _are_all(layout.kind, things) or are_bounded(layout.kind, things):
+            raise TypeError(f"expected {held}")
+        group.sizes = np.zeros((len(things), 3), np.int64)
+        if held.kind == "set":
+            group.columns = [_tables(things, group.sizes, layout, self._columns)]
+            return
+        lengths = np.fromiter(map(len, things), np.int64, len(things))
+        group.sizes[:, 0] = lengths
+        flat = [*chain.from_iterable(things)]
+        if held.key is None:
+            group.columns = [*self._columns(layout.item, flat)]
+            return
+        if held.kind == "defaultdict" and not all(has_factory(thing, held) for thing in things):
+            raise TypeError("expected another factory")
+        group.sizes[:, 1] = lengths
+        keys = [*self._columns(layout.key, flat)]
+        if any(np.isnan(keys[number].view(np.float64)).any() for number in layout.floats):
+            raise TypeError("nan as a key")
+        items = self._columns(layout.item, [*chain.from_iterable(map(dict.values, things))])
+        group.columns = [np.zeros(len(flat), np.int64), *keys, *items]
+
+    def _columns(self, item: Any, things: list[Any]) -> Iterator[Any]:
+        """The words of items, a column each; of containers the layout and their identities."""
+        if isinstance(item, tuple):
+            if not _are_all(tuple, things) or not {*map(len, things)} <= {len(item)}:
+                raise TypeError("expected tuples")
+            columns = zip(*things, strict=True) if things else ((),) * len(item)
+            for part, column in zip(item, columns, strict=True):
+                yield from self._columns(part, [*column])
+        elif isinstance(item, _Layout):
+            identities = [*map(id, things)]
+            self._groups[item].objects.update(zip(identities, things, strict=True))
+            yield item, identities
+        else:
+            yield _bits(item, things)
+
+    def _number(self, apart: Iterable[Any]) -> None:
+        self._objects: list[Any] = []
+        for group in self._groups.values():
+            group.first = len(self._objects)
+            self._objects += group.objects.values()
+        self._in_order = [*self._groups.values()]
+        self._last = [group.first + len(group.objects) for group in self._in_order]
+        for one, other in combinations(self._in_order, 2):
+            fewer, more = sorted((one.objects, other.objects), key=len)
+            if not more.keys().isdisjoint(fewer):
+                raise TypeError("one object has two types")
+        if any(id(thing) in group.objects for thing in apart for group in self._groups.values()):
+            raise MetOtherwise
+
+    def _words_of(self, group: _Group) -> list[Any]:
+        columns = [self._groups[column[0]].numbers(column[1]) if type(column) is tuple else column
+                   for column in group.columns]  # fmt: skip
+        if group.held.kind == "set":
+            (group.entries,) = columns
+        else:
+            group.entries = columns[0].reshape(-1, 1) if len(columns) == 1 else np.stack(columns, axis=1)
+        head = [*group.layout.head, len(group.objects), group.entries.size]
+        return [np.array(head, np.int64), group.sizes.reshape(-1), group.entries.reshape(-1)]
+
+    # -- words to objects -----------------------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Let the caller's containers have what the program has put into them by now."""
+        address = int(self.words[0])
+        if address in (0, id(self)):
+            return
+        if address == 1:
+            raise MemoryError
+        length = ctypes.c_int64.from_address(address).value
+        told = np.ctypeslib.as_array((ctypes.c_int64 * length).from_address(address)).copy()
+        pool_free()(address, 0)
+        self.words[0] = 0
+        self._read(told)
+
+    def _read(self, told: Any) -> None:
+        place = 2 + int(told[1])
+        words = told.tolist()
+        self._returned = words[2:place]
+        tables: dict[int, tuple[int, int]] = {}
+        while number := words[place]:
+            width, rows = words[place + 1 : place + 3]
+            tables[number] = place + 3, rows
+            place += 3 + width * rows
+        self._make_fresh(words, tables)
+        objects = [None, *self._objects, *(self._fresh[number][0] for number in sorted(self._fresh))]
+        reader = Told(told, words, objects)
+        for number, (start, rows) in tables.items():
+            held = self._type_of(number)
+            if held == TEXT:
+                continue
+            reader.write(objects[number], held, self._before(number), start, rows)
+            self._told[number] = words[start : start + rows * len(held.words)]
+        self._known = objects
+
+    def _before(self, number: int) -> list[int]:
+        """What a container held when it was told last, or at first; a list of words, those of sets left out."""
+        known = self._told.get(number)
+        if known is None and number <= len(self._objects):
+            known = self._group_of(number).words_of(number)
+        return known or []
+
+    def _make_fresh(self, words: list[int], tables: Mapping[int, tuple[int, int]]) -> None:
+        """Make the objects that are told of for the first time, empty."""
+        if not tables or max(max(tables), *self._returned, 0) <= len(self._objects):
+            return
+        waiting: list[tuple[int, Container]] = []
+
+        def meet(number: int, held: Container) -> None:
+            if number <= len(self._objects) or number in self._fresh:
+                return
+            if held == TEXT:
+                start, rows = tables[number]
+                self._fresh[number] = "".join(map(chr, words[start : start + rows])), held
+            else:
+                self._fresh[number] = unfilled(held), held
+                waiting.append((number, held))
+
+        for number, held in zip(self._returned, self._returned_types, strict=False):
+            meet(number, held)
+        waiting += [(number, self._type_of(number)) for number in tables
+                    if number <= len(self._objects) or number in self._fresh]  # fmt: skip
+        for number, held in waiting:  # which grows
+            start, rows = tables.get(number, (0, 0))
+            for column, word in enumerate(held.words):
+                if isinstance(word, Container):
+                    for inner in words[start + column : start + rows * len(held.words) : len(held.words)]:
+                        meet(inner, word)
+
+    def returned(self, place: int) -> Any:
+        """The container at a place among those that the program returns."""
+        self.collect()
+        return self._known[self._returned[place]]
+
+    def _group_of(self, number: int) -> _Group:
+        return self._in_order[bisect_left(self._last, number)]
+
+    def _type_of(self, number: int) -> Container:
+        return self._group_of(number).held if number <= len(self._objects) else self._fresh[number][1]
+
+
+# -- numbers and tables ---------------------------------------------------------------------------------------
+
+
+@cache
+def _class_of(item: Scalar) -> tuple[np.dtype[Any], type]:
+    dtype = item.dtype.numpy
+    return dtype, type(dtype.type(0).item()) if item.weak else dtype.type
+
+
+def _bits(item: Scalar, things: list[Any]) -> Any:
+    """Numbers as words of 64 bits. Raises TypeError for other things, and OverflowError for ints beyond 64 bits."""
+    dtype, kind = _class_of(item)
+    if not _are_all(kind, things):
+        raise TypeError(f"expected {item}")
+    numbers = np.fromiter(things, dtype, len(things))
+    if dtype.kind == "f":
+        numbers = numbers.view(f"u{dtype.itemsize}")
+    return numbers.astype(np.int64) if numbers.dtype.kind in "ib" else numbers.astype(np.uint64).view(np.int64)
+
+
+def _tables(things: list[Any], sizes: Any, layout: _Layout, columns: Callable[..., Iterator[Any]]) -> Any:
+    """The tables of sets, one behind the other: of each place its state, the hash and the words of the key.
+
+    The order of a set is that of its table, and how it was filled is seen nowhere else.
+    """
+    found = [np.empty((0, 2 + layout.words), np.int64)]
+    for number, thing in enumerate(things):
+        fill, used, mask, address = (ctypes.c_int64 * 4).from_address(id(thing) + object.__basicsize__)
+        if used != len(thing) or mask < fill:
+            raise TypeError("expected sets as CPython has them")
+        if not fill:
+            continue
+        places = np.ctypeslib.as_array((ctypes.c_int64 * (2 * mask + 2)).from_address(address)).reshape(-1, 2)
+        table = np.zeros((mask + 1, 2 + layout.words), np.int64)
+        table[:, 0] = np.where(places[:, 0] == 0, 0, np.where(places[:, 1] == -1, 2, 1))
+        filled = table[:, 0] == 1
+        if np.count_nonzero(filled) != used:
+            raise TypeError("expected sets as CPython has them")
+        table[filled, 1] = places[filled, 1]
+        for column, words in enumerate(columns(layout.key, [*thing]), 2):
+            table[filled, column] = words
+        sizes[number] = mask + 1, used, fill
+        found.append(table)
+    return np.concatenate(found)

@@ -1,0 +1,162 @@
+"""Nested lists, dicts, sets and deques as arguments: read and changed by the run, and visible to the caller."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict, deque
+
+import pytest
+
+import jitflow
+
+
+def form(thing, seen):
+    """All that can be seen of objects: types, items, order, and which are one."""
+    if isinstance(thing, list | deque | dict | set):
+        if id(thing) in seen:
+            return seen[id(thing)]
+        seen[id(thing)] = len(seen)
+        items = thing.items() if isinstance(thing, dict) else thing
+        return type(thing), [form(item, seen) for item in items]
+    return tuple(form(item, seen) for item in thing) if isinstance(thing, tuple) else repr(thing)
+
+
+def outcome(function, arguments):
+    try:
+        found = function(*arguments)
+    except Exception as error:
+        found = repr(error)
+    return form((arguments, found), {})
+
+
+def check(function, *makers, misses=1):
+    compiled = jitflow.function(function)
+    for make in makers:
+        assert outcome(compiled, make()) == outcome(function, make())
+    assert compiled.cache_info().misses == misses
+
+
+def everything(rows, graph, weights, seen, queue, counts, k):
+    """Reads, stores, appends, adds and removes of all kinds."""
+    total = 0
+    for row in rows:
+        for item in row:
+            total += item
+    rows[k][0] = total
+    rows[0], rows[1] = rows[1], rows[0]
+    fresh = [k]
+    for i in range(k):
+        fresh.append(i)
+    rows.append(fresh)
+    graph[k].append(total)
+    graph[7] = fresh
+    for node in graph:
+        if node not in seen:
+            seen.add(node)
+    seen.discard(100)
+    heap = []
+    for other, weight in weights[k]:
+        heapq.heappush(heap, (weight, other))
+    if len(heap) > 0:
+        nearest = heapq.heappop(heap)[1]
+        weights[k][0] = (nearest, 0.5)
+        counts[nearest] += 1
+    queue.append(queue.popleft())
+    queue.appendleft(total)
+    return rows[k], fresh, graph[7], [row for row in rows if row], len(seen), rows[k + 2][0]
+
+
+def arguments(size, k):
+    rows = [[i, i + 1] + [0] * (i % 3) for i in range(size)]
+    graph = {i: [i + 1] for i in range(size)} if size % 2 else defaultdict(list, {i: [i + 1] for i in range(size)})
+    weights = {i: [(j, j / 2 + i) for j in range(i)] for i in range(size)}
+    return rows, graph, weights, {0, 100, 33, 65}, deque([5, 6, 7]), Counter([1, 2, 2]), k
+
+
+def test_what_the_program_changes_is_changed_as_python_changes_it():
+    makers = [lambda size=size, k=k: arguments(size, k) for size, k in ((4, 1), (6, 3), (4, 2), (40, 30), (2, 1))]
+    check(everything, *makers)
+    check(everything, *(lambda size=size: arguments(size, 1) for size in (3, 5)))
+
+
+def sees_one_object(row, rows, others, k):
+    row[k] = 70
+    others[0].append(rows[0][k])
+    rows[1] = rows[0]
+    rows[0][0] += 1
+    return row is rows[0], rows[1], others
+
+
+def test_one_object_is_one_by_all_paths_and_the_rest_stays():
+    def shared():
+        row = [1, 2, 3]
+        rows = [row, [4]]
+        return row, rows, [row, row], 1
+
+    check(sees_one_object, lambda: ([1, 2, 3], [[1, 2], [4]], [[5]], 1), shared, shared, misses=2)
+
+    @jitflow.function
+    def store(rows, k):
+        rows[k][0] = 2.5
+
+    rows = [[1000.5, 2000.5], [3.5, 4.5]]
+    kept, first = [*rows], [*rows[0]]
+    store(rows, 0)
+    assert [a is b for a, b in zip(rows, kept, strict=True)] == [True, True]
+    assert rows[0][1] is first[1]
+    assert rows == [[2.5, 2000.5], [3.5, 4.5]]
+
+
+def memoised(n, memory):
+    if n in memory:
+        return memory[n]
+    if n < 2:
+        return n
+    memory[n] = memoised(n - 1, memory) + memoised(n - 2, memory)
+    return memory[n]
+
+
+def order(keys):
+    found = []
+    for key in keys:
+        found.append(key)
+    return found
+
+
+def test_types_are_checked_and_sizes_are_not():
+    compiled = jitflow.function(memoised)
+    assert [compiled(n, {0: 0}) for n in (5, 50)] == [5, 12586269025]
+    assert compiled.cache_info().misses == 1
+    holed = set(range(0, 1000, 7)) - set(range(0, 500, 7))
+    check(order, lambda: ({3, 65, 33, 1},), lambda: (holed,), lambda: ({-1, 2**40, 8},))
+    check(order, lambda: ({(1, 2), (3, 4)},), lambda: ({0.5, -0.5, 2.0},), lambda: ([[1], []],), misses=3)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_a_call_that_fails_has_made_the_changes_before(k):
+    def changes(rows, found, k):
+        rows[0][0] = 99
+        rows[1].append(5)
+        for i in range(3):
+            found[i] = rows[k][0] + i
+            rows[i].append(i)
+        return rows
+
+    check(changes, lambda: ([[1], [2]], {9: 9}, k), lambda: ([[1], [2], [3]], {}, k))
+
+
+def grows(history, memory, links, heap, k):
+    """What is empty when the call begins tells no type, until something is put into it."""
+    heapq.heapify(heap)
+    for i in range(k):
+        if i % 2 == 0:
+            history.append((i, i / 2))
+        if (i, k) not in memory:
+            memory[i, k] = i * 1.5
+        links[i % 3].append(i * 0.5)
+        heapq.heappush(heap, i)
+    return history[::-1], heap[0]
+
+
+def test_what_is_empty_is_of_the_type_that_is_put_there():
+    check(grows, *(lambda k=k: ([], {}, {0: [], 1: [], 2: []}, [5, 3, 8], k) for k in (5, 9)))
