@@ -100,7 +100,7 @@ class Container(Scalar):
 Item = Scalar | tuple["Item", ...]
 """What a container holds: a number, a reference, or a tuple of such."""
 
-TEXT = Container(kind="str", item=Scalar(I64, True))
+TEXT = Container(kind="str", item=Scalar(I64))
 """Text that the running program makes."""
 
 
