@@ -177,7 +177,7 @@ def _letter(kind: Item) -> str:
     return "i" if letter in "bi" or (letter == "u" and kind.dtype.bits < 64) else "f" if letter == "f" else "o"
 
 
-TEXT = Container(kind="str", item=Scalar(I64, True))
+TEXT = Container(kind="str", item=Scalar(I64))
 """Text that the running program makes."""
 
 

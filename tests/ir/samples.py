@@ -291,24 +291,24 @@ _OF_CONTAINERS = {
     "sort_items": "sort_items %list {words=1, reverse=true}\n yield",
     "keys_of": "%0: list<i64> = keys_of %set\n yield",
     "clear_container": "clear_container %dict\n yield",
-    "text_constant": "%0: str<int> = text_constant {characters=[97, 55357]}\n yield",
-    "concatenate_texts": """%0: str<int> = text_constant {characters=[97]}
-      %1: str<int> = concatenate_texts %0, %0
+    "text_constant": "%0: str<i64> = text_constant {characters=[97, 55357]}\n yield",
+    "concatenate_texts": """%0: str<i64> = text_constant {characters=[97]}
+      %1: str<i64> = concatenate_texts %0, %0
       yield""",
-    "compare_texts": """%0: str<int> = text_constant {characters=[97]}
+    "compare_texts": """%0: str<i64> = text_constant {characters=[97]}
       %1: i64 = compare_texts %0, %0
       yield %1""",
-    "extend_text": """%0: str<int> = text_constant {characters=[97, 98]}
-      %1: str<int> = make_container {type=<str<int>>}
+    "extend_text": """%0: str<i64> = text_constant {characters=[97, 98]}
+      %1: str<i64> = make_container {type=<str<i64>>}
       extend_text %1, %0, %t, %t
       yield""",
-    "insert_characters": """%0: str<int> = text_constant {characters=[97, 98]}
+    "insert_characters": """%0: str<i64> = text_constant {characters=[97, 98]}
       insert_characters %0, %t, %j, %j
       yield""",
-    "append_packed": """%0: str<int> = make_container {type=<str<int>>}
+    "append_packed": """%0: str<i64> = make_container {type=<str<i64>>}
       append_packed %0, %t, %j
       yield""",
-    "append_number": """%0: str<int> = make_container {type=<str<int>>}
+    "append_number": """%0: str<i64> = make_container {type=<str<i64>>}
       append_number %0, %j {base=16, capitals=true}
       yield""",
     "pack_containers": "%0: list<i64> = pack_containers %dict, %set\n yield",

@@ -22,7 +22,7 @@ from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.python import letters
 from jitflow.frontend.python import text_programs as programs
 from jitflow.frontend.python.containers import columns_of, refusal
-from jitflow.frontend.python.held_items import KINDS, class_of, place_of, size_of
+from jitflow.frontend.python.held_items import KINDS, class_of, place_of, python_int, size_of
 from jitflow.frontend.python.making_texts import empty_text, program_text
 from jitflow.frontend.python.text_methods import TextMethods
 from jitflow.frontend.recording import values
@@ -71,7 +71,7 @@ class ProgramText(TextMethods, Source):
 
     def number_at(self, place: Any) -> Any:
         """The number of the character at a position that is there."""
-        return tracers.wrap(self.op("get_item", integer(place))[0])
+        return python_int(self.op("get_item", integer(place))[0])
 
     def item(self, position: Any) -> Any:
         return character(self.number_at(position))
