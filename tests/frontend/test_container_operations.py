@@ -114,7 +114,7 @@ def rows(n):
     table = [[i * j for j in range(n)] for i in range(n)]
     other = [row[:] for row in table]
     other[0][0] = 7
-    return [v for row in table for v in row], other, [list(row) for row in zip(*[[1, 2], [3, 4]])], sum(map(sum, table))
+    return [v for row in table for v in row], other, sum(map(sum, table))
 
 
 def grouped(x):
@@ -134,7 +134,7 @@ def grouped(x):
 def counted(x):
     a = above(x, 0)
     one, other = Counter(v % 3 for v in a), Counter(a)
-    joined = {k: v for k, v in dict(zip(a, a[1:])).items() if v > 2} | {1: 1}
+    joined = {k: v for k, v in dict(zip(a, a[1:], strict=False)).items() if v > 2} | {1: 1}  # noqa: RUF007
     return one + other, other - one, one & other, one | other, one.most_common(2), list(one.elements()), joined
 
 

@@ -15,8 +15,8 @@ from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "escaped", "located", "may_be_pinned", "needs_number", "ufunc_binary",
-           "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+__all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "escaped", "located", "may_be_pinned", "needs_number",
+           "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
 
 
 TRACED = "<traced "
