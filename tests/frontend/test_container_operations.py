@@ -114,12 +114,7 @@ def rows(n):
     table = [[i * j for j in range(n)] for i in range(n)]
     other = [row[:] for row in table]
     other[0][0] = 7
-    return (
-        [v for row in table for v in row],
-        other,
-        [list(row) for row in zip(*[[1, 2], [3, 4]], strict=True)],
-        sum(map(sum, table)),
-    )
+    return [v for row in table for v in row], other, sum(map(sum, table))
 
 
 def grouped(x):

@@ -14,7 +14,8 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
 
-__all__ = ["ProgramLists", "begin_anew_beside", "begin_anew_with", "drain_lists", "is_made", "is_reference",
+__all__ = ["ProgramLists", "begin_anew_beside", "begin_anew_with", "drain_lists", "is_made", "is_made_inside",
+           "is_reference",
            "list_like"]  # fmt: skip
 
 
@@ -65,6 +66,11 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
 def is_reference(thing: Any) -> bool:
     """Whether it is a container of the running program, of which it is known what it holds."""
     return isinstance(thing, Recorded) and thing.flows and getattr(thing, "is_known", True)
+
+
+def is_made_inside(thing: Any) -> bool:
+    """Whether it is a container of the running program that was not made here, or around."""
+    return is_reference(thing) and getattr(thing, "home", None) not in set(current_trace().scope.around())
 
 
 def begin_anew_beside(things: Iterable[Any]) -> None:

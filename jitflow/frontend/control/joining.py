@@ -10,7 +10,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.alternatives import aligned, of_own_kinds, released
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.changing_lists import is_reference
+from jitflow.frontend.control.changing_lists import is_made_inside
 from jitflow.frontend.control.identity import (
     is_chosen_by_identity,
     remember_choice,
@@ -207,7 +207,7 @@ def _by_leaves(
     is_returned = current_trace().is_passed if keeps_objects else is_returned_itself(name)
 
     def is_chosen(thing: Any) -> bool:
-        return chosen_by_identity and not is_reference(thing) and before.holds(thing)
+        return chosen_by_identity and not is_made_inside(thing) and before.holds(thing)
 
     found: list[Any] = []
     if is_numbered((site.file, site.line), name):  # which tells which array it is

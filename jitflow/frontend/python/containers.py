@@ -108,6 +108,8 @@ class ProgramContainer(PythonProtocol, Recorded):
         self.reference = reference
         self.site: Site | None = None
         """Where it was made, if this trace has made it."""
+        self.home: Any = None
+        """The region in which that was."""
         self.sample: Any = None
         """Something that was put there of which nobody knows yet what it holds."""
 
@@ -315,7 +317,7 @@ def made(kind: str, site: Site | None, answer: Any) -> Any:
         found = standing_for(held, iter([current_trace().make("make_container", type=held)]))
         if site is not None:
             current_trace().state(Made).sites[site] = held
-    found.site = site
+    found.site, found.home = site, current_trace().scope
     return found
 
 
