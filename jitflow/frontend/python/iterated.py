@@ -325,6 +325,8 @@ def _with_replacement(items: Any, r: Any) -> Any:
 
 
 def _permutations(items: Any, r: Any = None) -> Any:
+    if r is None:  # tuples of as many items as there are
+        return itertools.permutations(items)
     return _Choices(items, r, programs.advanced, all_places=True, first=1)
 
 

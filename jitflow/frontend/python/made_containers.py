@@ -26,7 +26,6 @@ from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.lists import Listed
-from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.program_counters import ProgramCounter
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
@@ -262,12 +261,12 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
 
 def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: Any, *args: Any, **keywords: Any) -> Any:
     """A function of `heapq` or `bisect`."""
-    if isinstance(items, PassedList):
+    is_passed, is_outside = hasattr(type(items), "become_container"), isinstance(items, OutsideList)
+    if is_passed:
         items.become_container()
-    is_outside = isinstance(items, OutsideList)
     if is_outside or (type(items) is list and any(holds_tracer(item) for item in (*items, *args))):
         begin_anew_with(items)
-    if is_outside or isinstance(items, PassedList):
+    if is_outside or is_passed:
         raise refusal(f"{function.__name__}() of {items.path}, a list that the caller passes",
                       f"use a copy of it: items = {items.path}[:]")  # fmt: skip
     if not isinstance(items, ProgramList):
