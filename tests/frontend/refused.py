@@ -556,12 +556,7 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (compares_what_it_has_written, (X,), compares_what_it_has_written_mended, (X,)),
     (carries_a_tuple_that_grows, (X, 3), carries_a_tuple_that_grows_mended, (X, 3)),
     (carries_another_rank, (X, 9), carries_another_rank_mended, (X, 9)),
-<<<<<<< HEAD
     (keeps_arrays_in_tuples, (X,), keeps_arrays_in_tuples_mended, (X,)),
-    (goes_through_many_rows, (np.ones((3000, 2)),), goes_through_many_rows_mended, (np.ones((3000, 2)),)),
-=======
-    (keeps_rows_in_a_list_of_lists, (X,), keeps_rows_in_a_list_of_lists_mended, (X,)),
->>>>>>> operations
     (writes_text, (X,), writes_text_mended, (X,)),
     (finds_zeros, (np.array([1.0, -3.0, 2.0]),), finds_zeros_mended, (np.array([1.0, -3.0, 2.0]),)),
     (counts_in_cells, (X,), counts_in_cells_mended, (X,)),

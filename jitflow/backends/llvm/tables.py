@@ -208,7 +208,7 @@ start:
   %heap = field ptr %c HEAP
   %wide = field i64 %c WIDTH
   %narrow = sub i64 %wide, 16
-  %references = field i64 %set REFERENCES
+  %references = field i64 %c REFERENCES
   %of.keys = lshr i64 %references, 2
   %made = call ptr @jitflow.heap.make(ptr %heap, i64 %narrow, i64 %of.keys, i64 0)
   %failed = icmp eq ptr %made, null

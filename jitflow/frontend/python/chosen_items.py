@@ -24,11 +24,7 @@ from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.raising import fail, raise_
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.python import conversions
-<<<<<<< HEAD
 from jitflow.frontend.python.item_types import containers_in, type_of_container
-=======
-from jitflow.frontend.python.held_items import type_of_list
->>>>>>> operations
 from jitflow.frontend.python.made_containers import list_of_program, restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
@@ -136,7 +132,7 @@ class _Indexed:
 def _sliced(items: Any, index: slice) -> Any:
     """``items[start:stop]``: of a list, one of the running program if it is told only there where that begins."""
     is_open = isinstance(items, list) and any(map(_is_running, (index.start, index.stop, index.step)))
-    if is_open and type_of_list([*items]) is not None:
+    if is_open and type_of_container([*items]) is not None:
         begin_anew_with(items)
         return list_of_program(items)[index]
     return items[index]
