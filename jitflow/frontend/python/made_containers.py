@@ -206,7 +206,8 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     *first, given = args or ((),)
     given = characters_of(given)
     is_long = type(given) is range and trace.choices.answer(site) is not None
-    is_source = isinstance(given, Recorded) or _runs(given) or (kind is not builtins.dict and is_long)
+    is_hashed = kind in (set, collections.Counter) and isinstance(given, list | tuple) and any(map(_is_running, given))
+    is_source = isinstance(given, Recorded) or _runs(given) or (kind is not builtins.dict and is_long) or is_hashed
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:
