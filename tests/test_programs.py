@@ -16,12 +16,12 @@ from tests.gallery import FOLDER, PROGRAMS, compiled, example, plain
 EXACT_PROGRAMS = """
     ackermann adi bicg burgers cavity_flow cholesky coin_change collatz collatz_memo common_subsequence
     convex_hull crc16 cubic_spline dijkstra epidemic fdtd_2d fibonacci_memo flood_fill floyd_warshall
-    gauss_jordan gray_scott hanoi heat_1d heat_2d heat_3d histogram_of_words horizontal_diffusion huffman
-    insertion_sort integer_clip jacobi_1d jacobi_2d knapsack levenshtein levinson life lu max_pooling
-    median_filter merge_sort needleman_wunsch nussinov pair_with_sum percolation pi_by_chance polynomial_bank
-    queens queens_by_rows quicksort radial_histogram rising_subsequence rk4 rule_30 seidel_2d shallow_water
-    sieve sliding_maximum smith_waterman sobel spanning_tree sudoku syr2k syrk union_find vertical_advection
-    viterbi wave_1d wave_2d wave_3d
+    gauss_jordan gray_scott hanoi heat_1d heat_2d heat_3d histogram_of_words horizontal_diffusion
+    huffman insertion_sort integer_clip jacobi_1d jacobi_2d knapsack levenshtein levinson life lu
+    max_pooling maze median_filter merge_sort needleman_wunsch nussinov pair_with_sum percolation
+    pi_by_chance polynomial_bank queens queens_by_rows quicksort radial_histogram rising_subsequence rk4
+    rule_30 seidel_2d shallow_water sieve sliding_maximum smith_waterman sobel spanning_tree sparse_life
+    sudoku syr2k syrk topological_order union_find vertical_advection viterbi wave_1d wave_2d wave_3d
 """.split()
 REDUCTION_PROGRAMS = """
     adaptive_simpson arc_distance atax azimuthal_integration bilateral_filter black_scholes bootstrap

@@ -207,3 +207,35 @@ def test_graphs() -> None:
     graph = scipy.sparse.coo_array((np.ones(len(edges)), edges.T), shape=(n, n))
     parts, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
     assert plain("union_find")(n, edges) == (parts, np.bincount(labels).max())
+    order = plain("topological_order")(*example("topological_order"))
+    place = {task: number for number, task in enumerate(order)}
+    assert sorted(order) == list(range(example("topological_order")[0]))
+    assert all(place[before] < place[behind] for before, behind in example("topological_order")[1].tolist())
+    (walls,) = example("maze")
+    distances = _steps_to_all(walls)
+    assert plain("maze")(walls) == (distances[-1, -1], np.isfinite(distances).sum()) or distances[-1, -1] == np.inf
+
+
+def _steps_to_all(walls):
+    """The steps from the first place to all others, by the matrix of a graph."""
+    numbers = np.arange(walls.size).reshape(walls.shape)
+    pairs = np.concatenate([
+        np.stack([one.ravel(), other.ravel()], axis=1)[~(shut | barred).ravel()]
+        for one, other, shut, barred in (
+            (numbers[1:], numbers[:-1], walls[1:], walls[:-1]),
+            (numbers[:, 1:], numbers[:, :-1], walls[:, 1:], walls[:, :-1]),
+        )
+    ])  # fmt: skip
+    graph = scipy.sparse.coo_array((np.ones(len(pairs)), pairs.T), shape=(walls.size, walls.size))
+    return scipy.sparse.csgraph.shortest_path(graph, directed=False, indices=0).reshape(walls.shape)
+
+
+def test_life_without_bounds() -> None:
+    cells, generations = example("sparse_life")
+    board = np.zeros((40, 40), int)
+    board[tuple(cells.T + 18)] = 1
+    for _ in range(generations):
+        around = scipy.ndimage.convolve(board, np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]]), mode="constant")
+        board = ((around == 3) | ((around == 2) & (board == 1))).astype(int)
+    alive = [(int(i), int(j)) for i, j in np.argwhere(board) - 18]
+    assert plain("sparse_life")(cells, generations) == (len(alive), alive)
