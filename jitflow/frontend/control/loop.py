@@ -177,7 +177,7 @@ def _over(
         if trace.number_of(count, why) > MOST_TURNS:
             _refused(problem)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
-        if is_small or trace.number_of(count, why) > MANY_TURNS:
+        if is_small or not isinstance(count, int) or count > MANY_TURNS:
             begin_anew_with(problem.changed, is_wish=True)
         turns = _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
         note_unrolled(body, "for", turns, problem.reason)

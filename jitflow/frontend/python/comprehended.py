@@ -77,7 +77,7 @@ def _is_a_loop(iterable: Any, leaves_out: bool | None, is_fold: bool = False) ->
         most = MANY_TURNS if leaves_out else sys.maxsize
         few = source is None or (isinstance(source.count, int) and source.count <= most)
         return not few or bool(current_trace().choices.answer(_site()))
-    return source is not None and is_long(source, 0 if is_fold and not isinstance(source.count, int) else MANY_TURNS)
+    return source is not None and is_long(source, MANY_TURNS if isinstance(source.count, int) else 0)
 
 
 def _turn_by_turn(plain: _Function, iterable: Any, leaves_out: bool | None) -> Any:

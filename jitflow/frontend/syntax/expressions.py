@@ -210,10 +210,18 @@ class Expressions(ast.NodeTransformer):
                 self._has_class and self.scope.receiver and "super" not in self.scope.bound
             ):
                 node.args = [placed(load("__class__"), node), placed(load(self.scope.receiver), node)]
-            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in HOOKED_METHODS:
-                node.func = self.hook("method", node.func, owner, constant(name))
+        node.func = self._method(node.func)
+        node.args = [*map(self._method, node.args)]
+        for keyword in node.keywords:
+            keyword.value = self._method(keyword.value)
         if isinstance(node.func, ast.Attribute | ast.Call) and called in _PUTTING:
             node.args = [self.made(item, text) if is_container(item) else item for item, text in texts]
+        return node
+
+    def _method(self, node: ast.expr) -> ast.expr:
+        """A method that is called, or handed over."""
+        if isinstance(node, ast.Attribute) and node.attr in HOOKED_METHODS:
+            return self.hook("method", node, node.value, constant(node.attr))
         return node
 
     def _gathered(self, node: ast.Call, items: ast.ListComp) -> ast.expr:
