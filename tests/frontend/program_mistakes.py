@@ -17,7 +17,6 @@ Function = Callable[..., Any]
 
 X = np.arange(4.0)
 M = np.arange(6.0).reshape(2, 3)
-HISTORY: list[Any] = []
 TOTAL = 0.0
 
 
@@ -290,14 +289,6 @@ def reads_the_environment(x):
     return x * float(os.environ.get("SCALE", "1"))
 
 
-def keeps_a_history(x, n):
-    for _ in range(n):
-        x = x * 2
-        if x.sum() > 1:
-            HISTORY.insert(0, x.sum())
-    return x
-
-
 def counts_in_a_global(x):
     global TOTAL
     TOTAL += x.sum()
@@ -397,7 +388,6 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (draws, (X,)),
     (measures_time, (X,)),
     (reads_the_environment, (X,)),
-    (keeps_a_history, (X, 3)),
     (counts_in_a_global, (X,)),
     (keeps_the_loss, (X,)),
     (asks_the_user, (X,)),

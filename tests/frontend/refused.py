@@ -96,6 +96,18 @@ def decides_in_a_function_of_python_mended(x):
     return np.where(x.sum() > 0, 1.0, 0.0)
 
 
+def adds_a_key(x, table):
+    if x[0] < 1:
+        table["large"] = x
+    return table
+
+
+def adds_a_key_mended(x, table):
+    if x[0] < 1:
+        table["large"] = x
+    return table
+
+
 def takes_some_of_two(x):
     return [x, x][: int(x[0])]
 
@@ -361,14 +373,6 @@ def computes_a_large_int_mended(n):
     return n + 2.0**70
 
 
-def returns_a_set(x):
-    return {1.0, x[0]}
-
-
-def returns_a_set_mended(x):
-    return [1.0, x[0]]
-
-
 def formats_by_a_method(x):
     return str.format("{:.2f}", x[0])
 
@@ -539,6 +543,7 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (asks_the_user, (X,), asks_the_user_mended, (X, 2.0)),
     (loads_a_file, (X,), loads_a_file_mended, (X, X)),
     (decides_in_a_function_of_python, (X,), decides_in_a_function_of_python_mended, (X,)),
+    (adds_a_key, (X, {"small": 0.0}), adds_a_key_mended, (X, {"small": 0.0, "large": None})),
     (takes_some_of_two, (X,), takes_some_of_two_mended, (X,)),
     (reads_a_state, (X,), reads_a_state_mended, (X, 3)),
     (returns_a_function, (X,), returns_a_function_mended, (X,)),
@@ -564,7 +569,6 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (integrates, (2.0,), integrates_mended, (2.0,)),
     (adds_text_to_an_array, (X,), adds_text_to_an_array_mended, (X,)),
     (computes_a_large_int, (1,), computes_a_large_int_mended, (1,)),
-    (returns_a_set, (X,), returns_a_set_mended, (X,)),
     (formats_by_a_method, (X,), formats_by_a_method_mended, (X,)),
     (sorts_what_is_of_two_types, (X,), sorts_what_is_of_two_types_mended, (X,)),
     (scans_over_nothing, (X,), scans_over_nothing_mended, (X,)),

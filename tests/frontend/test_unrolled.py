@@ -13,7 +13,10 @@ from tests.compare import assert_same
 
 
 def rows(x: Any) -> Any:
-    return [row.sum() for row in x], {place: 2 * item for place, item in enumerate(x[0])}
+    found = {}
+    for place in range(x.shape[0]):
+        found[place] = x[:place].sum(), x
+    return found
 
 
 def grows(x: Any) -> Any:
@@ -41,7 +44,7 @@ def unpacks(x: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("program", "compilations"),
-    [(rows, 2), (grows, 2), (grows_over_a_range, 2), (unpacks, 1)],  # the first three rows are three for both sizes
+    [(rows, 2), (grows, 1), (grows_over_a_range, 1), (unpacks, 1)],
 )
 def test_each_number_of_turns_is_compiled_once(program: Any, compilations: int):
     compiled = jitflow.function(program)
@@ -52,12 +55,12 @@ def test_each_number_of_turns_is_compiled_once(program: Any, compilations: int):
 
 
 def test_the_number_of_turns_is_a_fact_that_explain_shows():
-    assert "a loop that cannot be one native loop" in str(jitflow.function(grows).explain(np.ones((5, 1))))
+    assert "a loop that cannot be one native loop" in str(jitflow.function(rows).explain(np.ones((5, 1))))
 
 
 def test_a_loop_of_too_many_turns_is_refused():
-    with pytest.raises(UserNotImplementedError, match="has 3000 turns"):
-        jitflow.function(rows)(np.ones((1, 3000)))
+    with pytest.raises(UserNotImplementedError, match="3000 turns are too many"):
+        jitflow.function(rows)(np.ones((3000, 1)))
 
 
 def in_a_loop(x: Any, count: int) -> Any:

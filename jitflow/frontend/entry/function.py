@@ -238,6 +238,7 @@ def _trace(
     require_unchanged(state)
     stores.finish()
     inputs.finish()
+    state.announced = None  # what makes results is none of the program's
     collected = Results(recorder.origins)
     tree = with_stores(result, stores, collected)
     require_apart(state, collected.containers)

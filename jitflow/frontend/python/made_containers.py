@@ -39,8 +39,8 @@ from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container, Scalar
 
-__all__ = ["CONSTRUCTORS", "keyed", "list_of", "list_of_program", "made_container", "made_set", "restart_keyed",
-           "unpacked"]  # fmt: skip
+__all__ = ["CONSTRUCTORS", "keyed", "list_of", "list_of_program", "made_container", "made_dict", "made_set",
+           "restart_keyed", "unpacked"]  # fmt: skip
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -67,6 +67,28 @@ def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
             return found
     keys = {key for is_taken, thing in parts for key in (thing if is_taken else (thing,))}
     return keys if active_trace() is None else _made(keys, _site(name))
+
+
+def made_dict(name: str, *parts: tuple[Any, ...]) -> Any:
+    """``{key: item, **others}``, which goes by a name."""
+    trace = active_trace()
+    if trace is not None:
+        site = _site(name)
+        if not trace.choices.is_settled(site) and any(_is_running(part[0]) for part in parts if len(part) > 1):
+            raise trace.begin_anew(Restart(site, is_wish=True))
+        answer = trace.choices.answer(site)
+        if answer is not None or any(isinstance(part[0], Recorded) for part in parts if len(part) == 1):
+            found = made("dict", site, answer)
+            for part in parts:
+                if len(part) > 1:
+                    found[part[0]] = part[1]
+                else:
+                    found.update(part[0])
+            return found
+    items = dict[Any, Any]()
+    for part in parts:
+        items.update([part] if len(part) > 1 else part[0])
+    return items if trace is None else _made(items, _site(name))
 
 
 def is_of_program(name: str) -> bool:

@@ -22,10 +22,10 @@ from jitflow.frontend.python.item_types import common_dtype, has_order, widest
 from jitflow.frontend.python.list_operations import delete_slice, is_before, steps_of, store_slice
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import F64, I64, DType
 from jitflow.ir.types import Container, Scalar, Several, words_of
@@ -125,7 +125,8 @@ class ProgramList(ProgramContainer, Listed):
         values.check(self.truth(), IndexError, message)
         number = self.number()
         if type(position) is int and position in (0, -1):
-            place = values.constant(0, I64) if position == 0 else values.emit("subtract", number, _one())
+            last = values.emit("subtract", number, values.constant(1, I64))
+            place = last if position else values.constant(0, I64)
             item = self.entry(place)[1]
             self.op("drop_item", **({"front": True} if position == 0 else {}))
             return item
@@ -264,7 +265,7 @@ class ProgramList(ProgramContainer, Listed):
         if isinstance(position, slice):
             return self._slice(position)
         if not self.is_known:
-            return self.entry(_one())[1]
+            return self.entry(values.constant(1, I64))[1]
         return self.entry(place_of(position, self.number(), IndexError, self._out_of_range("")))[1]
 
     def __setitem__(self, position: Any, item: Any) -> None:
@@ -390,16 +391,10 @@ _CHANGES = "a list that changes while a loop goes through enumerate() or zip() o
 
 def new_list(name: str, held: Container | None, kind: str = "list") -> Any:
     """A new list, which ``name`` tells from others at this line."""
-    from jitflow.frontend.recording.choices import Choice, Site
-
     trace = current_trace()
     here = trace.here()
     site = Site(Choice.GROWING, here.file, here.line, name)
     return made(kind, site, widest(trace.choices.answer(site), held))
-
-
-def _one() -> Value:
-    return values.constant(1, I64)
 
 
 KINDS.update(list=ProgramList, deque=ProgramDeque)

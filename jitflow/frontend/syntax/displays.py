@@ -6,7 +6,8 @@ import ast
 
 from jitflow.frontend.syntax.build import constant
 
-__all__ = ["counts_of_targets", "drop_star", "has_open_bounds", "is_container", "is_frozen", "items_of"]
+__all__ = ["counts_of_targets", "drop_star", "has_known_keys", "has_open_bounds", "is_container", "is_frozen",
+           "items_of", "pairs_of"]  # fmt: skip
 
 
 def items_of(node: ast.List | ast.Set) -> list[ast.expr]:
@@ -17,6 +18,19 @@ def items_of(node: ast.List | ast.Set) -> list[ast.expr]:
         )
         for item in node.elts
     ]
+
+
+def pairs_of(node: ast.Dict) -> list[ast.expr]:
+    """The keys and items of a display, and the dicts whose keys and items are taken, each alone."""
+    return [
+        ast.Tuple([item] if key is None else [key, item], ast.Load())
+        for key, item in zip(node.keys, node.values, strict=True)
+    ]
+
+
+def has_known_keys(node: ast.Dict) -> bool:
+    """Whether all keys are constants."""
+    return all(isinstance(key, ast.Constant) for key in node.keys)
 
 
 def counts_of_targets(node: ast.Assign) -> tuple[int, int | None] | None:

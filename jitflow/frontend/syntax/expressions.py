@@ -10,12 +10,12 @@
 ``x < y``                ``jit__.compared('<', x, y)``, unless a side is written as what is no list or tuple
 ``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
 ``"%.2f" % x``           ``jit__.percent("%.2f", x)``
-``s.join(x)``            ``jit__.method(s, 'join')(x)``; likewise the other `HOOKED_METHODS`
-``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``, or ``free`` where it is of a function around;
-                         ``jit__.bound(lambda: x)`` if it is unbound only
-                         on paths that a jump took elsewhere, before jumps were removed
+``s.join(x)``            ``jit__.method(s, 'join')(x)``; likewise the other `methods`
+``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``, or ``free`` where it is of a function around; without the
+                         name if it is unbound only on paths that a jump took elsewhere, before jumps were removed
 ``[*x, y]``              ``jit__.unpacked('[*x, y]', (True, x), (False, y))``
 ``{x, y}``               ``jit__.made_set('{x, y}', (False, x), (False, y))``, unless all of it are constants
+``{x: y, **z}``          ``jit__.made_dict('{x: y, **z}', (x, y), (z,))``, unless all keys are constants
 ``x + [y]``              ``jit__.made_container(x + [y], 'x + [y]')``, and likewise ``x[i:]``
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
 ``super()``              ``super(__class__, self)``, which also works in a block
@@ -47,25 +47,24 @@ from jitflow.frontend.syntax.comprehensions import (
     over_item,
     rename,
 )
-from jitflow.frontend.syntax.displays import has_open_bounds, is_container, is_frozen, items_of
+from jitflow.frontend.syntax.displays import (
+    has_known_keys,
+    has_open_bounds,
+    is_container,
+    is_frozen,
+    items_of,
+    pairs_of,
+)
+from jitflow.frontend.syntax.methods import HOOKED_METHODS, PUTTING
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
-__all__ = ["COMPARISONS", "HOOKED_METHODS", "Expressions"]
+__all__ = ["COMPARISONS", "Expressions"]
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
     ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
-
-
-HOOKED_METHODS = frozenset("""
-    add center copy count discard endswith find format get index insert join ljust lstrip pop remove removeprefix
-    removesuffix replace rfind rindex rjust rotate rstrip setdefault sort split startswith strip zfill
-    """.split())  # fmt: skip
-"""Methods of texts that put values in, and of containers that are asked for items or compare them."""
-_PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
-"""Methods of containers that put there what they are given."""
 
 
 class Expressions(ast.NodeTransformer):
@@ -118,6 +117,8 @@ class Expressions(ast.NodeTransformer):
             return self.hook("repeated", value, value.left, value.right, constant(name))
         if isinstance(value, ast.Set) and not is_frozen(value):
             return self.hook("made_set", value, constant(name), *items_of(value))
+        if isinstance(value, ast.Dict) and not has_known_keys(value):
+            return self.hook("made_dict", value, constant(name), *pairs_of(value))
         return self.hook("made_container", value, value, constant(name))
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
@@ -202,7 +203,7 @@ class Expressions(ast.NodeTransformer):
         if name := consumer(node):
             return self._consumed(node, name)
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        texts = [(item, ast.unparse(item)) for item in node.args] if called in _PUTTING else []
+        texts = [(item, ast.unparse(item)) for item in node.args] if called in PUTTING else []
         self.generic_visit(node)
         texts = [(item, text) for item, (_, text) in zip(node.args, texts, strict=False)]
         match node:
@@ -214,7 +215,7 @@ class Expressions(ast.NodeTransformer):
         node.args = [*map(self._method, node.args)]
         for keyword in node.keywords:
             keyword.value = self._method(keyword.value)
-        if isinstance(node.func, ast.Attribute | ast.Call) and called in _PUTTING:
+        if isinstance(node.func, ast.Attribute | ast.Call) and called in PUTTING:
             node.args = [self.made(item, text) if is_container(item) else item for item, text in texts]
         return node
 
@@ -250,6 +251,11 @@ class Expressions(ast.NodeTransformer):
         name = ast.unparse(node)
         self.generic_visit(node)
         return node if is_frozen(node) or hasattr(node, "is_asked") else self.made(node, name)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        name = ast.unparse(node)
+        self.generic_visit(node)
+        return node if has_known_keys(node) else self.made(node, name)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load):

@@ -207,9 +207,11 @@ class _Building:
 
     def _span(self, op: Op, turning: bool) -> Span:
         carried: list[list[int]] = []
-        times: Sequence[float] = shares(op, self.sizes)
+        times: Sequence[float]
         initial: list[int] = []
-        if op.name != "if":
+        if op.name == "if":
+            times = shares(op, self.sizes)
+        else:
             times, turning = (self.sizes.turns(op),) * len(op.regions), True
             bounds = 3 if op.name == "for" else 0
             initial = [self.value.get(value, -1) for value in op.operands[bounds:]]

@@ -17,9 +17,10 @@ from tests.test_programs import assert_runs_alike
 ON_THE_HOST = frozenset(
     """
     ackermann adaptive_simpson bootstrap brownian_bridge coin_change collatz_memo common_subsequence convex_hull
-    epidemic fibonacci_memo flood_fill gibbs_sampler gillespie hanoi histogram_of_words huffman merge_sort
-    pair_with_sum particle_swarm pi_by_chance queens queens_by_rows quicksort recursive_fft rising_subsequence
-    sliding_maximum sudoku waiting_line
+    dijkstra epidemic fibonacci_memo flood_fill gibbs_sampler gillespie hanoi histogram_of_words huffman maze
+    merge_sort pair_with_sum particle_swarm pi_by_chance queens queens_by_rows quicksort recursive_fft
+    rising_subsequence sliding_maximum spanning_tree sparse_life sudoku topological_order union_find
+    waiting_line
     """.split()
 )
 """Programs with Python's containers, recursion, or draws from NumPy's generators."""

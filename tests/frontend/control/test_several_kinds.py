@@ -261,7 +261,7 @@ def test_what_cannot_be_kept_apart_names_both_types() -> None:
     @jitflow.function
     def program(x: Any, c: bool) -> Any:
         n = 3 if c else x[0]
-        return "abcd".center(n)
+        return "a\tb".expandtabs(n)
 
     with pytest.raises((NotImplementedError, TypeError), match="is of several types") as caught:
         program(np.ones(3), True)

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
-           "is_", "known_error", "listed", "made_container", "made_set", "method", "not_", "or_", "percent", "raise_",
-           "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
-           "while_"]  # fmt: skip
+           "is_", "known_error", "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_",
+           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
+           "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -65,6 +65,14 @@ def indexed(thing: Any) -> Any:
 def made_container(items: list[Any], name: str) -> list[Any]:
     """``name = items``."""
     return items
+
+
+def made_dict(name: str, *parts: tuple[Any, ...]) -> dict[Any, Any]:
+    """``{key: item, **others}``."""
+    found: dict[Any, Any] = {}
+    for part in parts:
+        found.update([part] if len(part) > 1 else part[0])
+    return found
 
 
 def made_set(name: str, *parts: tuple[bool, Any]) -> set[Any]:

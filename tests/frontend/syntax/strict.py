@@ -31,6 +31,7 @@ from tests.frontend.syntax.reference import (
     is_,
     known_error,
     made_container,
+    made_dict,
     made_set,
     method,
     not_,
@@ -49,9 +50,9 @@ from tests.frontend.syntax.reference import (
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
-           "is_", "known_error", "listed", "made_container", "made_set", "method", "not_", "or_", "percent", "raise_",
-           "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
-           "while_"]  # fmt: skip
+           "is_", "known_error", "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_",
+           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
+           "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
