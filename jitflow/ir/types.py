@@ -19,14 +19,15 @@ text               record              what it is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 
 __all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Scalar", "Several", "Tag",
            "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of", "map_dims",
-           "with_dtype", "words_of"]  # fmt: skip
+           "with_dtype", "without_kinds", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -210,6 +211,17 @@ def containers_in(type: Type) -> Iterator[Container]:
         yield type
         for word in type.words:
             yield from containers_in(word)
+
+
+def without_kinds(type: Any) -> Any:
+    """A type, of a value or an item, as machine code has it, which knows no Python numbers."""
+    if isinstance(type, tuple):
+        return tuple(map(without_kinds, type))
+    if isinstance(type, Several):
+        return replace(type, kinds=tuple(map(without_kinds, type.kinds)))
+    if isinstance(type, Container):
+        return replace(type, key=without_kinds(type.key), item=without_kinds(type.item))
+    return Scalar(type.dtype) if isinstance(type, Scalar) and type.weak else type
 
 
 def _item_text(item: Item) -> str:

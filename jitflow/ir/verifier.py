@@ -37,7 +37,7 @@ from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, DTYPES, I64
 from jitflow.ir.effects import calls_again
 from jitflow.ir.printer import LAYER_WORDS, Names, names_of, print_function, print_op
-from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
+from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of, without_kinds
 
 __all__ = ["verify"]
 
@@ -102,8 +102,7 @@ class _Verifier:
 
     def plain(self, type: Type) -> Type:
         """A type as far as the layer tells it from others."""
-        weak = self.function.layer == "host" and isinstance(type, Scalar) and type.weak
-        return Scalar(type.dtype) if weak else type  # type: ignore[union-attr]
+        return type if self.function.layer == "tensor" else without_kinds(type)
 
     # Definitions
 

@@ -166,7 +166,6 @@ def test_a_loop_whose_turns_need_their_text_is_unrolled():
 
 
 MISUSES: list[tuple[Callable[..., Any], type[Exception], str]] = [
-    (lambda x: {f"{x[0]}": 1}, UserNotImplementedError, "needs the text itself"),
     (lambda x: x * (f"{x}" == "[1.]"), UserNotImplementedError, "needs the text itself"),
     (lambda x: x * len(str(x)), UserNotImplementedError, "needs the text itself"),
     (lambda x: print(str(x).upper()), UserNotImplementedError, "needs the text itself"),
