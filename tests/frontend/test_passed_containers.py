@@ -160,3 +160,25 @@ def grows(history, memory, links, heap, k):
 
 def test_what_is_empty_is_of_the_type_that_is_put_there():
     check(grows, *(lambda k=k: ([], {}, {0: [], 1: [], 2: []}, [5, 3, 8], k) for k in (5, 9)))
+
+
+def looks_on(number):
+    """A call out, in front of which everything is told."""
+
+
+def writes_texts(rows, history, k):
+    """Texts and containers are told beside those of the caller's, more than once."""
+    line, lines = "", []
+    for row in rows:
+        line += str(len(row)) + ","
+        lines.append(line)
+        rows[k].append(len(line))
+        if len(row) > k:
+            history.append([len(row), rows[0][0]])
+    jitflow.callback(looks_on)(len(line))
+    history.append([k])
+    return line, lines, {text: number for number, text in enumerate(lines)}, rows[k], history
+
+
+def test_texts_are_told_beside_containers_of_the_caller() -> None:
+    check(writes_texts, *(lambda size=size, k=k: (arguments(size, k)[0], [[0]], k) for size, k in ((20, 2), (33, 5))))

@@ -27,12 +27,12 @@ DATA, ROWS, LIVE, BLOCK, LIMIT, HEAP, CHANGES = (
 RECORD = {
     "ALLOCATE": 0, "RELEASE": 8, "BASE": 16, "BYTES": 24, "MOST": 32, "SLABS": 40, "NEXT_SLAB": 48, "FREE": 56,
     "BUMP": 64, "BUMP_END": 72, "GRAY": 80, "CHUNK": 88, "CHUNK_END": 96, "CHUNKS": 104, "CLASSES": 112,
-    "PASSED": 192, "WORDS": 200, "GIVEN": 208, "SEEN": 216,
+    "PASSED": 192, "WORDS": 200, "GIVEN": 208,
 }  # fmt: skip
 """The record of a heap. ``BASE`` is the end of the frames that are looked through, ``BYTES`` what is taken, ``MOST``
 when to collect; small blocks come from chunks, with a list of free ones for each of ten powers of two from 64 on. What
 stands behind these is about containers that the caller passes (`passed`)."""
-HEAP_BYTES = RECORD["SEEN"] + 8
+HEAP_BYTES = RECORD["GIVEN"] + 8
 
 _OFFSETS = HEADER | {f"HEAP_{name}": offset for name, offset in RECORD.items()}
 _FIELD = re.compile(r"  (%[\w.]+) = (?:field (\w+)|place) (%[\w.]+) (\w+)")

@@ -1,7 +1,8 @@
-"""Packing containers for the border: one list of words that tells them and all that they hold, each once.
+"""Telling containers in words: those of a program's results in one list, each once, with all that they hold.
 
-Containers are numbered in the order in which they are found, in the words that collecting uses otherwise: ``NUMBER``,
-and ``LINK`` to the next one found.
+Containers are numbered in the order in which they are found, by a *registry*, a list of them. Each keeps its number,
+which counts only where the registry has that very container at that place (Briggs and Torczon, 1993): so numbers need
+not be taken back, whatever was told of a container before.
 """
 
 from __future__ import annotations
@@ -11,113 +12,35 @@ __all__ = ["PACKING"]
 PACKING = """define hidden i1 @jitflow.heap.pack(ptr %out, ptr %roots, i64 %count) #0 {
 start:
   %heap = field ptr %out HEAP
-  %some = icmp eq i64 %count, 0
-  br i1 %some, label %done, label %root
+  %registry = call ptr @jitflow.heap.make(ptr %heap, i64 8, i64 1, i64 0)
+  %failed = icmp eq ptr %registry, null
+  br i1 %failed, label %full, label %root
 root:
-  %number = phi i64 [ 0, %start ], [ %number.next, %root.done ]
-  %found = phi ptr [ null, %start ], [ %found.now, %root.done ]
-  %last = phi ptr [ null, %start ], [ %last.now, %root.done ]
-  %seen = phi i64 [ 0, %start ], [ %seen.now, %root.done ]
-  %root.at = getelementptr ptr, ptr %roots, i64 %number
-  %header = load ptr, ptr %root.at, align 8
-  %root.pair = call { ptr, ptr, i64, i64 } @jitflow.heap.number(ptr %header, ptr %found, ptr %last, i64 %seen)
-  %found.now = extractvalue { ptr, ptr, i64, i64 } %root.pair, 0
-  %last.now = extractvalue { ptr, ptr, i64, i64 } %root.pair, 1
-  %seen.now = extractvalue { ptr, ptr, i64, i64 } %root.pair, 2
-  %root.number = extractvalue { ptr, ptr, i64, i64 } %root.pair, 3
+  %place = phi i64 [ 0, %start ], [ %place.next, %root.write ]
+  %roots.left = icmp ult i64 %place, %count
+  br i1 %roots.left, label %root.one, label %one
+root.one:
+  %root.at = getelementptr ptr, ptr %roots, i64 %place
+  %root.header = load ptr, ptr %root.at, align 8
+  %root.number = call i64 @jitflow.heap.number(ptr %registry, ptr %root.header)
+  %root.failed = icmp eq i64 %root.number, -1
+  br i1 %root.failed, label %full, label %root.write
+root.write:
+  %place.next = add i64 %place, 1
   %root.put = call i1 @jitflow.heap.put(ptr %out, i64 %root.number)
-  br i1 %root.put, label %root.done, label %full
-root.done:
-  %number.next = add i64 %number, 1
-  %roots.over = icmp eq i64 %number.next, %count
-  br i1 %roots.over, label %one, label %root
+  br i1 %root.put, label %root, label %full
 one:
-  %current = phi ptr [ %found.now, %root.done ], [ %current.next, %one.done ]
-  %end = phi ptr [ %last.now, %root.done ], [ %end.rows, %one.done ]
-  %total = phi i64 [ %seen.now, %root.done ], [ %total.rows, %one.done ]
-  %none = icmp eq ptr %current, null
-  br i1 %none, label %forget, label %head
-forget:
-  %known = phi ptr [ %found.now, %one ], [ %known.next, %forget.one ]
-  %forgotten = icmp eq ptr %known, null
-  br i1 %forgotten, label %done, label %forget.one
-forget.one:
-  set i64 0, %known NUMBER
-  %known.next = field ptr %known LINK
-  br label %forget
-head:
-  %kind = field i64 %current KIND
-  %width = field i64 %current WIDTH
-  %references = field i64 %current REFERENCES
-  %data = field ptr %current DATA
-  %rows = field i64 %current ROWS
-  %live = field i64 %current LIVE
-  %kind.keyed = sub i64 %kind, 2
-  %keyed = icmp ult i64 %kind.keyed, 2
-  %entries = select i1 %keyed, i64 %live, i64 %rows
-  %is.set = icmp eq i64 %kind, 3
-  %is.dict = icmp eq i64 %kind, 2
-  %words = lshr i64 %width, 3
-  %first.dict = zext i1 %is.dict to i64
-  %first = select i1 %is.set, i64 2, i64 %first.dict
-  %shown = sub i64 %words, %first
-  %put.kind = call i1 @jitflow.heap.put(ptr %out, i64 %shown)
-  br i1 %put.kind, label %put.length, label %full
-put.length:
-  %length.put = call i1 @jitflow.heap.put(ptr %out, i64 %entries)
-  br i1 %length.put, label %row, label %full
-row:
-  %row.number = phi i64 [ 0, %put.length ], [ %row.next, %row.done ]
-  %end.rows = phi ptr [ %end, %put.length ], [ %end.row, %row.done ]
-  %total.rows = phi i64 [ %total, %put.length ], [ %total.row, %row.done ]
-  %rows.left = icmp ult i64 %row.number, %rows
-  br i1 %rows.left, label %row.test, label %one.done
-row.test:
-  %row.offset = mul i64 %row.number, %width
-  %entry = getelementptr i8, ptr %data, i64 %row.offset
-  %state = load i64, ptr %entry, align 8
-  %is.gap = icmp eq i64 %state, 0
-  %gap.dict = and i1 %is.gap, %is.dict
-  %is.active = icmp eq i64 %state, 1
-  %inactive = xor i1 %is.active, true
-  %gap.set = and i1 %inactive, %is.set
-  %skipped = or i1 %gap.dict, %gap.set
-  br i1 %skipped, label %row.done, label %word
-word:
-  %word.number = phi i64 [ %first, %row.test ], [ %word.next, %word.done ]
-  %end.word = phi ptr [ %end.rows, %row.test ], [ %end.after, %word.done ]
-  %total.word = phi i64 [ %total.rows, %row.test ], [ %total.after, %word.done ]
-  %word.at = getelementptr i64, ptr %entry, i64 %word.number
-  %value = load i64, ptr %word.at, align 8
-  %shifted = lshr i64 %references, %word.number
-  %bit = and i64 %shifted, 1
-  %is.reference = icmp ne i64 %bit, 0
-  br i1 %is.reference, label %refer, label %write
-refer:
-  %target = inttoptr i64 %value to ptr
-  %pair = call { ptr, ptr, i64, i64 } @jitflow.heap.number(ptr %target, ptr %current, ptr %end.word, i64 %total.word)
-  %end.new = extractvalue { ptr, ptr, i64, i64 } %pair, 1
-  %total.new = extractvalue { ptr, ptr, i64, i64 } %pair, 2
-  %target.number = extractvalue { ptr, ptr, i64, i64 } %pair, 3
-  br label %write
-write:
-  %end.after = phi ptr [ %end.word, %word ], [ %end.new, %refer ]
-  %total.after = phi i64 [ %total.word, %word ], [ %total.new, %refer ]
-  %written = phi i64 [ %value, %word ], [ %target.number, %refer ]
-  %put = call i1 @jitflow.heap.put(ptr %out, i64 %written)
-  br i1 %put, label %word.done, label %full
-word.done:
-  %word.next = add i64 %word.number, 1
-  %words.over = icmp uge i64 %word.next, %words
-  br i1 %words.over, label %row.done, label %word
-row.done:
-  %end.row = phi ptr [ %end.rows, %row.test ], [ %end.after, %word.done ]
-  %total.row = phi i64 [ %total.rows, %row.test ], [ %total.after, %word.done ]
-  %row.next = add i64 %row.number, 1
-  br label %row
-one.done:
-  %current.next = field ptr %current LINK
-  br label %one
+  %number = phi i64 [ 0, %root ], [ %number.next, %tell ]
+  %found = field i64 %registry ROWS
+  %left = icmp ult i64 %number, %found
+  br i1 %left, label %tell, label %done
+tell:
+  %data = field ptr %registry DATA
+  %header.at = getelementptr ptr, ptr %data, i64 %number
+  %header = load ptr, ptr %header.at, align 8
+  %number.next = add i64 %number, 1
+  %told = call i1 @jitflow.heap.tell(ptr %out, ptr %registry, ptr %header)
+  br i1 %told, label %one, label %full
 full:
   ret i1 false
 done:
@@ -149,33 +72,103 @@ full:
   ret i1 false
 }
 
-define internal { ptr, ptr, i64, i64 } @jitflow.heap.number(ptr %header, ptr %first, ptr %last, i64 %seen) #0 {
+define hidden i64 @jitflow.heap.number(ptr %registry, ptr %header) #0 {
 start:
   %none = icmp eq ptr %header, null
   br i1 %none, label %nothing, label %test
 nothing:
-  br label %done
+  ret i64 0
 test:
   %known = field i64 %header NUMBER
-  %is.known = icmp ne i64 %known, 0
-  br i1 %is.known, label %done, label %fresh
+  %place = sub i64 %known, 1
+  %found = field i64 %registry ROWS
+  %inside = icmp ult i64 %place, %found
+  br i1 %inside, label %look, label %fresh
+look:
+  %data = field ptr %registry DATA
+  %there.at = getelementptr ptr, ptr %data, i64 %place
+  %there = load ptr, ptr %there.at, align 8
+  %is.known = icmp eq ptr %there, %header
+  br i1 %is.known, label %same, label %fresh
+same:
+  ret i64 %known
 fresh:
-  %more = add i64 %seen, 1
+  %reference = ptrtoint ptr %header to i64
+  %put = call i1 @jitflow.heap.put(ptr %registry, i64 %reference)
+  br i1 %put, label %number, label %full
+number:
+  %more = field i64 %registry ROWS
   set i64 %more, %header NUMBER
-  set ptr null, %header LINK
-  %is.first = icmp eq ptr %last, null
-  br i1 %is.first, label %done, label %link
-link:
-  set ptr %header, %last LINK
-  br label %done
+  ret i64 %more
+full:
+  ret i64 -1
+}
+
+define hidden i1 @jitflow.heap.tell(ptr %out, ptr %registry, ptr %header) #0 {
+start:
+  %kind = field i64 %header KIND
+  %width = field i64 %header WIDTH
+  %references = field i64 %header REFERENCES
+  %data = field ptr %header DATA
+  %rows = field i64 %header ROWS
+  %live = field i64 %header LIVE
+  %mask = field i64 %header MASK
+  %is.set = icmp eq i64 %kind, 3
+  %is.dict = icmp eq i64 %kind, 2
+  %keyed = or i1 %is.set, %is.dict
+  %entries = select i1 %keyed, i64 %live, i64 %rows
+  %is.indexed = icmp ne i64 %mask, -1
+  %has.gaps = and i1 %is.dict, %is.indexed
+  %words = lshr i64 %width, 3
+  %first.dict = zext i1 %is.dict to i64
+  %first = select i1 %is.set, i64 2, i64 %first.dict
+  %shown = sub i64 %words, %first
+  %shown.put = call i1 @jitflow.heap.put(ptr %out, i64 %shown)
+  br i1 %shown.put, label %put.length, label %full
+put.length:
+  %length.put = call i1 @jitflow.heap.put(ptr %out, i64 %entries)
+  br i1 %length.put, label %row, label %full
+row:
+  %row.number = phi i64 [ 0, %put.length ], [ %row.next, %row.done ]
+  %rows.left = icmp ult i64 %row.number, %rows
+  br i1 %rows.left, label %row.test, label %done
+row.test:
+  %row.offset = mul i64 %row.number, %width
+  %entry = getelementptr i8, ptr %data, i64 %row.offset
+  %state = load i64, ptr %entry, align 8
+  %is.gap = icmp eq i64 %state, 0
+  %gap.dict = and i1 %is.gap, %has.gaps
+  %is.active = icmp eq i64 %state, 1
+  %inactive = xor i1 %is.active, true
+  %gap.set = and i1 %inactive, %is.set
+  %skipped = or i1 %gap.dict, %gap.set
+  br i1 %skipped, label %row.done, label %word
+word:
+  %word.number = phi i64 [ %first, %row.test ], [ %word.next, %word.done ]
+  %word.at = getelementptr i64, ptr %entry, i64 %word.number
+  %value = load i64, ptr %word.at, align 8
+  %shifted = lshr i64 %references, %word.number
+  %bit = and i64 %shifted, 1
+  %is.reference = icmp ne i64 %bit, 0
+  br i1 %is.reference, label %refer, label %write
+refer:
+  %target = inttoptr i64 %value to ptr
+  %target.number = call i64 @jitflow.heap.number(ptr %registry, ptr %target)
+  %no.number = icmp eq i64 %target.number, -1
+  br i1 %no.number, label %full, label %write
+write:
+  %written = phi i64 [ %value, %word ], [ %target.number, %refer ]
+  %put = call i1 @jitflow.heap.put(ptr %out, i64 %written)
+  br i1 %put, label %word.done, label %full
+word.done:
+  %word.next = add i64 %word.number, 1
+  %words.over = icmp uge i64 %word.next, %words
+  br i1 %words.over, label %row.done, label %word
+row.done:
+  %row.next = add i64 %row.number, 1
+  br label %row
+full:
+  ret i1 false
 done:
-  %first.now = phi ptr [ %first, %nothing ], [ %first, %test ], [ %header, %fresh ], [ %first, %link ]
-  %last.now = phi ptr [ %last, %nothing ], [ %last, %test ], [ %header, %fresh ], [ %header, %link ]
-  %seen.now = phi i64 [ %seen, %nothing ], [ %seen, %test ], [ %more, %fresh ], [ %more, %link ]
-  %number = phi i64 [ 0, %nothing ], [ %known, %test ], [ %more, %fresh ], [ %more, %link ]
-  %one = insertvalue { ptr, ptr, i64, i64 } poison, ptr %first.now, 0
-  %two = insertvalue { ptr, ptr, i64, i64 } %one, ptr %last.now, 1
-  %three = insertvalue { ptr, ptr, i64, i64 } %two, i64 %seen.now, 2
-  %four = insertvalue { ptr, ptr, i64, i64 } %three, i64 %number, 3
-  ret { ptr, ptr, i64, i64 } %four
+  ret i1 true
 }"""
