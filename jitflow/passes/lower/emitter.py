@@ -47,6 +47,8 @@ class Emitter:
         self.depth_of: dict[Value, int] = {}
         self.sizes: dict[Dim, Value] = {}
         self.loc: Loc | None = None
+        self.floor = 0
+        """The outermost scope into which ops are emitted."""
 
     @property
     def scope(self) -> Scope:
@@ -73,6 +75,7 @@ class Emitter:
     def emit_all(self, name: str, *operands: Value, depth: int | None = None, **keywords: Any) -> tuple[Value, ...]:
         if depth is None:
             depth = max((self.depth_of.get(operand, 0) for operand in operands), default=0)
+            depth = max(depth, self.floor)
         builder = self.scopes[depth].builder
         if self.loc is not None:
             builder.loc = self.loc
@@ -228,6 +231,21 @@ class Emitter:
             part()
             regions.append(self.close([], []))
         self.here("if", condition, types=(), regions=tuple(regions))
+
+    def either(
+        self, condition: Value, body: Callable[[], Sequence[Value]], otherwise: Callable[[], Sequence[Value]]
+    ) -> Sequence[Value]:
+        """What ``body`` gives where the condition holds, else what ``otherwise`` gives; only one is computed."""
+        regions, types = [], []
+        outside = self.floor
+        self.floor = len(self.scopes)
+        for part in (body, otherwise):
+            self.scopes.append(Scope(Builder(), self.floor))
+            given = part()
+            types = [value.type for value in given]
+            regions.append(self.close([], given))
+        self.floor = outside
+        return self.here("if", condition, types=types, regions=tuple(regions))
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """Close the innermost scope as a region."""

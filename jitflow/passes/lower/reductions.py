@@ -176,7 +176,7 @@ class Reduction:
     def accumulate(self, partial: Value) -> Value:
         return self.emitter.elementwise("add", partial, self.element(0))
 
-    def combine(self, total: Value) -> None:
+    def combine(self, total: Value, first: Value | None = None) -> None:
         raise NotImplementedError
 
     def centre(self, total: Value, count: Value) -> None:
@@ -214,17 +214,43 @@ class SumReduction(Reduction):
         zero = self.lanes_of(0, self.accumulator)
         self.state = [self.emitter.elementwise("add", self.tree("add", elements), zero), zero]
 
-    def combine(self, total: Value) -> None:
-        sum_of_blocks, lost = self.state
-        sum_of_blocks, error = self.two_sum(sum_of_blocks, total)
-        self.state = [sum_of_blocks, self.emitter.elementwise("add", lost, error)]
+    def combine(self, total: Value, first: Value | None = None) -> None:
+        """Add a block that starts at ``first``. One at 0 is added to nothing, which short rows need not wait for."""
+
+        def added() -> Sequence[Value]:
+            sum_of_blocks, lost = self.state
+            sum_of_blocks, error = self.two_sum(sum_of_blocks, total)
+            return [sum_of_blocks, self.emitter.elementwise("add", lost, error)]
+
+        def alone() -> Sequence[Value]:
+            return [total, self.lanes_of(0, self.accumulator)]
+
+        if first is None or not self.is_one_row:
+            self.state = list(added())
+        else:
+            follows = self.emitter.emit("less", self.emitter.size(0), first)
+            self.state = list(self.emitter.either(follows, added, alone))
 
     def finish(self) -> Value:
-        arithmetic = self.emitter.elementwise
-        total, lost = (self.folded(value, "add") for value in self.state)
-        corrected = arithmetic("add", total, lost)
-        usable = arithmetic("isfinite", lost)
-        return self.narrow(arithmetic("select", usable, corrected, total))
+        """The sum with what rounding lost, which is nothing in a row of one block."""
+        total = self.folded(self.state[0], "add")
+
+        def corrected() -> Sequence[Value]:
+            arithmetic = self.emitter.elementwise
+            lost = self.folded(self.state[1], "add")
+            usable = arithmetic("isfinite", lost)
+            return [arithmetic("select", usable, arithmetic("add", total, lost), total)]
+
+        if not self.is_one_row:
+            return self.narrow(*corrected())
+        row = self.emitter.size(self.lowering.reduced[0].dim)
+        several = self.emitter.emit("less", self.emitter.size(BLOCK), row)
+        return self.narrow(*self.emitter.either(several, corrected, lambda: [total]))
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether what is summed is one row, whose lanes are partial sums."""
+        return self.lowering.horizontal and len(self.lowering.reduced) == 1
 
 
 class MomentReduction(Reduction):

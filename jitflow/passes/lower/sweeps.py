@@ -241,7 +241,7 @@ class Sweeps(Elements):
                 reduction.combine_moments(pair, count)
         for reduction in reductions:
             if reduction.blocked and not reduction.second_phase:
-                reduction.combine(totals[reduction.operand])
+                reduction.combine(totals[reduction.operand], first)
         return [state for reduction in reductions for state in reduction.state]
 
     @contextmanager
