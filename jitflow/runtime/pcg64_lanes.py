@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import llvmlite.binding as llvm
+from jitflow.processor import has_features
 
 __all__ = ["LANES", "MULTIPLIER", "has_lanes", "lanes_text", "series"]
 
@@ -30,8 +30,7 @@ def series(steps: int) -> int:
 
 def has_lanes() -> bool:
     """Whether this processor multiplies so."""
-    features = llvm.get_host_cpu_features()
-    return all(features.get(name, False) for name in ("avx512f", "avx512dq", "avx512ifma"))
+    return has_features("avx512f", "avx512dq", "avx512ifma")
 
 
 def lanes_text(moved: bool) -> str:
