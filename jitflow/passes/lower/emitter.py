@@ -181,6 +181,7 @@ class Emitter:
         self,
         start: Value,
         stop: Value,
+        mask: Value,
         carried: Sequence[Value],
         body: Callable[[Sequence[Value]], Sequence[Value]],
         loop: Loop | None,
@@ -194,12 +195,20 @@ class Emitter:
         scope = Scope(Builder(), depth, loop, lanes=lanes, stop=stop)
         self.scopes.append(scope)
         scope.index = self.emit("add", start, self.size(0), depth=depth)  # a value of this scope, as in a loop
-        left = self.emit("subtract", stop, scope.index)
-        scope.mask = self.emit("lanes_below", left, lanes=lanes)
+        scope.mask = mask
         taken = self.close([], body(carried))
         skipped = Builder().region([], carried)
         types = [value.type for value in carried]
         return list(self.here("if", self.emit("less", start, stop), types=types, regions=(taken, skipped)))
+
+    def lanes_between(self, start: Value, stop: Value, lanes: int) -> Value:
+        """The mask of as many lanes as there are positions from ``start`` to ``stop``."""
+        key = ("lanes between", start, stop, lanes)
+        found = self.cached(key)
+        if found is None:
+            found = self.emit("lanes_below", self.emit("subtract", stop, start), lanes=lanes)
+            self.store_cached(key, found)
+        return found
 
     def turns(self, body: Callable[[Value, Value], object]) -> Region:
         """A region that is run at rows and columns, emitted by ``body(row, column)`` in a scope of its own."""

@@ -77,7 +77,8 @@ class Sweeps(Elements):
         emitter, (_, stop) = self.emitter, self.ends(loop)
         narrow = self.register_lanes
         if self.horizontal or not self.tiled:
-            return emitter.rest(main, stop, carried, body, loop, self.lanes)
+            mask = emitter.lanes_between(main, stop, self.lanes)
+            return emitter.rest(main, stop, mask, carried, body, loop, self.lanes)
         wide, self.lanes = self.lanes, narrow
         emitter.loop(main, stop, emitter.size(narrow), (), body, loop, narrow, masked=True)
         self.lanes = wide
@@ -280,7 +281,8 @@ class Sweeps(Elements):
             return emitter.loop(first, last, step, carried, body, loop, self.lanes, masked=True)
         whole = emitter.arithmetic("minimum", last, self._whole_vectors(loop))
         carried = emitter.loop(first, whole, step, carried, body, loop, self.lanes)
-        return emitter.rest(whole, last, carried, body, loop, self.lanes)
+        mask = emitter.lanes_between(self._whole_vectors(loop), emitter.size(loop.dim), self.lanes)
+        return emitter.rest(whole, last, mask, carried, body, loop, self.lanes)
 
     def _count(self, first: Value | None, last: Value | None) -> Value:
         if first is None or last is None:
