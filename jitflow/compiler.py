@@ -252,12 +252,15 @@ def with_devices(compilation: Compilation) -> Function:
 
 def fuse(compilation: Compilation) -> tuple[Function, ...]:
     """Group the ops of each partition into kernels."""
-    from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+    from jitflow.passes.pipeline import fusion_pipeline, run_passes
 
     if not compilation.fused:
         functions = partitions(compilation)
         with compilation.stage("fuse"):
-            compilation.fused = tuple(run_passes(one, FUSION_PIPELINE, observe=_observer()) for one in functions)
+            compilation.fused = tuple(
+                run_passes(one, fusion_pipeline(device), observe=_observer())
+                for one, device in zip(functions, compilation.devices, strict=True)
+            )
     return compilation.fused
 
 

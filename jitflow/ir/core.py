@@ -29,13 +29,14 @@ from jitflow.ir.records import (
     uses,
     walk,
     walk_inside,
+    walk_loops,
     walk_ops,
 )
 from jitflow.ir.types import Type
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Builder", "Effect", "Fact", "Function", "Op", "OpDef", "Region",
            "TypeRuleError", "Value", "clone_op", "kernel_operands", "uses",
-           "walk", "walk_inside", "walk_ops"]  # fmt: skip
+           "walk", "walk_inside", "walk_loops", "walk_ops"]  # fmt: skip
 
 Function.__str__ = print_function  # type: ignore[method-assign, assignment]
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from jitflow.ir.routine_table import row_of
+
 __all__ = ["FLAG_FUNCTIONS", "LOOP_PREFIX", "InnerLoop", "find_ufunc", "inner_loop"]
 
 LOOP_PREFIX = "jitflow.inner_loop."
@@ -31,17 +33,20 @@ _MODULE = "numpy.linalg._umath_linalg"
 class InnerLoop:
     """A loop of a generalized ufunc: ``void loop(pointers, sizes, strides, data)``.
 
-    ``axes`` names the axes that it works on, of each operand and then of each result; same name, same size.
+    ``axes`` names the axes that it works on, of each operand and then of each result; same name, same size. One that is
+    ``in_place`` leaves the first result where its first operand was.
     """
 
     symbol: str
     axes: tuple[tuple[str, ...], ...]
+    in_place: bool = False
 
 
 def inner_loop(attributes: Mapping[str, Any]) -> InnerLoop | None:
     """The loop that does all of what an ``invoke`` with these attributes does for one matrix or a stack of them."""
     choose = _CHOICES.get(attributes["routine"])
-    takes, gives = attributes["takes"], attributes["gives"]
+    in_place = row_of(attributes["routine"]).overwrites
+    takes, gives = attributes["takes"], attributes["gives"][in_place:]
     ranks = [rank for _, rank in takes]
     if choose is None or any(attributes["keywords"]) or not all(isinstance(rank, int) for rank in ranks):
         return None
@@ -54,7 +59,7 @@ def inner_loop(attributes: Mapping[str, Any]) -> InnerLoop | None:
     outer = [rank - len(names) for rank, names in zip([*ranks, *(len(dims) for _, dims in gives)], axes, strict=True)]
     if min(outer) < 0 or max(outer) > 1:
         return None  # a stack of stacks is so much work that the way through Python does not matter
-    return InnerLoop(f"{LOOP_PREFIX}{name}:{types}", axes)
+    return InnerLoop(f"{LOOP_PREFIX}{name}:{types}", axes, in_place)
 
 
 def _cholesky(options: Mapping[str, Any], ranks: Sequence[int]) -> str:
@@ -78,6 +83,8 @@ _CHOICES: dict[str, Callable[[Mapping[str, Any], Sequence[int]], str]] = {
     "numpy.linalg.svdvals": lambda options, ranks: "svd",
     "numpy.linalg.eigh": _of_triangle("eigh"),
     "numpy.linalg.eigvalsh": _of_triangle("eigvalsh"),
+    "jitflow.runtime.routines.qr_factors": lambda options, ranks: "qr_r_raw",
+    "jitflow.runtime.routines.qr_basis": lambda options, ranks: "qr_complete" if options["complete"] else "qr_reduced",
     **{f"numpy.linalg.{name}": lambda options, ranks, name=name: name  # type: ignore[misc]
        for name in ("inv", "det", "slogdet")},
 }  # fmt: skip

@@ -19,7 +19,8 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.types import Type, map_dims
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
-           "Value", "clone_op", "kernel_operands", "uses", "walk", "walk_inside", "walk_ops"]  # fmt: skip
+           "Value", "clone_op", "kernel_operands", "uses", "walk", "walk_inside",
+           "walk_loops", "walk_ops"]  # fmt: skip
 
 Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
@@ -195,6 +196,13 @@ def walk_inside(op: Op) -> Iterator[Op]:
     """Every op of the regions of an op."""
     for region in op.regions:
         yield from walk_ops(region.ops)
+
+
+def walk_loops(region: Region) -> Iterator[Op]:
+    """Every op that stands in a loop."""
+    for op in region.ops:
+        for inner in op.regions:
+            yield from walk(inner) if op.name in ("for", "while") else walk_loops(inner)
 
 
 def uses(region: Region) -> Counter[Value]:

@@ -32,6 +32,7 @@ class LibraryRoutine:
 
     ``stays`` is why it has none, or asks the options and the operands' dtypes of a call why that stays on the host all
     the same. ``silent``: it raises no floating-point flags that NumPy would warn of. ``warns``: in Python's way.
+    ``overwrites``: its first result takes over the memory of its first operand, which is its own for that.
     """
 
     gpu: str = ""
@@ -39,6 +40,7 @@ class LibraryRoutine:
     quicker: str = ""
     silent: bool = False
     warns: bool = False
+    overwrites: bool = False
 
 
 # -- what keeps a call on the host
@@ -111,6 +113,7 @@ ROUTINES: Mapping[str, LibraryRoutine] = {
     **{f"numpy.linalg.{name}": LibraryRoutine(name)
        for name in ("solve", "inv", "det", "slogdet", "cholesky", "qr", "svdvals", "eigh", "eigvalsh")},
     "jitflow.runtime.routines.inverse": LibraryRoutine("inv"),
+    "jitflow.runtime.routines.qr_factors": LibraryRoutine(overwrites=True),
     "numpy.linalg.svd": LibraryRoutine("svd", _HERMITIAN),
     "numpy.linalg.pinv": LibraryRoutine("pinv", _HERMITIAN),
     "numpy.linalg.matrix_rank": LibraryRoutine("matrix_rank", _HERMITIAN),

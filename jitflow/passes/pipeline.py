@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, walk
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Place, Variable
@@ -35,10 +36,11 @@ from jitflow.passes.snapshot import snapshot
 from jitflow.passes.sparsify import sparsify
 from jitflow.passes.split import split
 from jitflow.passes.trap import trap
+from jitflow.passes.unfold import unfold
 from jitflow.passes.unmark import has_marks, unmark
 
 __all__ = ["FUSION_PIPELINE", "HOST_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE",
-           "Step", "run_passes", "tensor_pipeline", "trapping"]  # fmt: skip
+           "Step", "fusion_pipeline", "run_passes", "tensor_pipeline", "trapping"]  # fmt: skip
 
 PASSES: dict[str, Pass] = {
     "unmark": unmark,
@@ -59,6 +61,7 @@ PASSES: dict[str, Pass] = {
     "chain": chain,
     "record": record,
     "commit": commit,
+    "unfold": unfold,
     "contract": contract,
     "snapshot": snapshot,
     "materialize": materialize,
@@ -82,7 +85,7 @@ STORAGE_PIPELINE = (*_VALUES, *_ELEMENTS)
 LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_ELEMENTS)
 """What those go through that have variables which outlive them."""
 
-FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload", "absorb")
+FUSION_PIPELINE = ("unfold", "contract", "snapshot", "materialize", "fuse", "reload", "absorb")
 """What groups a tensor function into kernels."""
 
 HOST_PIPELINE = tuple(HOST_PASSES)
@@ -92,6 +95,11 @@ HOST_PIPELINE = tuple(HOST_PASSES)
 def trapping(pipeline: Iterable[str]) -> tuple[str, ...]:
     """The passes with those that stop the program at a nan."""
     return ("trap", *(one for name in pipeline for one in ((name, "trap") if name == "differentiate" else (name,))))
+
+
+def fusion_pipeline(device: str) -> tuple[str, ...]:
+    """The passes that group a function for a device into kernels."""
+    return tuple(name for name in FUSION_PIPELINE if name != "unfold") if is_gpu(device) else FUSION_PIPELINE
 
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import exception_class
+from jitflow.ir.inner_loops import find_ufunc
 from jitflow.ir.routines import prepared, without_warnings
 
 __all__ = ["accumulate", "cho_factor", "cho_solve", "histogram", "histogram2d", "inverse", "lexsort", "median",
-           "over_stretches", "reduce", "reduceat", "succeeds"]  # fmt: skip
+           "over_stretches", "qr_basis", "qr_factors", "reduce", "reduceat", "succeeds"]  # fmt: skip
 
 Array = Any
 
@@ -92,6 +93,24 @@ def inverse(matrices: Array) -> Array:
         if matrices.ndim < 3:
             raise
         return np.stack([inverse(one) for one in matrices])
+
+
+def qr_factors(a: Array) -> tuple[Array, Array]:
+    """What `numpy.linalg.qr` finds first, in double precision: R, Householder's vectors below it, and their factors."""
+    vectors, factors = np.linalg.qr(a, "raw")
+    return vectors.mT, factors
+
+
+def qr_basis(vectors: Array, factors: Array, *, complete: bool) -> Array:
+    """Q of what `qr_factors` has found; ``complete``: with as many columns as rows."""
+    rows, columns = vectors.shape[-2:]
+    ufunc = find_ufunc("qr_complete" if complete and rows > columns else "qr_reduced")
+    with np.errstate(call=_no_basis, invalid="call"):
+        return ufunc(vectors, factors)
+
+
+def _no_basis(*error: Any) -> None:
+    raise np.linalg.LinAlgError("Incorrect argument found while performing QR factorization")
 
 
 def reduceat(array: Array, indices: Array, *, ufunc: str, axis: int, dtype: Any) -> Array:

@@ -95,15 +95,16 @@ def test_one_compilation_for_all_sizes():
         assert_same(solve(left, right), np.linalg.solve(left, right), EXACT)
 
 
+def _refuse(*arguments: Any) -> None:
+    raise AssertionError("the routine was called through Python")
+
+
 @pytest.mark.parametrize("name", UNARY)
 def test_loops_do_without_python(name: str, monkeypatch: pytest.MonkeyPatch):
     function = UNARY[name]
     compiled = jitflow.function(lambda x: function(x))
 
-    def refuse(*arguments: Any) -> None:
-        raise AssertionError("the routine was called through Python")
-
-    monkeypatch.setattr(host_calls.CallSite, "run", refuse)
+    monkeypatch.setattr(host_calls.CallSite, "run", _refuse)
     compiled(POSITIVE)
     compiled(MATRICES["stack"])
 
@@ -113,6 +114,33 @@ def test_python_does_without_loops(name: str, monkeypatch: pytest.MonkeyPatch):
     function = UNARY[name]
     monkeypatch.setattr(host_calls, "loop_address", lambda symbol: 0)
     check_compiled(lambda x: function(x), POSITIVE)
+
+
+def _in_turns(x, turns):
+    for _ in range(turns):
+        shifted = x + 1
+        found = (
+            *np.linalg.qr(x), *np.linalg.qr(x, "complete"), np.linalg.qr(x, "r"), *np.linalg.qr(shifted, "raw"),
+            np.linalg.qr(shifted).R, shifted,
+        )  # fmt: skip
+    return found
+
+
+in_turns = jitflow.function(_in_turns)
+
+
+@pytest.mark.parametrize("kind", [*MATRICES, "tall"])
+def test_steps_of_routines_in_loops(kind: str, monkeypatch: pytest.MonkeyPatch):
+    matrix = WIDE.T if kind == "tall" else MATRICES[kind]
+    if kind not in ("stack of stacks", "empty", "empty stack", "not square"):
+        monkeypatch.setattr(host_calls.CallSite, "run", _refuse)
+    for made, expected in zip(in_turns(matrix, 2), _in_turns(matrix, 2), strict=True):
+        assert_same(made, expected, EXACT)
+
+
+def test_steps_do_without_loops(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(host_calls, "loop_address", lambda symbol: 0)
+    check_compiled(lambda x: [np.linalg.qr(x + turn) for turn in range(2)][-1], WIDE)
 
 
 def test_only_what_is_as_expected_is_called(monkeypatch: pytest.MonkeyPatch):

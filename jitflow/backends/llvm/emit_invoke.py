@@ -11,10 +11,10 @@ from functools import partial
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emit_inner_loop import Described, call_loop
 from jitflow.backends.llvm.emit_short_rows import call_short_row, short_row
-from jitflow.backends.llvm.emitter import Emission, Emitter, in_loops
+from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.ledger import ENTRY_BYTES
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Op, Value
+from jitflow.ir.core import Op, Value, walk_loops
 from jitflow.ir.inner_loops import inner_loop
 from jitflow.ir.routines import SITE_PREFIX, TRAMPOLINE
 from jitflow.ir.status import OUT_OF_MEMORY, ROUTINE_FAILED
@@ -42,12 +42,14 @@ def _invoke(out: Emitter, op: Op) -> Sequence[str]:
 
     loop = None if device else inner_loop(op.attributes)
     row = None if device else short_row(op.attributes)
-    if row is not None and any(other is op for other in in_loops(out.function.region)):
+    if row is not None and any(other is op for other in walk_loops(out.function.region)):
         status = call_short_row(out, row, _described(out, op, taken, expected), through_python)
     elif loop is None:
         status = through_python()
     else:
         things = _described(out, op, taken, expected)
+        if loop.in_place:
+            del things[len(counts)]  # the first operand once more
         status = call_loop(out, loop, things, partial(_context, out), partial(_filled, out), through_python)
 
     def fail() -> None:

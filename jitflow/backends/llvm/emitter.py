@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.ledger import Ledger
     from jitflow.backends.llvm.tapes import TapeEnd
 
-__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "in_loops", "intrinsic_suffix", "returned_type",
+__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "returned_type",
            "takes_context"]  # fmt: skip
 
 UNLIKELY = ", !prof !1"
@@ -289,13 +289,6 @@ def _levels(program: Function) -> int:
 def returned_type(function: Function) -> str:
     """What a function that calls itself gives: its status, then its results."""
     return "{ " + ", ".join(["i32", *(register_type(value.type) for value in function.results)]) + " }"
-
-
-def in_loops(region: Region) -> Iterator[Op]:
-    """The ops that stand in a loop."""
-    for op in region.ops:
-        for inner in op.regions:
-            yield from walk(inner) if op.name in ("for", "while") else in_loops(inner)
 
 
 def can_fail(function: Function) -> bool:

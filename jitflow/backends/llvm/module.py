@@ -25,14 +25,14 @@ from jitflow.backends.llvm.emit_containers import release_heap
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
-from jitflow.backends.llvm.emitter import Emitter, ModuleText, in_loops, returned_type, takes_context
+from jitflow.backends.llvm.emitter import Emitter, ModuleText, returned_type, takes_context
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.hardware import is_gpu
-from jitflow.ir.core import Function, Op, Region, walk
+from jitflow.ir.core import Function, Op, Region, walk, walk_loops
 from jitflow.ir.types import Buffer, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
@@ -157,7 +157,7 @@ take five times as long to compile."""
 
 def _computes_in_turns(region: Region) -> bool:
     """Whether the loops of a host program do much beside launching."""
-    inside = Counter(op.name for op in in_loops(region))
+    inside = Counter(op.name for op in walk_loops(region))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches

@@ -35,10 +35,13 @@ class Matrices:
             first = self.m("matmul", first, self.m.named(factor, dims))
         return first
 
+    def transposed(self, matrix: Value) -> Value:
+        """The transpose."""
+        return self.m("transpose", matrix, axes=(*range(rank(matrix) - 2), rank(matrix) - 1, rank(matrix) - 2))
+
     def adjoint(self, matrix: Value) -> Value:
         """The conjugate transpose."""
-        axes = (*range(rank(matrix) - 2), rank(matrix) - 1, rank(matrix) - 2)
-        transposed = self.m("transpose", matrix, axes=axes)
+        transposed = self.transposed(matrix)
         return self.m("conjugate", transposed) if dtype_of(matrix).is_complex else transposed
 
     def total(self, *parts: Value | None) -> Value:
@@ -114,6 +117,12 @@ class Matrices:
         """The sum of the diagonal."""
         diagonal = self.diagonal(matrix)
         return self.m("reduce_add", diagonal, axes=(rank(diagonal) - 1,))
+
+    def first_rows(self, matrix: Value, size: Dim) -> Value:
+        """``size`` rows from the first on."""
+        dims = dims_of(matrix.type)
+        sizes = (*dims[:-2], size, dims[-1])
+        return self.m("slice", matrix, starts=(0,) * len(dims), sizes=sizes, steps=(1,) * len(dims))
 
     def part(self, matrix: Value, start: Dim, size: Dim) -> Value:
         """``size`` columns from ``start`` on."""

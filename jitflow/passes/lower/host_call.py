@@ -9,19 +9,22 @@ from __future__ import annotations
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.layout import contiguous
+from jitflow.ir.routine_table import row_of
 from jitflow.ir.types import Buffer, Scalar, Tensor, dims_of
+from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import HostProgram, Storage
 
 __all__ = ["lower_host_call"]
 
 
-def lower_host_call(host: HostProgram, op: Op) -> None:
+def lower_host_call(host: OwningProgram, op: Op) -> None:
     """Call the routine, and bind its results and sizes."""
     builder = host.builder
     operands: list[Value] = []
     takes: list[tuple[object, int | str]] = []
     passing: list[Storage] = []
-    for operand in op.operands:
+    overwritten = _overwritten(host, op)
+    for operand in (*overwritten, *op.operands[len(overwritten) :]):
         type = operand.type
         assert isinstance(type, Tensor | Scalar)
         if operand in host.storage:
@@ -42,7 +45,10 @@ def lower_host_call(host: HostProgram, op: Op) -> None:
         numbers = tuple(_number(host, dim, fresh) for dim in dims_of(type))
         gives.append((type.dtype, numbers))
         known = all(number < 0 for number in numbers)
-        places.append(host.allocate(type.dtype, dims_of(type)) if known else None)
+        if overwritten and not places:
+            places.append(host.storage[overwritten[0]])
+        else:
+            places.append(host.allocate(type.dtype, dims_of(type)) if known else None)
         operands += [place.buffer for place in places[-1:] if place is not None]
         operands += [host.dim(dim) for dim, number in zip(dims_of(type), numbers, strict=True) if number < 0]
     attributes = {name: op.attributes[name] for name in ("routine", "keywords", "options")}
@@ -52,6 +58,15 @@ def lower_host_call(host: HostProgram, op: Op) -> None:
     for place in passing:
         host.free(place)
     _give(host, op, places, made)
+
+
+def _overwritten(host: OwningProgram, op: Op) -> tuple[Value, ...]:
+    """What stands for an operand whose memory the first result takes over: that memory, or a copy."""
+    if not row_of(op.attributes["routine"]).overwrites:
+        return ()
+    operand = Value(op.operands[0].type)
+    host.give(operand, host.take(op, op.operands[0]))
+    return (operand,)
 
 
 def _described(host: HostProgram, operand: Value) -> list[Value]:

@@ -18,6 +18,7 @@ from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import symbol
 from jitflow.ir.layout import Layout, parameter_layout
+from jitflow.ir.routine_table import row_of
 from jitflow.ir.types import Place as PlaceType
 from jitflow.ir.types import Tensor, Variable, dims_of
 from jitflow.passes.plan.kernels import Kernels
@@ -142,6 +143,13 @@ class _Planner(Kernels):
             if dims_of(result.type):
                 self.make(result)
 
+    def call(self, op: Op) -> None:
+        for result in op.results:
+            if isinstance(result.type, Tensor):
+                self.make(result)
+        if row_of(op.attributes["routine"]).overwrites and self.take(op, op.operands[0]):
+            self.blocks[op.results[0]] = self.blocks[op.operands[0]]
+
     # Control flow
 
     def branch(self, op: Op) -> None:
@@ -262,9 +270,10 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "variable": _Planner.variable,
     "pop": _Planner.pop,
     "draw": _Planner.draw,
+    "host_call": _Planner.call,
     "scatter": _Planner.scatter,
     "send": _Planner.message,
     "recv": _Planner.message,
 }
-_MAKING = frozenset({"constant", "empty", "concatenate", "matmul", "host_call"})
+_MAKING = frozenset({"constant", "empty", "concatenate", "matmul"})
 """Ops whose arrays get memory of their own."""
