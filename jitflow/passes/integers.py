@@ -62,6 +62,10 @@ class Integers:
             self._dims[value] = self._anonymous(value) if found is None else found
         return self._dims[value]
 
+    def settle(self, value: Value, dim: Dim) -> None:
+        """An integer is known to be ``dim``."""
+        self._dims[value] = dim
+
     def _new_name(self) -> str:
         self._names += 1
         return f"${self._names}"
@@ -80,6 +84,8 @@ class Integers:
         """What the only result of an op is; None if that has no dim."""
         if len(op.results) != 1:
             return None
+        if op.name == "container_length":
+            return self._length(op.result)
         if op.name == "constant":
             number = op.attributes["value"]
             return int(number) if isinstance(number, int) else None
@@ -135,6 +141,11 @@ class Integers:
         self.bounds.choose(name, choice)
         return symbol(name)
 
+    def _length(self, value: Value) -> Dim:
+        name = self._new_name()
+        self.bounds.name(name, signed=True, lower=[0], upper=[FURTHEST])
+        return symbol(name)
+
     def _masked(self, op: Op) -> Dim | None:
         """Bits of a number: they come to no more than those of the mask."""
         masks = [dim for dim in map(self.dim, op.operands) if isinstance(dim, int) and dim >= 0]
@@ -159,10 +170,13 @@ class Integers:
 
     # Questions
 
+    def difference(self, left: Value, right: Value) -> Dim:
+        """What one integer is above another."""
+        return self.dim(left) - self.dim(right)
+
     def decide(self, op: Op) -> bool | None:
         """What a comparison of integers comes to, if that is known."""
-        left, right = map(self.dim, op.operands)
-        difference = left - right
+        difference = self.difference(*op.operands)
         negated = -difference
         if op.name in ("less", "greater_equal"):
             at_least = self._decide(difference, negated - 1)
@@ -249,7 +263,9 @@ class Integers:
             if number == 0:
                 self._carried(op, op.operands, [region.parameters for region in op.regions])
             else:
-                self.learn(earlier[0].yielded[0], True)
+                names = dict(_renamed_sizes(earlier[0].parameters, op.regions[1].parameters))
+                for dim in self._told(earlier[0].yielded[0], True):
+                    self.bounds.learn(substitute(dim, names))
         return mark
 
     def leave(self, mark: int) -> None:
@@ -326,6 +342,14 @@ class Integers:
             return abs(dim) <= EARLY
         rest = [dim - symbol(name) for name in symbols(dim) if name in self._counted]
         return len(rest) == 1 and isinstance(rest[0], int) and abs(rest[0]) <= SMALL_STEP
+
+
+def _renamed_sizes(before: Sequence[Value], after: Sequence[Value]) -> Iterator[tuple[str, Dim]]:
+    """What the sizes that one region's parameters bind are called in another one."""
+    for one, other in zip(before, after, strict=True):
+        dims = [value.type.dim for value in (one, other) if isinstance(value.type, Index)]
+        if len(dims) == 2 and isinstance(dims[0], Expression) and dims[0].is_symbol and dims[1] is not None:
+            yield str(dims[0]), dims[1]
 
 
 def _dims_in(kind: Type) -> Sequence[Dim]:
