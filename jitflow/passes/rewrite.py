@@ -229,7 +229,7 @@ class Rewriter:
             self._lengths.begin()
             regions.append(self._region(region))
             self._lengths.end()
-            self.integers.leave(mark)
+            self.integers.leave(mark, op, number)
         self._lengths.leave()
         return tuple(regions)
 
