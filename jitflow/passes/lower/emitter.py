@@ -198,6 +198,12 @@ class Emitter:
         types = [value.type for value in carried]
         return list(self.here("if", self.emit("less", start, stop), types=types, regions=(taken, skipped)))
 
+    def choose(self, condition: Value, carried: Sequence[Value], body: Callable[[], Sequence[Value]]) -> list[Value]:
+        """What ``body`` makes of ``carried`` where the condition holds, else these."""
+        self.scopes.append(Scope(Builder(), len(self.scopes)))
+        taken, skipped = self.close([], body()), Builder().region([], carried)
+        return list(self.here("if", condition, types=[value.type for value in carried], regions=(taken, skipped)))
+
     def turns(self, body: Callable[[Value, Value], object]) -> Region:
         """A region that is run at rows and columns, emitted by ``body(row, column)`` in a scope of its own."""
         position = Value(Index(), "i"), Value(Index(), "j")
