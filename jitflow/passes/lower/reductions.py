@@ -147,6 +147,25 @@ class Reduction:
     def narrow(self, value: Value) -> Value:
         return value if self.accumulator == self.dtype else self.emitter.elementwise("cast", value, dtype=self.dtype)
 
+    # Ends before the last element
+
+    @property
+    def has_last_word(self) -> bool:
+        """Whether one element may decide the result, whatever follows it."""
+        return self.lowering.horizontal and self.fold in ("logical_or", "logical_and")
+
+    def undecided(self) -> Value:
+        """Whether elements to come may change the result."""
+        return self._none_holds(self.state[0], self.fold == "logical_or")
+
+    def _none_holds(self, flags: Value, wanted: bool) -> Value:
+        """Whether no lane of ``flags`` is as wanted."""
+        arithmetic = self.emitter.elementwise
+        found = flags if wanted else arithmetic("logical_not", flags)
+        if isinstance(found.type, Vector):
+            found = self.emitter.emit("any_lane", found)
+        return arithmetic("logical_not", found)
+
     # Loops that are written out
 
     def visit_step(self, elements: list[Value]) -> None:
@@ -345,6 +364,14 @@ class ArgReduction(Reduction):
             better = arithmetic("logical_or", arithmetic("logical_and", better, still_number), first_nan)
         here = self._linear_position()
         self.state = [arithmetic("select", better, element, best), arithmetic("select", better, here, position)]
+
+    @property
+    def has_last_word(self) -> bool:
+        """That of bools is the first that is as wanted."""
+        return self.lowering.horizontal and self.dtype.kind == "b"
+
+    def undecided(self) -> Value:
+        return self._none_holds(self.state[0], self.better == "greater")
 
     def visit_step(self, elements: list[Value]) -> None:
         self.step()

@@ -9,10 +9,13 @@ not depend on what else the kernel computes.
              combine the block with those before it
     fold the lanes
     sweep 1: ...
+
+Where nothing but `any`, `all` and their like comes of a sweep, blocks behind the one that decides them are left out.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -25,6 +28,8 @@ from jitflow.passes.nest import Loop
 
 __all__ = ["Sweeps"]
 
+UNDECIDED = 4 * BLOCK
+"""Elements after which a sweep asks whether any of those to come could change what it folds."""
 AHEAD, AHEAD_OF_BLOCKS = BLOCK // 2, 2 * BLOCK
 """How many elements in advance of a blocked reduction memory is asked for: where blocks are read once, and where they
 are read twice. What is asked for too early drives out of the first cache what is about to be read."""
@@ -148,8 +153,43 @@ class Sweeps(Elements):
         if innermost is None:
             return body(carried)
         if innermost is self.vector:
+            if self._may_end_early(reductions):
+                return self._until_decided(innermost, reductions, carried, body)
             return self.vector_loop(innermost, carried, body)
         return emitter.loop(emitter.size(0), emitter.size(innermost.dim), emitter.size(1), carried, body, innermost)
+
+    def _may_end_early(self, reductions: list[Reduction]) -> bool:
+        """Whether a sweep has nothing to do but to decide reductions: it stores nothing, and no element may fail."""
+        writes = self.schedule.stores(self.sweep) or self.sweep in self.schedule.saved.values()
+        return (
+            all(reduction.has_last_word for reduction in reductions)
+            and not self.target.distributed
+            and not writes
+            and not any(op.own_effects for op in self.nest.computed)
+        )
+
+    def _until_decided(
+        self,
+        loop: Loop,
+        reductions: list[Reduction],
+        carried: Sequence[Value],
+        body: Callable[[Sequence[Value]], Sequence[Value]],
+    ) -> Sequence[Value]:
+        """The vector loop in blocks, each of them only if a reduction is still open."""
+        emitter, (start, stop) = self.emitter, self.ends(loop)
+
+        def one_block(values: Sequence[Value]) -> Sequence[Value]:
+            first = emitter.scope.index
+            assert first is not None
+            last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(UNDECIDED)), stop)
+            rest, open_ones = values, []
+            for reduction in reductions:
+                rest = reduction.take(rest)
+                open_ones.append(reduction.undecided())
+            still_open = functools.reduce(functools.partial(emitter.elementwise, "logical_or"), open_ones)
+            return emitter.either(still_open, lambda: self._steps(loop, first, last, values, body), lambda: values)
+
+        return emitter.loop(start, stop, emitter.size(UNDECIDED), carried, one_block)
 
     def _written_out(
         self, loop: Loop, reductions: list[Reduction], visit: Callable[[], None], carried: Sequence[Value]
