@@ -5,11 +5,12 @@ stands for it. What the numbers may be, `jitflow.ir.bounds` proves. It learns
 
 - the range of a loop's position, and that the loop turns where its body runs;
 - what a condition says inside the branch, or the turn of a ``while``, that it decides about;
-- what a check has found, from there on;
+- what a check has found, from there on, and wherever it is known that the way was taken on which it stands;
 - of a number that a loop carries and that each turn makes larger (or smaller), that it is never below (above) what it
   was at first; of one that counts, that it does not come to the largest integer.
 
-Arithmetic on 64-bit integers comes to a dim only if it cannot wrap around, or would have raised.
+Arithmetic on 64-bit integers comes to a dim only if it cannot wrap around, or would have raised; where a condition is
+why it cannot, it is forgotten with that.
 """
 
 from __future__ import annotations

@@ -235,6 +235,7 @@ def _while(
         mutables.restore()
         never = False
     if never:
+        truth(test())  # which may raise, as Python asks once
         return
     try:
         may_split = splits > 0 and current_trace().state(Nest).splits_left > 0
