@@ -47,9 +47,9 @@ def inner_loop(attributes: Mapping[str, Any]) -> InnerLoop | None:
     choose = _CHOICES.get(attributes["routine"])
     in_place = row_of(attributes["routine"]).overwrites
     takes, gives = attributes["takes"], attributes["gives"][in_place:]
-    ranks = [rank for _, rank in takes]
-    if choose is None or any(attributes["keywords"]) or not all(isinstance(rank, int) for rank in ranks):
+    if choose is None or any(attributes["keywords"]):
         return None
+    ranks = [rank if isinstance(rank, int) else 0 for _, rank in takes]
     name = choose(dict(attributes["options"]), ranks)
     ufunc = find_ufunc(name)
     types = "->".join("".join(dtype.numpy.char for dtype, _ in part) for part in (takes, gives))
@@ -83,6 +83,8 @@ _CHOICES: dict[str, Callable[[Mapping[str, Any], Sequence[int]], str]] = {
     "numpy.linalg.svdvals": lambda options, ranks: "svd",
     "numpy.linalg.eigh": _of_triangle("eigh"),
     "numpy.linalg.eigvalsh": _of_triangle("eigvalsh"),
+    "jitflow.runtime.routines.inverse": lambda options, ranks: "inv",
+    "jitflow.runtime.routines.least_squares": lambda options, ranks: "lstsq",
     "jitflow.runtime.routines.qr_factors": lambda options, ranks: "qr_r_raw",
     "jitflow.runtime.routines.qr_basis": lambda options, ranks: "qr_complete" if options["complete"] else "qr_reduced",
     **{f"numpy.linalg.{name}": lambda options, ranks, name=name: name  # type: ignore[misc]

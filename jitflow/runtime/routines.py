@@ -14,8 +14,9 @@ from jitflow.errors import exception_class
 from jitflow.ir.inner_loops import find_ufunc
 from jitflow.ir.routines import prepared, without_warnings
 
-__all__ = ["accumulate", "cho_factor", "cho_solve", "histogram", "histogram2d", "inverse", "lexsort", "median",
-           "over_stretches", "qr_basis", "qr_factors", "reduce", "reduceat", "succeeds"]  # fmt: skip
+__all__ = ["accumulate", "cho_factor", "cho_solve", "histogram", "histogram2d", "inverse", "least_squares",
+           "lexsort", "median", "over_stretches", "qr_basis", "qr_factors", "reduce", "reduceat",
+           "succeeds"]  # fmt: skip
 
 Array = Any
 
@@ -93,6 +94,12 @@ def inverse(matrices: Array) -> Array:
         if matrices.ndim < 3:
             raise
         return np.stack([inverse(one) for one in matrices])
+
+
+def least_squares(a: Array, b: Array, rcond: float) -> tuple[Array, Array, Any, Array]:
+    """`numpy.linalg.lstsq` of columns, with a number for each as residuals, whatever it is where there are none."""
+    found, residuals, rank, sizes = np.linalg.lstsq(a, b, rcond)
+    return found, residuals if residuals.size else np.zeros(b.shape[1]), rank, sizes
 
 
 def qr_factors(a: Array) -> tuple[Array, Array]:

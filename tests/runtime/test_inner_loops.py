@@ -11,7 +11,7 @@ import pytest
 import jitflow
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
 from jitflow.runtime import host_calls, inner_loops
-from tests.compare import EXACT, assert_same
+from tests.compare import EXACT, ITERATED, assert_same
 from tests.frontend.numpy.both import check_compiled
 from tests.frontend.numpy.oracle import sample
 
@@ -138,9 +138,46 @@ def test_steps_of_routines_in_loops(kind: str, monkeypatch: pytest.MonkeyPatch):
         assert_same(made, expected, EXACT)
 
 
+def _solved_in_turns(x, y, limit, turns):
+    for _ in range(turns):
+        found = (
+            *np.linalg.lstsq(x, y), *np.linalg.lstsq(x, y[:, 0], limit), np.linalg.matrix_rank(x),
+            np.linalg.matrix_rank(x, limit), np.linalg.matrix_rank(x, rtol=limit), np.linalg.pinv(x),
+            np.linalg.pinv(x, limit), np.linalg.pinv(x, rtol=None),
+        )  # fmt: skip
+    return found
+
+
+solved_in_turns = jitflow.function(_solved_in_turns)
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit"),
+    [("f8", 0.3), ("f4", 0.3), ("f4", np.float32(1e-3)), ("complex", 1e-3), ("turned", 0.3), ("singular", 0.3),
+     ("empty", 0.3), ("not square", 0.3), ("tall", 0.3)],
+)  # fmt: skip
+def test_least_squares_in_loops(kind: str, limit: Any, monkeypatch: pytest.MonkeyPatch):
+    matrix = WIDE.T if kind == "tall" else MATRICES[kind]
+    right = np.ones((matrix.shape[0], 2), matrix.dtype)
+    if kind != "empty":
+        monkeypatch.setattr(host_calls.CallSite, "run", _refuse)
+    made, expected = solved_in_turns(matrix, right, limit, 2), _solved_in_turns(matrix, right, limit, 2)
+    for number, (one, other) in enumerate(zip(made, expected, strict=True)):
+        assert_same(one, other, EXACT if number < len(made) - 3 else ITERATED)
+
+
+def test_failing_steps_raise_what_the_routine_does():
+    for matrix, right in ((MATRICES["nan"], np.ones((2, 2))), (MATRIX, np.ones((3, 2)))):
+        with pytest.raises(np.linalg.LinAlgError) as caught:
+            _solved_in_turns(matrix, right, 0.1, 1)
+        with pytest.raises(np.linalg.LinAlgError, match=str(caught.value)):
+            solved_in_turns(matrix, right, 0.1, 1)
+
+
 def test_steps_do_without_loops(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(host_calls, "loop_address", lambda symbol: 0)
     check_compiled(lambda x: [np.linalg.qr(x + turn) for turn in range(2)][-1], WIDE)
+    check_compiled(lambda x: [np.linalg.lstsq(x + turn, x) for turn in range(2)][-1], WIDE)
 
 
 def test_only_what_is_as_expected_is_called(monkeypatch: pytest.MonkeyPatch):

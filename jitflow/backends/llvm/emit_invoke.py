@@ -85,7 +85,8 @@ def _results(out: Emitter, op: Op, given: Iterator[Value]) -> tuple[list[str], l
 def _described(out: Emitter, op: Op, taken: Sequence[str], expected: Sequence[str]) -> list[Described]:
     """Operands and results, all of which are memory whose dims are known."""
     things, words, places = [], iter(taken), iter(expected)
-    for _, rank in op.attributes["takes"]:
+    for _, kind in op.attributes["takes"]:
+        rank = kind if isinstance(kind, int) else 0
         address, dims, strides = next(words), [next(words) for _ in range(rank)], [next(words) for _ in range(rank)]
         things.append(Described(address, dims, strides))
     for dtype, numbers in op.attributes["gives"]:
