@@ -21,7 +21,7 @@ __all__ = ["find_destinations", "parts_of"]
 
 
 def parts_of(op: Op, whole: Layout | None = None) -> Iterator[tuple[Value, Layout]]:
-    """The operands of a concatenation, and where each lies in the result, which lies as ``whole`` says or in C order."""
+    """The operands of a concatenation, and where each lies in the result, which lies as ``whole`` says (C order)."""
     type, axis = op.result.type, op.attributes["axis"]
     assert isinstance(type, Tensor)
     layout = contiguous(type.dims, type.dtype.itemsize) if whole is None else whole
