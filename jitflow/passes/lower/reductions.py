@@ -3,11 +3,14 @@
 *Plain* reductions fold every element into one accumulator a lane. Floating-point sums are *blocked*: plain partial sums
 inside a block, and compensated addition between blocks (Knuth's TwoSum), so that the error does not grow with the
 length; NumPy's pairwise summation has the same purpose. ``reduce_m2`` takes a second pass over each block while it is
-in the cache, around the block's own mean, and joins the blocks by the formula of Chan, Golub and LeVeque (1983).
+in the cache, around the block's own mean, and joins the blocks by the formula of Chan, Golub and LeVeque (1983). The
+position of an extreme of narrow numbers is *located* along a row: each block is folded to its extreme, and searched
+once more only if that is better than all before it. Lanes that carry positions would be eight times as wide as a byte.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +18,7 @@ import numpy as np
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import F32, I64, DType
+from jitflow.ir.dtypes import F32, I16, I64, DType
 from jitflow.ir.types import Tensor, Vector
 
 if TYPE_CHECKING:
@@ -86,6 +89,7 @@ class Reduction:
 
     blocked = False
     second_phase = False
+    located = False
 
     def __init__(self, op: Op, lowering: Elements) -> None:
         self.op = op
@@ -208,6 +212,21 @@ class Reduction:
         raise NotImplementedError
 
     def combine_moments(self, pair: tuple[Value, Value], count: Value) -> None:
+        raise NotImplementedError
+
+    def extreme(self, lanes: Value) -> Value:
+        raise NotImplementedError
+
+    def is_better(self, extreme: Value) -> Value:
+        raise NotImplementedError
+
+    def nowhere(self) -> Value:
+        raise NotImplementedError
+
+    def match(self, places: Value, extreme: Value, first: Value) -> Value:
+        raise NotImplementedError
+
+    def place(self, places: Value, first: Value) -> Value:
         raise NotImplementedError
 
     def two_sum(self, left: Value, right: Value) -> tuple[Value, Value]:
@@ -340,28 +359,44 @@ class MomentReduction(Reduction):
 
 
 class ArgReduction(Reduction):
-    """The position of the first extreme element. State: the extreme so far and its position, one a lane."""
+    """The position of the first extreme element. State: the extreme so far and its position, unless located by lane."""
 
     def __init__(self, op: Op, lowering: Elements) -> None:
         super().__init__(op, lowering)
         largest = op.name == "reduce_argmax"
         self.better, self.extremum = ("greater", "maximum") if largest else ("less", "minimum")
         self.identity = (_lowest if largest else _highest)(self.dtype)
+        self.located = (
+            lowering.horizontal
+            and not lowering.target.distributed
+            and self.dtype.itemsize < I64.itemsize
+            and lowering.schedule.is_cheap(op.operands[0])
+        )
+        self.blocked = self.located
 
     def begin(self) -> None:
-        self.state = [self.lanes_of(self.identity, self.dtype), self.lanes_of(0, I64)]
+        lanes = 0 if self.located else self.lanes
+        self.state = [self.emitter.number(self.identity, self.dtype, lanes), self.emitter.number(0, I64, lanes)]
+
+    def is_better(self, extreme: Value) -> Value:
+        """Whether a number, or lanes, come before the best so far; the first nan comes before all numbers."""
+        arithmetic = self.emitter.elementwise
+        best = self.state[0]
+        better = arithmetic(self.better, extreme, best)
+        if not self.dtype.is_float:
+            return better
+        still_number = arithmetic("logical_not", arithmetic("isnan", best))
+        return arithmetic(
+            "logical_or",
+            arithmetic("logical_and", better, still_number),
+            arithmetic("logical_and", arithmetic("isnan", extreme), still_number),
+        )
 
     def step(self) -> None:
         arithmetic = self.emitter.elementwise
         best, position = self.state
         element = self.element(self.identity)
-        better = arithmetic(self.better, element, best)
-        if self.dtype.is_float:
-            first_nan = arithmetic(
-                "logical_and", arithmetic("isnan", element), arithmetic("logical_not", arithmetic("isnan", best))
-            )
-            still_number = arithmetic("logical_not", arithmetic("isnan", best))
-            better = arithmetic("logical_or", arithmetic("logical_and", better, still_number), first_nan)
+        better = self.is_better(element)
         here = self._linear_position()
         self.state = [arithmetic("select", better, element, best), arithmetic("select", better, here, position)]
 
@@ -372,6 +407,47 @@ class ArgReduction(Reduction):
 
     def undecided(self) -> Value:
         return self._none_holds(self.state[0], self.better == "greater")
+
+    # Located in blocks
+
+    def partial(self) -> Value:
+        return self.lanes_of(self.identity, self.dtype)
+
+    def accumulate(self, partial: Value) -> Value:
+        return self.emitter.elementwise(self.extremum, partial, self.element(self.identity))
+
+    def extreme(self, lanes: Value) -> Value:
+        """The best of a block."""
+        return self.folded(lanes, self.extremum)
+
+    def nowhere(self) -> Value:
+        """Positions behind all of a block's, which fit into few bits."""
+        return self.lanes_of(2 * BLOCK, I16)
+
+    def match(self, places: Value, extreme: Value, first: Value) -> Value:
+        """The first places of a block's extreme so far, with those of the elements at this position."""
+        arithmetic, emitter = self.emitter.elementwise, self.emitter
+        element = self.element(self.identity)
+        same = arithmetic("equal", element, extreme)
+        if self.dtype.is_float:
+            same = arithmetic("logical_or", same, arithmetic("isnan", element))
+        index = emitter.scope.index
+        assert index is not None
+        distance = emitter.emit("cast", emitter.emit("subtract", index, first), dtype=I16)
+        here = arithmetic("add", distance, emitter.emit("lane_index", dtype=I16, lanes=self.lanes))
+        return arithmetic("minimum", places, arithmetic("select", same, here, self.nowhere()))
+
+    def place(self, places: Value, first: Value) -> Value:
+        """The number of the first place among the reduced loops."""
+        arithmetic, emitter = self.emitter.elementwise, self.emitter
+        place = emitter.emit("cast", self.folded(places, "minimum"), dtype=I64)
+        place = arithmetic("add", place, emitter.index_scalar(first))
+        scale: Dim = 1
+        for inner, loop in itertools.pairwise(reversed(self.lowering.reduced)):
+            scale = scale * inner.dim
+            share = emitter.index_scalar(emitter.size(scale))
+            place = arithmetic("add", place, arithmetic("multiply", self.lowering.position(loop), share))
+        return place
 
     def visit_step(self, elements: list[Value]) -> None:
         self.step()
@@ -397,7 +473,7 @@ class ArgReduction(Reduction):
     def finish(self) -> Value:
         best, position = self.state
         if not (self.lowering.horizontal and isinstance(best.type, Vector)):
-            return position
+            return position  # located, or one a lane
         arithmetic = self.emitter.elementwise
         extreme = self.folded(best, self.extremum)
         same = arithmetic("equal", best, extreme)
