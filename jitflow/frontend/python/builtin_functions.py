@@ -37,6 +37,7 @@ from jitflow.frontend.python import conversions
 from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
+from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running, map_
@@ -329,7 +330,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         table[id(kind)] = (kind, _stand_in(kind, function))
     for function, program in (*ON_LISTS.items(), *CACHES.items(), *ITERATED.items()):
         table[id(function)] = (function, program)
-    for function, stand_in in OPERATORS.items():
+    for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
         table[id(function)] = (function, kind_by_kind(stand_in))
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)

@@ -45,7 +45,7 @@ __all__ = ["CONSTRUCTORS", "keyed", "list_of", "list_of_program", "made_containe
 
 def made_container(items: Any, name: str) -> Any:
     """``name = [...]``: the object itself, or one of the running program if that has to be."""
-    if active_trace() is None or type(items) not in (list, dict, set):
+    if active_trace() is None or type(items) not in _OWN:
         return items
     return _made(items, _site(name))
 
