@@ -35,7 +35,7 @@ from .program_session import flatten
 from .report import geometric_mean
 from .worker import Worker
 
-__all__ = ["ENOUGH", "Line", "run"]
+__all__ = ["ENOUGH", "FunctionSession", "Line", "as_record", "names_of", "print_table", "run"]
 
 ENOUGH = 0.9
 """A ratio below this wants a reason."""
@@ -86,7 +86,7 @@ class FunctionSession:
         """Seconds of a call of NumPy's and of jitflow's, and how the results differ."""
         import jitflow
 
-        names = _names(expression)
+        names = names_of(expression)
         function = eval(f"lambda {', '.join(names)}: {expression}", {"np": np})
         try:
             given = [copy.deepcopy(_arguments(SIZES[size])[name]) for name in names]
@@ -106,7 +106,7 @@ def _arguments(size: int) -> dict[str, Any]:
     return arguments(size)
 
 
-def _names(expression: str) -> list[str]:
+def names_of(expression: str) -> list[str]:
     """The arguments that an expression reads."""
     words = re.findall(r"(?<![\w.'])[A-Za-z]\w*\b(?!\s*=[^=])", re.sub(r"'[^']*'", "", expression))
     return [name for name in dict.fromkeys(words) if name != "np" and name in _arguments(SIZES["small"])]

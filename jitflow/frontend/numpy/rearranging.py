@@ -34,7 +34,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "repeat"]
+__all__ = ["FUNCTIONS", "repeat", "stretch"]
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -71,11 +71,11 @@ def _rolled(value: Value, shift: Any, axis: int) -> Value:
     if size == 0:
         return value
     offset = moved % maximum(size, 1)  # no elements: nothing moves
-    first = _cut(value, axis, size - offset, offset)
-    return concatenate_values([first, _cut(value, axis, 0, size - offset)], axis)
+    first = stretch(value, axis, size - offset, offset)
+    return concatenate_values([first, stretch(value, axis, 0, size - offset)], axis)
 
 
-def _cut(value: Value, axis: int, start: Dim, size: Dim) -> Value:
+def stretch(value: Value, axis: int, start: Dim, size: Dim) -> Value:
     """A stretch of one axis."""
     dims = values.dims(value)
     starts = [start if place == axis else 0 for place in range(len(dims))]

@@ -55,8 +55,9 @@ def _search(
         if op.name != "concatenate":
             continue
         holder, whole = destinations.get(op.result, (op, None))
-        known_from = max((bound.get(name, -1) for name in _sizes_of(holder.results)), default=-1)
+        sizes = set(_sizes_of(holder.results))
         for operand, layout in parts_of(op, whole):
+            known_from = max((bound.get(name, -1) for name in (*sizes, *symbols(layout.offset))), default=-1)
             chain = [operand]
             while counts[chain[-1]] == 1 and _adds_or_drops_ones(producer.get(chain[-1])):
                 chain.append(producer[chain[-1]].operands[0])
