@@ -7,7 +7,7 @@ import functools
 import heapq
 import itertools
 import operator
-from collections import Counter, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 import pytest
@@ -219,3 +219,27 @@ def test_copies_share_nothing_but_what_the_original_shares():
     box = Box([1])
     with pytest.raises(jitflow.UserError, match="a copy of box, an object of class Box"):
         jitflow.function(lambda box: copy.deepcopy(box).held)(box)
+
+
+def by_their_classes(numbers, table, rows, n):
+    """Methods read from the class change what the caller passes and what the run makes; containers of all classes."""
+    list.append(numbers, n)
+    list.sort(numbers)
+    dict.setdefault(table, "c", []).append(n)
+    dict.__setitem__(table, "d", [n])
+    made, words = [], defaultdict(list)
+    for i in range(n):
+        list.append(made, i)
+    words["x"].append(n)
+    counts = Counter("abca")
+    fresh = list(map(list, rows))
+    fresh[0].append(n)
+    kinds = {1, 33} | {2}, frozenset((1, 2)), deque(numbers, 2), OrderedDict(z=n, a=1), words, counts
+    return numbers, table, made, fresh, kinds, list(map(str.upper, "a b".split())), words.default_factory is list
+
+
+def test_methods_of_classes_and_containers_of_all_classes():
+    calls = [([3, 1, 2], {"a": [1]}, [[1], [2, 3]], n) for n in (2, 7)]
+    assert_does_what_python_does(by_their_classes, calls)
+    with pytest.raises(TypeError, match="descriptor 'append' for 'list' objects doesn't apply to a 'int' object"):
+        jitflow.function(lambda n: list.append(n, 1))(3)

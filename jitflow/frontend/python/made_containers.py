@@ -224,7 +224,17 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     frame = trace.user_frame()
     here = trace.here()
     place = "" if frame is None else f"@{frame.f_lasti}"
-    site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}")
+    lists = trace.state(ProgramLists)
+    site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}" + " inside" * lists.making)
+    lists.making += 1
+    try:
+        return _constructed_at(site, kind, *args)
+    finally:
+        lists.making -= 1
+
+
+def _constructed_at(site: Site, kind: Any, *args: Any) -> Any:
+    trace = current_trace()
     *first, given = args or ((),)
     given = characters_of(given)
     is_long = type(given) is range and trace.choices.answer(site) is not None
