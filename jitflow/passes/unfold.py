@@ -205,7 +205,23 @@ def _pinv(a: Matrices, op: Op) -> Sequence[Value]:
     return (a.product(a.transposed(right), m("multiply", a.rows(inverses, left), left)),)
 
 
+def _of_finite(step: str) -> Steps:
+    """What LAPACK finds of complex matrices, which NumPy looks through before."""
+
+    def steps(a: Matrices, op: Op) -> Sequence[Value]:
+        m, (matrix,) = a.m, op.operands
+        rows, columns = map(m.size, dims_of(matrix.type)[-2:])
+        finite = m("reduce_logical_and", m("isfinite", matrix), axes=tuple(range(rank(matrix))))
+        fine = m("logical_or", finite, m("not_equal", rows, columns))  # which is said first
+        m.add("check", fine, error="LinAlgError", message="Array must not contain infs or NaNs")
+        return _call(a, step, (matrix,), [result.type for result in op.results])
+
+    return steps
+
+
 _STEPS: dict[str, Steps] = {
+    "numpy.linalg.eig": _of_finite("finite_eig"),
+    "numpy.linalg.eigvals": _of_finite("finite_eigvals"),
     "numpy.linalg.qr": _qr,
     "numpy.linalg.lstsq": _lstsq,
     "numpy.linalg.matrix_rank": _matrix_rank,

@@ -14,9 +14,9 @@ from jitflow.errors import exception_class
 from jitflow.ir.inner_loops import find_ufunc
 from jitflow.ir.routines import prepared, without_warnings
 
-__all__ = ["accumulate", "cho_factor", "cho_solve", "histogram", "histogram2d", "inverse", "least_squares",
-           "lexsort", "median", "over_stretches", "qr_basis", "qr_factors", "reduce", "reduceat",
-           "succeeds"]  # fmt: skip
+__all__ = ["accumulate", "cho_factor", "cho_solve", "finite_eig", "finite_eigvals", "histogram", "histogram2d",
+           "inverse", "least_squares", "lexsort", "median", "over_stretches", "qr_basis", "qr_factors", "reduce",
+           "reduceat", "succeeds"]  # fmt: skip
 
 Array = Any
 
@@ -94,6 +94,17 @@ def inverse(matrices: Array) -> Array:
         if matrices.ndim < 3:
             raise
         return np.stack([inverse(one) for one in matrices])
+
+
+def finite_eig(a: Array) -> tuple[Array, Array]:
+    """`numpy.linalg.eig` of matrices that are known to be finite."""
+    values, vectors = np.linalg.eig(a)
+    return values, vectors
+
+
+def finite_eigvals(a: Array) -> Array:
+    """`numpy.linalg.eigvals` of matrices that are known to be finite."""
+    return np.linalg.eigvals(a)
 
 
 def least_squares(a: Array, b: Array, rcond: float) -> tuple[Array, Array, Any, Array]:

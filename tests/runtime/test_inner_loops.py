@@ -166,6 +166,27 @@ def test_least_squares_in_loops(kind: str, limit: Any, monkeypatch: pytest.Monke
         assert_same(one, other, EXACT if number < len(made) - 3 else ITERATED)
 
 
+def _eigen_in_turns(x, turns):
+    for turn in range(turns):
+        found = (*np.linalg.eig(x + turn), np.linalg.eigvals(x - turn))
+    return found
+
+
+eigen_in_turns = jitflow.function(_eigen_in_turns)
+
+
+def test_eigenvalues_in_loops(monkeypatch: pytest.MonkeyPatch):
+    for broken in (np.array([[1, np.nan], [0, 1j]]), np.array([[1, np.inf, 1j]]), np.ones((2, 3), complex)):
+        with pytest.raises(np.linalg.LinAlgError) as caught:
+            _eigen_in_turns(broken, 2)
+        with pytest.raises(np.linalg.LinAlgError, match=str(caught.value)):
+            eigen_in_turns(broken, 2)
+    monkeypatch.setattr(host_calls.CallSite, "run", _refuse)
+    for matrix in (MATRICES["complex"], MATRICES["c8"], 1j * MATRICES["turned stack"]):
+        for made, expected in zip(eigen_in_turns(matrix, 2), _eigen_in_turns(matrix, 2), strict=True):
+            assert_same(made, expected, EXACT)
+
+
 def test_failing_steps_raise_what_the_routine_does():
     for matrix, right in ((MATRICES["nan"], np.ones((2, 2))), (MATRIX, np.ones((3, 2)))):
         with pytest.raises(np.linalg.LinAlgError) as caught:

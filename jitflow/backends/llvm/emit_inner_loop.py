@@ -65,7 +65,7 @@ def call_loop(
                                 for thing, names in zip(things, loop.axes, strict=True))  # fmt: skip
     areas = [fill([thing.address for thing in things]), fill([count, *sizes]), fill([*outer, *inner])]
     clear, test = map(context, FLAG_FUNCTIONS)
-    out.let(f"call i32 {clear}(i32 {_INVALID})")
+    _clear_flag(out, clear, test)
     out.do(f"call void {address}({', '.join(f'ptr {area}' for area in areas)}, ptr null)")
     raised = out.let(f"call i32 {test}(i32 {_INVALID})")
     answered = out.block
@@ -76,6 +76,16 @@ def call_loop(
         out.jump(done)
     out.begin(done)
     return out.let(phi("i32", ("0", answered), (status, left)))
+
+
+def _clear_flag(out: Emitter, clear: str, test: str) -> None:
+    """Take the flag down if it is up, which takes as long as the decomposition of a tiny matrix."""
+    up, down = out.label("up"), out.label("down")
+    out.branch(out.let(f"icmp eq i32 {out.let(f'call i32 {test}(i32 {_INVALID})')}, 0"), down, up)
+    with out.cold(up):
+        out.let(f"call i32 {clear}(i32 {_INVALID})")
+        out.jump(down)
+    out.begin(down)
 
 
 def _sizes(out: Emitter, loop: InnerLoop, things: Sequence[Described]) -> tuple[list[str], list[str]]:
