@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.processor import has_features
-
 from jitflow.ir.draws import PCG64_MULTIPLIER
+from jitflow.processor import has_features
 
 __all__ = ["LANES", "has_lanes", "lanes_text", "series"]
 
