@@ -43,10 +43,11 @@ def arguments(size: int) -> dict[str, Any]:
 
 
 _UNARY = """negative positive absolute fabs sign square floor ceil trunc rint exp exp2 expm1 sin cos tan arcsin arccos
-arctan sinh cosh tanh arcsinh arctanh cbrt deg2rad rad2deg isnan isinf isfinite signbit spacing modf frexp""".split()
+arctan sinh cosh tanh arcsinh arctanh cbrt deg2rad rad2deg radians degrees isnan isinf isfinite
+signbit spacing modf frexp""".split()
 _POSITIVE = "sqrt log log1p log2 log10 reciprocal".split()
 _BINARY = """add subtract multiply divide maximum minimum fmax fmin arctan2 hypot copysign nextafter logaddexp
-logaddexp2 less equal heaviside""".split()
+logaddexp2 less less_equal greater greater_equal equal not_equal heaviside""".split()
 _INTEGERS = """floor_divide remainder fmod divmod gcd lcm bitwise_and bitwise_or bitwise_xor left_shift
 right_shift""".split()
 _REDUCTIONS = "sum prod max min mean var std ptp argmax argmin cumsum cumprod".split()
@@ -98,10 +99,11 @@ _MOVING = (
     "np.vstack((x, y))", "np.dstack((x, y))", "np.column_stack((x, y))", "np.block([[A, B], [B, A]])",
     "np.append(x, y)", "np.insert(x, 5, 1.0)", "np.delete(x, 5)", "np.broadcast_to(r, (100, r.shape[0])).copy()",
     "np.split(x, 2)", "np.array_split(x, 3)", "np.atleast_2d(x)", "np.expand_dims(x, 0)", "np.squeeze(A)",
-    "np.moveaxis(A, 0, 1)", "np.fft.fftshift(x)", "np.fft.ifftshift(x)", "np.take(x, k)", "x[k]", "A[:, ::-1].copy()",
-    "np.take(A, 3, axis=1)", "np.take_along_axis(A, K, axis=1)", "np.take_along_axis(A, K, axis=0)", "x[m]",
-    "np.compress(m, x)", "np.extract(m, x)", "np.nonzero(m)", "np.nonzero(M)", "np.flatnonzero(m)", "np.argwhere(M)",
-    "np.where(m)", "np.put(x, k, 1.0)", "np.putmask(x, m, y)", "np.copyto(x, y)", "np.fill_diagonal(A, 0.0)",
+    "np.rollaxis(A, 1)", "np.hsplit(x, 2)", "np.vsplit(A, 2)", "np.moveaxis(A, 0, 1)", "np.fft.fftshift(x)",
+    "np.fft.ifftshift(x)", "np.take(x, k)", "x[k]", "A[:, ::-1].copy()", "np.take(A, 3, axis=1)",
+    "np.take_along_axis(A, K, axis=1)", "np.take_along_axis(A, K, axis=0)", "x[m]", "np.compress(m, x)",
+    "np.extract(m, x)", "np.nonzero(m)", "np.nonzero(M)", "np.flatnonzero(m)", "np.argwhere(M)", "np.where(m)",
+    "np.put(x, k, 1.0)", "np.putmask(x, m, y)", "np.copyto(x, y)", "np.fill_diagonal(A, 0.0)",
     "np.put_along_axis(A, K, 0.0, axis=1)", "np.trim_zeros(x)", "np.tril(A)", "np.triu(A)", "np.diag(r)", "np.diag(A)",
     "np.diagonal(A).copy()", "np.diagflat(r)", "np.trace(A)", "np.packbits(m)", "np.unpackbits(u)",
     "np.ascontiguousarray(A.T)", "np.asfortranarray(A)", "np.lib.stride_tricks.sliding_window_view(x, 3).sum(axis=1)",
@@ -115,6 +117,7 @@ _MAKING = (
     "np.vander(q)", "np.vander(x, 4)", "np.bartlett(x.shape[0])", "np.blackman(x.shape[0])", "np.hamming(x.shape[0])",
     "np.hanning(x.shape[0])", "np.fft.fftfreq(x.shape[0])", "np.fft.rfftfreq(x.shape[0])",
     "np.tril_indices(r.shape[0])", "np.triu_indices(r.shape[0])", "np.diag_indices(r.shape[0])",
+    "np.fromfunction(lambda row, column: row + column, A.shape)", "np.empty(x.shape).size",
     "np.unravel_index(k, (k.shape[0], 3))", "np.ravel_multi_index((i, j), (100, 100))", "np.array([1.0, 2.0, 3.0])",
 )  # fmt: skip
 
@@ -122,10 +125,10 @@ _ORDERING = (
     "np.sort(x)", "np.sort(f)", "np.sort(i)", "np.sort(A, axis=0)", "np.sort(A, axis=1)", "np.argsort(x)",
     "np.argsort(A, axis=1)", "np.partition(x, 5)", "np.partition(x, x.shape[0] // 2)", "np.argpartition(x, 5)",
     "np.lexsort((x, i))", "np.sort_complex(c)", "np.unique(i)", "np.unique(x)", "np.unique_counts(i)",
-    "np.unique_inverse(i)", "np.isin(i, j)", "np.isin(x, e)", "np.intersect1d(i, j)", "np.union1d(i, j)",
-    "np.setdiff1d(i, j)", "np.setxor1d(i, j)", "np.bincount(i)", "np.bincount(i, weights=x)",
-    "np.bincount(i, minlength=200)", "np.bincount(u)", "np.histogram(x, 20)", "np.histogram(x, e)",
-    "np.histogram(i, 20)", "np.histogram(x, 20, range=(-1.0, 1.0))", "np.histogram2d(x, y, 10)",
+    "np.unique_all(i)", "np.unique_values(i)", "np.unique_inverse(i)", "np.isin(i, j)", "np.isin(x, e)",
+    "np.intersect1d(i, j)", "np.union1d(i, j)", "np.setdiff1d(i, j)", "np.setxor1d(i, j)", "np.bincount(i)",
+    "np.bincount(i, weights=x)", "np.bincount(i, minlength=200)", "np.bincount(u)", "np.histogram(x, 20)",
+    "np.histogram(x, e)", "np.histogram(i, 20)", "np.histogram(x, 20, range=(-1.0, 1.0))", "np.histogram2d(x, y, 10)",
     "np.histogram_bin_edges(x, 20)",
 )  # fmt: skip
 
@@ -139,12 +142,14 @@ _MULTIPLYING = (
     "np.linalg.norm(D, 2)", "np.linalg.vector_norm(x)", "np.linalg.matrix_norm(D)", "np.linalg.multi_dot((D, D, v))",
     "np.linalg.matrix_power(D, 3)", "np.linalg.solve(D, v)", "np.linalg.inv(D)", "np.linalg.det(D)",
     "np.linalg.slogdet(D)", "np.linalg.cholesky(S)", "np.linalg.qr(D)[1]", "np.linalg.svd(D)[1]",
-    "np.linalg.svdvals(D)", "np.linalg.eigvals(S + 0j)", "np.linalg.eigh(S)[0]", "np.linalg.eigvalsh(S)",
-    "np.linalg.lstsq(D, v)[0]", "np.linalg.pinv(D)", "np.linalg.matrix_rank(D)", "np.linalg.cond(D)",
-    "np.convolve(x, q)", "np.convolve(x, q, 'same')", "np.correlate(x, q)", "np.polyadd(q, g)", "np.polysub(q, g)",
-    "np.polymul(q, g)", "np.polydiv(q, g)", "np.polyder(q)", "np.polyint(q)", "np.polyfit(x, y, 3)", "np.poly(g)",
-    "np.fft.fft(x)", "np.fft.ifft(c)", "np.fft.rfft(x)", "np.fft.irfft(c)", "np.fft.fft2(A)",
-    "np.fft.rfft2(A)", "np.fft.fftn(A)", "np.apply_along_axis(np.sum, 1, A)", "np.apply_over_axes(np.sum, A, [0])",
+    "np.linalg.svdvals(D)", "np.linalg.eigvals(S + 0j)", "np.linalg.eig(S + 0j)[0]", "np.linalg.tensorsolve(D, v)",
+    "np.linalg.eigh(S)[0]", "np.linalg.eigvalsh(S)", "np.linalg.lstsq(D, v)[0]", "np.linalg.pinv(D)",
+    "np.linalg.matrix_rank(D)", "np.linalg.cond(D)", "np.convolve(x, q)", "np.convolve(x, q, 'same')",
+    "np.correlate(x, q)", "np.polyadd(q, g)", "np.polysub(q, g)", "np.polymul(q, g)", "np.polydiv(q, g)",
+    "np.polyder(q)", "np.polyint(q)", "np.polyfit(x, y, 3)", "np.poly(g)", "np.fft.fft(x)", "np.fft.ifft(c)",
+    "np.fft.rfft(x)", "np.fft.irfft(c)", "np.fft.fft2(A)", "np.fft.rfft2(A)", "np.fft.fftn(A)", "np.fft.ifftn(A)",
+    "np.fft.ifft2(A)", "np.fft.irfft2(A)", "np.fft.rfftn(A)", "np.fft.irfftn(A)", "np.fft.hfft(c)", "np.fft.ihfft(x)",
+    "np.apply_along_axis(np.sum, 1, A)", "np.apply_over_axes(np.sum, A, [0])",
 )  # fmt: skip
 
 ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -159,5 +164,11 @@ ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The expressions, by what they do."""
 
-REASONS: Mapping[str, str] = MappingProxyType({})
+_REASONS = {
+    "called as it is; the way to Python and back is up to a microsecond": (
+        "np.bincount(i)", "np.bincount(i, weights=x)", "np.bincount(i, minlength=200)", "np.bincount(u)",
+    ),
+}  # fmt: skip
+
+REASONS: Mapping[str, str] = MappingProxyType({row: reason for reason, rows in _REASONS.items() for row in rows})
 """Why a row is below 0.9, by its expression."""
