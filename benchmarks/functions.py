@@ -150,8 +150,8 @@ def run(rows: list[tuple[str, str]], *, json: Path | None, rounds: int, console:
                     break
                 line.numpy[size], line.jitflow[size] = theirs, ours
             lines.append(line)
-    if json is not None:
-        json.write_text(json_format.dumps(as_record(lines), indent=2, allow_nan=False) + "\n")
+            if json is not None:  # a long run leaves what it has
+                json.write_text(json_format.dumps(as_record(lines), indent=2, allow_nan=False) + "\n")
     print_table(lines, console)
     return lines
 

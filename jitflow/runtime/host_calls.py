@@ -115,12 +115,12 @@ class CallSite:
         self._record.note(words, arrays, result)
 
     def _arrays(self, address: int, words: bytes) -> list[np.ndarray[Any, Any]]:
-        """The operands as arrays that may only be read."""
+        """The operands as arrays. Routines only read them; NumPy would copy many that may not be written to."""
         arrays, place = [], 0
         for dtype, _, rank in self._takes:
             (data,) = _WORD.unpack_from(words, place)
             dims = address + place + 8
-            arrays.append(_wrap(dtype, rank, dims, dims + 8 * rank, data, _ALIGNED))
+            arrays.append(_wrap(dtype, rank, dims, dims + 8 * rank, data, _ALIGNED | _WRITEABLE))
             place += 8 * (1 + 2 * rank)
         return arrays
 
