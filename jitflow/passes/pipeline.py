@@ -38,6 +38,7 @@ from jitflow.passes.split import split
 from jitflow.passes.trap import trap
 from jitflow.passes.unfold import unfold
 from jitflow.passes.unmark import has_marks, unmark
+from jitflow.passes.untag import untag
 
 __all__ = ["FUSION_PIPELINE", "HOST_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE",
            "Step", "fusion_pipeline", "run_passes", "tensor_pipeline", "trapping"]  # fmt: skip
@@ -54,6 +55,7 @@ PASSES: dict[str, Pass] = {
     "promote": promote,
     "cse": cse,
     "dce": dce,
+    "untag": untag,
     "hoist": hoist,
     "narrow": narrow,
     "split": split,
@@ -75,7 +77,8 @@ PASSES: dict[str, Pass] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce", "narrow")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-_VALUES = ("agree", "simplify", "cse", "dce", "promote", "simplify", "cse", "dce", "hoist", "narrow", "split")
+_VALUES = ("agree", "simplify", "cse", "dce", "promote", "simplify", "cse", "dce", "untag", "hoist", "narrow",
+           "split")  # fmt: skip
 _SPARSE = ("sparsify", "dce")
 _ELEMENTS = ("forward", "chain", "record")
 

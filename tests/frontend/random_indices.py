@@ -14,6 +14,7 @@ def program(n, x):
     a = [0] * n
     b = [k * k for k in range(n + 1)]
     c = a
+    d = list(range(n + 1))
     i = j = s = t = 0
 """
 
@@ -46,11 +47,12 @@ class _Writer:
         elif kind == "sum":
             yield f"{margin}s = (s * 3 + {self.element()}) % 1000"
         elif kind == "store":
-            yield f"{margin}{self.element()} = {self.number()} % 9"
+            yield f"{margin}{self.choose.choice([self.element(), self.kindless()])} = {self.number()} % 9"
         elif kind == "length":
             yield margin + pick(
                 ["a.append(i)", "a.append(s)", "b.append(j)", "b.pop()", "a.pop()", "c = b", "c = a", "c.append(1)",
-                 "b = [i] * n", "a = list(range(n + 2))", "c.insert(0, j)", "b.clear()", "c = [s for _ in range(3)]"]
+                 "b = [i] * n", "a = list(range(n + 2))", "c.insert(0, j)", "b.clear()", "d.append(x[0])", "d.pop()",
+                 "c = [s for _ in range(3)]"]
             )  # fmt: skip
         elif kind == "if":
             yield f"{margin}if {self.condition()}:"
@@ -79,15 +81,21 @@ class _Writer:
         yield from self.block(depth + 1, 3, True)
 
     def index(self) -> str:
-        return self.choose.choice(["i", "j", "i", "j", "i + 1", "j - 1", "i - 1", "n - 1", "0", "-1", "s % 4", "i - j"])
+        return self.choose.choice(
+            ["i", "j", "i", "j", "i + 1", "j - 1", "i - 1", "n - 1", "0", "-1", "s % 4", "i - j", "d[i]", "d[j]"]
+        )
 
     def element(self) -> str:
         return f"{self.choose.choice('aabbccx')}[{self.index()}]"
 
+    def kindless(self) -> str:
+        """An item of a list of which the program shows no items."""
+        return f"d[{self.index()}]"
+
     def number(self) -> str:
         return self.choose.choice(
             [self.index(), "0", "n", "i + 1", "i - 1", "j + 2", "len(a) - 1", "len(c)", "max(i, 0)", "min(j, n)",
-             "s % 5", "int(x[0])", "n // 2", "(i + j) // 2"]
+             "s % 5", "x[i]", "int(x[0])", "n // 2", "(i + j) // 2"]
         )  # fmt: skip
 
     def condition(self) -> str:
@@ -98,5 +106,6 @@ class _Writer:
         plain = f"{left} {self.choose.choice(['<', '<=', '>', '>=', '==', '!='])} {right}"
         return self.choose.choice(
             [plain, plain, plain, f"0 <= {left} < {right}", f"{left} >= 0 and {self.element()} < {right}",
-             f"({left} < {right} or {self.element()} > 2)", f"not ({plain})", f"{self.element()} != {right}"]
+             f"{self.kindless()} > {right}", f"({left} < {right} or {self.element()} > 2)", f"not ({plain})",
+             f"{self.element()} != {right}"]
         )  # fmt: skip
