@@ -158,7 +158,8 @@ def disagreement(closeness: Closeness, results: Any, expected: Any) -> str:
         wide = np.result_type(want.dtype, np.float64)
         want, got = want.astype(wide), got.astype(wide)
         magnitude = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
-        difference = np.abs(np.subtract(got, want, where=got != want, out=np.zeros(want.shape, wide)))
+        differs = (got != want) & ~(np.isnan(got) & np.isnan(want))
+        difference = np.abs(np.subtract(got, want, where=differs, out=np.zeros(want.shape, wide)))
         beyond = np.count_nonzero(~(difference <= closeness.relative_tolerance * magnitude))
         if beyond > closeness.mismatches * want.size:
             worst = float(np.max(difference)) / (magnitude or 1.0)

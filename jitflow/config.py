@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -46,6 +46,9 @@ class Config:
     threads: int = 1
     """`JITFLOW_THREADS=N`: how many threads a call may use until `jitflow.set_num_threads` says otherwise."""
 
+    cpu: str = "host"
+    """`JITFLOW_CPU=x86-64-v3`: code is compiled for a lesser processor than the machine's (`processor.py`)."""
+
     cpu_devices: int = 1
     """`JITFLOW_CPU_DEVICES=N`: how many CPU devices there are, each but the first with a worker of its own."""
 
@@ -67,11 +70,12 @@ def read_config(environment: Mapping[str, str]) -> Config:
     """
     return Config(
         disable=_flag(environment, "JITFLOW_DISABLE"),
-        entry=_entry_path(environment, "JITFLOW_ENTRY"),
+        entry=cast(EntryPath, _one_of(environment, "JITFLOW_ENTRY", ("native", "python"))),
         verify=_flag(environment, "JITFLOW_VERIFY"),
         dump=_integer(environment, "JITFLOW_DUMP", default=0, smallest=0, largest=_DUMP_LEVELS - 1),
         cache_size=_integer(environment, "JITFLOW_CACHE_SIZE", default=64, smallest=1, largest=1 << 20),
         threads=_integer(environment, "JITFLOW_THREADS", default=1, smallest=1, largest=1 << 10),
+        cpu=_one_of(environment, "JITFLOW_CPU", ("host", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")),
         cpu_devices=_integer(environment, "JITFLOW_CPU_DEVICES", default=1, smallest=1, largest=1 << 8),
     )
 
@@ -94,11 +98,12 @@ def _flag(environment: Mapping[str, str], name: str) -> bool:
     raise ValueError(f"{name}: expected 0 or 1, got {environment[name]!r}")
 
 
-def _entry_path(environment: Mapping[str, str], name: str) -> EntryPath:
-    text = environment.get(name, "").strip().lower() or "native"
-    if text not in ("native", "python"):
-        raise ValueError(f"{name}: expected native or python, got {environment[name]!r}")
-    return cast(EntryPath, text)
+def _one_of(environment: Mapping[str, str], name: str, known: Sequence[str]) -> str:
+    """One of the known values; the first where nothing is said."""
+    text = environment.get(name, "").strip().lower() or known[0]
+    if text not in known:
+        raise ValueError(f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, got {environment[name]!r}")
+    return text
 
 
 def _integer(environment: Mapping[str, str], name: str, *, default: int, smallest: int, largest: int) -> int:

@@ -81,15 +81,16 @@ def _llvm() -> str:
 def _processor() -> str:
     from llvmlite import binding
 
-    return f"{binding.get_host_cpu_name()}, {binding.get_default_triple()}"
+    from jitflow import processor
+
+    return f"{processor.name()}, {binding.get_default_triple()}"
 
 
 def _vectors() -> str:
-    from llvmlite import binding
+    from jitflow import processor
 
-    features = binding.get_host_cpu_features()
     widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
-    feature, bits = next(((name, bits) for name, bits in widths if features.get(name)), ("none found", 64))
+    feature, bits = next(((name, bits) for name, bits in widths if processor.has_features(name)), ("none found", 64))
     return f"{bits} bits ({feature})"
 
 

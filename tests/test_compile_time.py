@@ -32,6 +32,20 @@ GROWTH = {
 }
 
 
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Whose last number counts the ops that are recorded, those that are given up as well."""
+    found: list[int] = []
+    add = Trace.add
+
+    def counted(trace: Trace, *args: Any, **keywords: Any) -> Any:
+        found[-1] += 1
+        return add(trace, *args, **keywords)
+
+    monkeypatch.setattr(Trace, "add", counted)
+    return found
+
+
 @pytest.mark.parametrize("name", CURVES)
 def test_doubling_the_text_doubles_the_program(name: str, tmp_path: Path) -> None:
     curve = CURVES[name]
@@ -58,21 +72,13 @@ def test_doubling_the_text_doubles_the_program(name: str, tmp_path: Path) -> Non
     ],
 )
 def test_doubling_the_text_doubles_what_is_recorded_and_given_up(
-    name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, size: int, tmp_path: Path, recorded: list[int]
 ) -> None:
-    found: list[int] = []
-    add = Trace.add
-
-    def counted(trace: Trace, *args: Any, **keywords: Any) -> Any:
-        found[-1] += 1
-        return add(trace, *args, **keywords)
-
-    monkeypatch.setattr(Trace, "add", counted)
     for number in (size, 2 * size):
-        found.append(0)
+        recorded.append(0)
         text, arguments = CURVES[name].program(number)
         jitflow.function(load(text, tmp_path / str(number))).ir(*arguments, stage="traced")
-    assert found[1] <= 2.6 * found[0]
+    assert recorded[1] <= 2.6 * recorded[0]
 
 
 @pytest.mark.parametrize(("name", "size"), [("range_2", 12), ("range_3", 8), ("helpers", 8), ("helpers_in_terms", 8)])
@@ -80,3 +86,44 @@ def test_deep_nests_compile_and_run(name: str, size: int) -> None:
     point = measure(CURVES[name], size, repeats=1)
     assert point.error == ""
     assert point.seconds is not None
+
+
+def partition(numbers: list[int]) -> int:
+    """A table of as many rows as there are numbers, in columns of as many as their sum is: a textbook's program."""
+    n, total = len(numbers), sum(numbers)
+    table = [[False for _ in range(total + 1)] for _ in range(n + 1)]
+    for i in range(n + 1):
+        table[i][0] = True
+    for i in range(1, n + 1):
+        for j in range(1, total + 1):
+            table[i][j] = table[i - 1][j]
+            if numbers[i - 1] <= j:
+                table[i][j] = table[i][j] or table[i - 1][j - numbers[i - 1]]
+    for j in range(total // 2, -1, -1):
+        if table[n][j]:
+            return total - 2 * j
+    return -1
+
+
+def cheapest_product(sizes: list[int]) -> float:
+    n = len(sizes)
+    costs = [[float("inf") for _ in range(n)] for _ in range(n)]
+    for i in range(n - 1, 0, -1):
+        for j in range(i, n):
+            if i == j:
+                costs[i][j] = 0
+                continue
+            for k in range(i, j):
+                costs[i][j] = min(costs[i][j], costs[i][k] + costs[k + 1][j] + sizes[i - 1] * sizes[k] * sizes[j])
+    return costs[1][n - 1]
+
+
+@pytest.mark.parametrize("program", [partition, cheapest_product])
+def test_what_is_recorded_does_not_grow_with_the_rows_of_a_table(program: Any, recorded: list[int]) -> None:
+    for count in (6, 12):
+        recorded.append(0)
+        numbers = [number % 7 + 1 for number in range(count)]
+        compiled = jitflow.function(program)
+        assert repr(compiled(numbers)) == repr(program(numbers))
+    assert recorded[1] <= 2.2 * recorded[0]
+    assert recorded[1] <= 6000

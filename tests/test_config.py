@@ -23,8 +23,9 @@ def test_every_switch_is_read() -> None:
         "JITFLOW_DUMP": "2",
         "JITFLOW_CACHE_SIZE": "8",
         "JITFLOW_THREADS": "4",
+        "JITFLOW_CPU": "x86-64-v3",
     }
-    expected = Config(disable=True, entry="python", verify=True, dump=2, cache_size=8, threads=4)
+    expected = Config(disable=True, entry="python", verify=True, dump=2, cache_size=8, threads=4, cpu="x86-64-v3")
     assert read_config(environment) == expected
 
 
@@ -38,6 +39,11 @@ def test_a_flag_can_be_off(text: str) -> None:
     [
         ("JITFLOW_DISABLE", "maybe", "JITFLOW_DISABLE: expected 0 or 1, got 'maybe'"),
         ("JITFLOW_ENTRY", "rust", "JITFLOW_ENTRY: expected native or python, got 'rust'"),
+        (
+            "JITFLOW_CPU",
+            "avx2",
+            "JITFLOW_CPU: expected host, x86-64, x86-64-v2, x86-64-v3 or x86-64-v4, got 'avx2'",
+        ),
         ("JITFLOW_DUMP", "4", "JITFLOW_DUMP: expected an integer from 0 to 3, got '4'"),
         ("JITFLOW_DUMP", "all", "JITFLOW_DUMP: expected an integer from 0 to 3, got 'all'"),
         ("JITFLOW_CACHE_SIZE", "0", "JITFLOW_CACHE_SIZE: expected an integer from 1 to 1048576, got '0'"),

@@ -21,11 +21,35 @@ import numpy as np
 
 from jitflow.ir.dtypes import BOOL, F32, F64, I64, U8, U16, U32, U64, DType
 
-__all__ = ["DRAWS", "DRAW_PREFIX", "FILL_PREFIX", "Draw", "bits_of", "draw", "function_address", "is_available",
-           "object_at"]  # fmt: skip
+__all__ = ["DRAWS", "DRAW_PREFIX", "FILL_PREFIX", "NATIVE_PREFIX", "PCG64_MULTIPLIER", "RECORD_WORDS", "ZIGGURATS",
+           "Draw", "Ziggurat", "bits_of", "draw", "function_address", "is_available", "object_at"]  # fmt: skip
 
 DRAW_PREFIX, FILL_PREFIX = "jitflow.draw.", "jitflow.fill."
 """What compiled code calls in its context: one draw, or an array of them, by a row's name."""
+
+NATIVE_PREFIX = "jitflow.native_draw."
+"""Where compiled code that makes a number of a `Generator` itself finds its record, by a row's name."""
+
+RECORD_WORDS = 3
+"""The words of such a record: the C function for a double by which a PCG64 is known (0 if nothing is to be), where in
+the generator its ``bitgen_t`` lies, and the row's C function. Behind them are the layers of a ziggurat, two words each:
+a width, and the first position in the layer that is not sure to be accepted."""
+
+PCG64_MULTIPLIER = (2549297995355413924 << 64) + 4865540595714422341
+
+
+@dataclass(frozen=True, slots=True)
+class Ziggurat:
+    """Where in a word NumPy has the layer (8 bits), the position in it, and perhaps a sign behind the layer."""
+
+    layer_bit: int
+    position_bit: int
+    position_width: int
+    is_signed: bool = False
+
+
+ZIGGURATS = {"standard_normal": Ziggurat(0, 9, 52, is_signed=True), "standard_exponential": Ziggurat(3, 11, 53)}
+"""The distributions that have one, by rows."""
 
 
 @dataclass(frozen=True, slots=True)

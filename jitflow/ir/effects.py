@@ -11,7 +11,8 @@ everything outside (a print, a message, a call) and the other has any effect.
 what flows into a region or out of it has the union. A parameter of type ``place`` may show anything. Distinct variables
 never overlap, unless the function was specialised for arguments that do: the attribute ``overlap`` of the function
 then makes all its parameters one. Storage made inside a region and not yielded by it is nobody else's business.
-Containers may be any of their type, and a caller sees those of a type that it passes. Places that a loop swaps never
+Containers may be any of their type, and a caller sees those of a type that it passes. What they hold is two storages,
+their items and which entries there are: a list keeps its length while its items change. Places that a loop swaps never
 meet, though their sets do (`jitflow.ir.apart`).
 """
 
@@ -102,9 +103,12 @@ class Effects:
             return _containers(value.type)
         return frozenset({value}) if isinstance(value.type, Variable | Tape) else _UNKNOWN
 
-    def access(self, kind: str, place: Value) -> Access:
-        """Reading or writing ``place``."""
-        return Access(kind, self.places(place), None if self.roles is None else self.roles.of(place))
+    def access(self, kind: str, place: Value, part: str = "") -> Access:
+        """Reading or writing ``place``, or a part of it."""
+        places = self.places(place)
+        if part and isinstance(place.type, Container):
+            places = _containers(place.type, part)
+        return Access(kind, places, None if self.roles is None else self.roles.of(place))
 
     def overlap(self, first: Access, second: Access) -> bool:
         """Whether the two may touch the same elements."""
@@ -131,7 +135,7 @@ class Effects:
         accesses: set[Access] = set()
         for effect in op.own_effects:
             if effect.kind in ("reads", "writes"):
-                accesses.add(self.access(effect.kind, op.operands[effect.operand]))
+                accesses.add(self.access(effect.kind, op.operands[effect.operand], effect.part))
             else:
                 accesses.add(Access(effect.kind))
         for region in op.regions:
@@ -179,9 +183,11 @@ class Effects:
 
 
 @cache
-def _containers(kind: Container) -> PlaceSet:
+def _containers(kind: Container, part: str = "") -> PlaceSet:
     """Stands for all containers of a type: a reference may be to any of them, and to no other storage."""
-    return frozenset({Value(kind, "containers")})
+    if part:
+        return frozenset({Value(kind, part)})
+    return _containers(kind, "items") | _containers(kind, "entries")
 
 
 def conflict(first: Op, second: Op, effects: Effects | None = None) -> bool:

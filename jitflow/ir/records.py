@@ -44,10 +44,14 @@ class Effect:
 
     ``kind``: ``reads`` or ``writes`` the place that is operand ``operand``; ``check`` may raise; ``allocates``;
     ``external`` is ordered with everything (calls out, printing, send and receive, the random counter).
+
+    Of a container ``part`` says what is read or written: the ``items`` alone, or which ``entries`` there are; both if
+    it is empty.
     """
 
     kind: str
     operand: int = -1
+    part: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ _HOST = "it is a library's routine, which works on the host's memory"
 # -- the table
 
 _FFT = "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split()
-_WARNING = "nanmedian percentile quantile nanpercentile nanquantile polyfit histogram polydiv".split()
+_WARNING = "nanmedian nanpercentile nanquantile polyfit histogram".split()
 
 ROUTINES: Mapping[str, LibraryRoutine] = {
     **{

@@ -100,6 +100,8 @@ class _Sweep:
         return replace(op, operands=tuple(self.values.get(operand, operand) for operand in op.operands))
 
     def key(self, op: Op) -> Key:
+        if op.name == "check":  # what it would say it has not said
+            return ("check", self.number(op.operands[0]))
         operands = [self.number(operand) for operand in op.operands]
         if "commutative" in op.definition.traits:
             operands.sort()

@@ -17,19 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
-from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.effects import is_removable
-from jitflow.ir.types import Index, Tensor, Type, Variable, dims_of
+from jitflow.ir.types import Index, dims_of
+from jitflow.passes.order import sizes_of, sizes_of_type
 
 __all__ = ["dce"]
 
 
 def dce(function: Function) -> Function:
     """The function without what nobody needs."""
-    own = {name for value in function.parameters for name in _sizes(value.type)}
+    own = {name for value in function.parameters for name in sizes_of_type(value.type)}
     region = _Sweep(own).region(function.region)
     while unused := _unused_tapes(region):
         region = _Sweep(own).region(_without_tapes(region, unused))
@@ -76,10 +75,7 @@ class _Sweep:
             if not self.needed(op):
                 continue
             self.values.update(op.operands)
-            for value in (*op.operands, *op.results):
-                self.sizes.update(_sizes(value.type))
-            for attribute in op.attributes.values():
-                self.sizes.update(_sizes_inside(attribute))
+            self.sizes.update(sizes_of(op))
             if op.regions:
                 op = replace(op, regions=tuple(map(self.region, op.regions)))
             kept.append(op)
@@ -96,7 +92,7 @@ class _Sweep:
             yield op.attributes["binds"]
         elif op.definition.infer is None and "sized" not in op.definition.traits:
             for result in op.results:
-                yield from (name for name in _sizes(result.type) if name not in self.own)
+                yield from (name for name in sizes_of_type(result.type) if name not in self.own)
 
     def narrowed(self, op: Op) -> Op:
         """An ``if`` without the results that nobody needs."""
@@ -148,7 +144,9 @@ class _Sweep:
 def _mark(region: Region, live: set[Value]) -> None:
     """Add to ``live`` what the ops of a region need to give what is live already, and for what they do besides."""
     for op in reversed(region.body):
-        binds = "binds" in op.attributes or (op.regions and any(True for r in op.results for _ in _sizes(r.type)))
+        binds = "binds" in op.attributes or (
+            op.regions and any(True for r in op.results for _ in sizes_of_type(r.type))
+        )
         if binds or not is_removable(op) or any(result in live for result in op.results):
             live.update(op.operands)
             for inner in op.regions:
@@ -160,19 +158,3 @@ def _yielding(region: Region, positions: list[int]) -> Region:
     closing = region.ops[-1]
     narrowed = replace(closing, operands=tuple(closing.operands[position] for position in positions))
     return Region(region.parameters, (*region.body, narrowed))
-
-
-def _sizes(kind: Type) -> Iterator[str]:
-    dims = (kind.dim,) if isinstance(kind, Index) and kind.dim is not None else dims_of(kind)
-    for dim in dims:
-        yield from symbols(dim)
-
-
-def _sizes_inside(attribute: Any) -> Iterator[str]:
-    if isinstance(attribute, Expression):
-        yield from symbols(attribute)
-    elif isinstance(attribute, tuple):
-        for item in attribute:
-            yield from _sizes_inside(item)
-    elif isinstance(attribute, Tensor | Variable):
-        yield from _sizes(attribute)

@@ -5,11 +5,12 @@ stands for it. What the numbers may be, `jitflow.ir.bounds` proves. It learns
 
 - the range of a loop's position, and that the loop turns where its body runs;
 - what a condition says inside the branch, or the turn of a ``while``, that it decides about;
-- what a check has found, from there on;
+- what a check has found, from there on, and wherever it is known that the way was taken on which it stands;
 - of a number that a loop carries and that each turn makes larger (or smaller), that it is never below (above) what it
   was at first; of one that counts, that it does not come to the largest integer.
 
-Arithmetic on 64-bit integers comes to a dim only if it cannot wrap around, or would have raised.
+Arithmetic on 64-bit integers comes to a dim only if it cannot wrap around, or would have raised; where a condition is
+why it cannot, it is forgotten with that.
 """
 
 from __future__ import annotations
@@ -47,8 +48,16 @@ class Integers:
         self._counted: set[str] = set()
         """Names of numbers that come from near 0 by small steps."""
         self._names = 0
+        self._names_of_choices: dict[Choice, str] = {}
+        """What is chosen in the same way twice is one number."""
         self._wrapping: dict[Value, Dim] = {}
         """What arithmetic comes to that might wrap around: true where it does not."""
+        self._inside: dict[tuple[tuple[Value, ...], int], list[Dim]] = {}
+        """What was known at the end of the test of a ``while``, and of a way of a branch, by the results."""
+        self._supposed: list[tuple[int, Value]] = []
+        """The values that are what they are by facts, with how many of these were known."""
+        self._supposing: set[Value] = set()
+        """The same values."""
 
     # The dims of values
 
@@ -60,7 +69,19 @@ class Integers:
             op = self._producer(value)
             found = None if op is None else self._computed(op)
             self._dims[value] = self._anonymous(value) if found is None else found
+            if op is not None and not self._supposing.isdisjoint(op.operands):
+                self._suppose(value)
         return self._dims[value]
+
+    def _suppose(self, value: Value) -> None:
+        """What a value is follows from what is known here, and is forgotten with that."""
+        if self.bounds.facts and value not in self._supposing:
+            self._supposing.add(value)
+            self._supposed.append((self.bounds.mark(), value))
+
+    def settle(self, value: Value, dim: Dim) -> None:
+        """An integer is known to be ``dim``."""
+        self._dims[value] = dim
 
     def _new_name(self) -> str:
         self._names += 1
@@ -80,6 +101,8 @@ class Integers:
         """What the only result of an op is; None if that has no dim."""
         if len(op.results) != 1:
             return None
+        if op.name == "container_length":
+            return self._length(op.result)
         if op.name == "constant":
             number = op.attributes["value"]
             return int(number) if isinstance(number, int) else None
@@ -97,7 +120,10 @@ class Integers:
         dim = self._arithmetic(op)
         if dim is None or (isinstance(dim, Expression) and len(dim.terms) > _MOST_TERMS):
             return None
-        if isinstance(kind, Index) or op.attributes.get("checked") or self.bounds.fits(dim):
+        if isinstance(kind, Index) or op.attributes.get("checked"):
+            return dim
+        if self.bounds.fits(dim):
+            self._suppose(op.result)
             return dim
         self._wrapping[op.result] = dim
         return None
@@ -128,11 +154,26 @@ class Integers:
             given = tuple(tuple(self._told(op.operands[0], answer)) for answer in (True, False))
             arms = zip(op.operands[1:], options, given, strict=True)
             choice = Choice("any", tuple(self._where(*arm) for arm in arms), given)
+            if choice.options != options:
+                self._suppose(op.result)
         else:
             choice = Choice(op.name[:3], options)
+        name = self._names_of_choices.get(choice)
+        if name is None:
+            name = self._new_name()
+            self.bounds.choose(name, choice)
+            if op.name != "select" or self._decides(op.operands[0]):
+                self._names_of_choices[choice] = name
+        return symbol(name)
+
+    def _decides(self, condition: Value) -> bool:
+        """Whether what is told by a condition, of which one comes with either answer, says all about it."""
+        op = self._producer(condition)
+        return op is not None and op.name in ("less", "less_equal", "greater", "greater_equal")
+
+    def _length(self, value: Value) -> Dim:
         name = self._new_name()
-        self._dims[op.result] = symbol(name)
-        self.bounds.choose(name, choice)
+        self.bounds.name(name, signed=True, lower=[0], upper=[FURTHEST])
         return symbol(name)
 
     def _masked(self, op: Op) -> Dim | None:
@@ -159,10 +200,13 @@ class Integers:
 
     # Questions
 
+    def difference(self, left: Value, right: Value) -> Dim:
+        """What one integer is above another."""
+        return self.dim(left) - self.dim(right)
+
     def decide(self, op: Op) -> bool | None:
         """What a comparison of integers comes to, if that is known."""
-        left, right = map(self.dim, op.operands)
-        difference = left - right
+        difference = self.difference(*op.operands)
         negated = -difference
         if op.name in ("less", "greater_equal"):
             at_least = self._decide(difference, negated - 1)
@@ -231,6 +275,7 @@ class Integers:
         if decided is op.operands[0] or known is (not answer):
             yield from self._told(op.operands[0], answer)
             yield from self._told(op.regions[not answer].yielded[number], answer)
+            yield from self._inside.get((op.results, int(not answer)), ())
 
     def bound(self, op: Op) -> None:
         """An op has been reached that gives an integer a name."""
@@ -249,12 +294,20 @@ class Integers:
             if number == 0:
                 self._carried(op, op.operands, [region.parameters for region in op.regions])
             else:
-                self.learn(earlier[0].yielded[0], True)
+                names = dict(_renamed_sizes(earlier[0].parameters, op.regions[1].parameters))
+                for dim in (*self._inside[op.results, 0], *self._told(earlier[0].yielded[0], True)):
+                    self.bounds.learn(substitute(dim, names))
         return mark
 
-    def leave(self, mark: int) -> None:
-        """Forget what held inside of a region."""
+    def leave(self, mark: int, op: Op, number: int) -> None:
+        """Forget what held inside of region ``number`` of an op, but for where it is known that this was run."""
+        if op.name == "while" or (op.name == "if" and op.results):
+            self._inside[op.results, number] = self.bounds.facts[mark:]
         self.bounds.forget(mark)
+        while self._supposed and self._supposed[-1][0] > mark:
+            _, value = self._supposed.pop()
+            self._supposing.discard(value)
+            self._dims.pop(value, None)
 
     def _enter_for(self, op: Op) -> None:
         start, stop, step = map(self.dim, op.operands[:3])
@@ -326,6 +379,14 @@ class Integers:
             return abs(dim) <= EARLY
         rest = [dim - symbol(name) for name in symbols(dim) if name in self._counted]
         return len(rest) == 1 and isinstance(rest[0], int) and abs(rest[0]) <= SMALL_STEP
+
+
+def _renamed_sizes(before: Sequence[Value], after: Sequence[Value]) -> Iterator[tuple[str, Dim]]:
+    """What the sizes that one region's parameters bind are called in another one."""
+    for one, other in zip(before, after, strict=True):
+        dims = [value.type.dim for value in (one, other) if isinstance(value.type, Index)]
+        if len(dims) == 2 and isinstance(dims[0], Expression) and dims[0].is_symbol and dims[1] is not None:
+            yield str(dims[0]), dims[1]
 
 
 def _dims_in(kind: Type) -> Sequence[Dim]:

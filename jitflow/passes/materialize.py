@@ -6,7 +6,8 @@ that flow into it or out of it lie in C order from the start of their memory on,
 and both branches. What is pushed onto a tape, or put away in memory that began empty, is copied anyway, unless a
 kernel writes it there: as an op the copy may be part of a kernel that reads the array as well. Relies on the layout
 classes of the parameters, which stand in the function's attribute ``layouts``; computed arrays are taken to be in C
-order (`lower` keeps them so where they are reshaped). Everything else about layouts is decided in `lower`.
+order (`lower` keeps them so where they are reshaped). A copy of a reshape that was copied for it, as in ``np.repeat``,
+is that array by another name. Everything else about layouts is decided in `lower`.
 
     %0: f32[n, m] = broadcast 1.0          %0: f32[n, m] = broadcast 1.0
     yield %0                         ->    %1: f32[n, m] = copy %0
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses
 from jitflow.ir.dims import symbol
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
 from jitflow.ir.types import Place, Tensor, Variable
@@ -51,11 +52,16 @@ class _Materializing:
         """What kernels of the present region read."""
         self.empty: set[Value] = set()
         """Memory that began empty: arrays, variables, and places in them."""
+        self.copied: set[Value] = set()
+        """What one op of the present region reads, which copies it."""
+        self.owned: set[Value] = set()
+        """What shows a copy that was made for it alone."""
         self.renamed: dict[Value, Value] = {}
         self.builder = Builder()
 
     def run(self) -> Function:
-        self.read = _read_by_kernels(self.function.region)
+        self.counts = uses(self.function.region)
+        self.read, self.copied = _read_by_kernels(self.function.region), self._only_copied(self.function.region)
         for op in self.function.region.body:
             self._visit(op)
         last = self.function.region.ops[-1]
@@ -69,6 +75,12 @@ class _Materializing:
         if "view" in op.definition.traits:
             if op.name == "reshape" and isinstance(operands[0].type, Tensor) and self._has_gaps(op, operands[0]):
                 operands = [self._copy(operands[0])]
+                if op.result in self.copied:
+                    self._own(op, operands[0])
+                    return
+        elif op.name == "copy" and operands[0] in self.owned:
+            self.renamed[op.result] = operands[0]
+            return
         elif op.regions:
             self._visit_regions(op, operands)
             return
@@ -83,6 +95,18 @@ class _Materializing:
         self.builder.ops.append(new)
         self._note(new)
 
+    def _own(self, reshape: Op, copied: Value) -> None:
+        """The array that a reshape shows, which the copy of it need not copy again."""
+        attributes = {**reshape.attributes, "owned": True}
+        shown = self.builder.make("reshape", copied, **attributes)
+        self._note(self.builder.ops[-1])
+        self.renamed[reshape.result] = shown
+        self.owned.add(shown)
+
+    def _only_copied(self, region: Region) -> set[Value]:
+        copies = (op.operands[0] for op in region.body if op.name == "copy")
+        return {value for value in copies if self.counts[value] == 1}
+
     def _visit_regions(self, op: Op, operands: list[Value]) -> None:
         operands = [self._at_edge(operand) for operand in operands]
         regions = tuple(map(self._region, op.regions))
@@ -91,15 +115,15 @@ class _Materializing:
             self._note_flowing(result)
 
     def _region(self, region: Region) -> Region:
-        outer, self.builder = (self.builder, self.computed, self.read), Builder()
-        self.computed, self.read = set(), _read_by_kernels(region)
+        outer, self.builder = (self.builder, self.computed, self.read, self.copied), Builder()
+        self.computed, self.read, self.copied = set(), _read_by_kernels(region), self._only_copied(region)
         for parameter in region.parameters:
             self._note_flowing(parameter)
         for op in region.body:
             self._visit(op)
         yielded = [self._at_edge(self.renamed.get(value, value)) for value in region.yielded]
         inner = self.builder.region(region.parameters, yielded)
-        self.builder, self.computed, self.read = outer
+        self.builder, self.computed, self.read, self.copied = outer
         return inner
 
     def _at_edge(self, value: Value) -> Value:

@@ -22,7 +22,8 @@ from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of
 
-__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_inside", "sizes_of"]
+__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_inside", "sizes_of",
+           "sizes_of_type"]  # fmt: skip
 
 _WAITING = ("recv", "meet")
 
@@ -251,10 +252,15 @@ def named_sizes(kind: Type) -> Iterator[str]:
 def sizes_of(op: Op) -> Iterator[str]:
     """The sizes that an op's types and attributes mention."""
     for value in (*op.operands, *op.results):
-        for dim in _dims(value.type):
-            yield from symbols(dim)
+        yield from sizes_of_type(value.type)
     for attribute in op.attributes.values():
         yield from _sizes_inside(attribute)
+
+
+def sizes_of_type(kind: Type) -> Iterator[str]:
+    """The sizes that a type mentions."""
+    for dim in _dims(kind):
+        yield from symbols(dim)
 
 
 def _sizes_inside(attribute: Any) -> Iterator[str]:
@@ -264,8 +270,7 @@ def _sizes_inside(attribute: Any) -> Iterator[str]:
         for item in attribute:
             yield from _sizes_inside(item)
     elif isinstance(attribute, Tensor | Variable | Place):
-        for dim in attribute.dims:
-            yield from symbols(dim)
+        yield from sizes_of_type(attribute)
 
 
 def _dims(kind: Type) -> tuple[Any, ...]:

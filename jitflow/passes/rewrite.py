@@ -30,6 +30,7 @@ from jitflow.ir.printer import print_op
 from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, map_dims
 from jitflow.passes.identity import keep_apart
 from jitflow.passes.integers import Integers
+from jitflow.passes.lengths import Lengths
 
 __all__ = ["Replacement", "Rewriter", "Rule", "RuleTable", "algebraic", "dtype_of_value", "rewrite", "rule_table"]
 
@@ -80,6 +81,7 @@ class Rewriter:
         self._producers: dict[Value, Op] = {}
         self._depth = 0
         self.integers = Integers(function, self._producers.get)
+        self._lengths = Lengths(self.integers, self.current)
 
     def run(self) -> Function:
         region = keep_apart(self.function.region, self._region(self.function.region))
@@ -215,14 +217,20 @@ class Rewriter:
             self.integers.learn(op.operands[0], True)
         elif op.name == "to_index" and "binds" in op.attributes:
             self.integers.bound(op)
+        elif not op.regions:
+            self._lengths.pass_op(op)
         return op.results
 
     def _regions(self, op: Op) -> tuple[Region, ...]:
         regions: list[Region] = []
+        self._lengths.enter(op)
         for number, region in enumerate(op.regions):
             mark = self.integers.enter(op, number, regions)
+            self._lengths.begin()
             regions.append(self._region(region))
-            self.integers.leave(mark)
+            self._lengths.end()
+            self.integers.leave(mark, op, number)
+        self._lengths.leave()
         return tuple(regions)
 
     def _fitting(self, op: Op, replacement: Replacement) -> Replacement:

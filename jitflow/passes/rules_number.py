@@ -195,6 +195,16 @@ def _integer_comparison(op: Op, rewriter: Rewriter) -> Replacement:
     return None if answer is None else rewriter.number(answer, op.result.type)
 
 
+def _decided_extreme(op: Op, rewriter: Rewriter) -> Replacement:
+    """The larger or smaller of two integers, if it is known which one that is."""
+    if not isinstance(op.result.type, Scalar) or not all(map(is_integer, op.operands)):
+        return None
+    difference = rewriter.integers.difference(*op.operands)
+    if op.name == "minimum":
+        difference = -difference
+    return op.operands[0] if rewriter.holds(difference) else op.operands[1] if rewriter.holds(-difference) else None
+
+
 def _checked_for_nothing(op: Op, rewriter: Rewriter) -> Replacement:
     """Python's arithmetic that never raises here: ints that do not overflow, a divisor that is a number."""
     if not op.attributes.get("checked") or not isinstance(op.result.type, Scalar):
@@ -273,6 +283,7 @@ NUMBER_RULES = (
     divide_by_constant("divide_by_power_of_two", exact=True),
     Rule("size_arithmetic", _INDEX_ARITHMETIC, "size(a) + size(b) -> size(a + b)", _size_arithmetic),
     Rule("integer_comparison", COMPARISONS, "a < b -> True or False if known", _integer_comparison),
+    Rule("decided_extreme", ("maximum", "minimum"), "maximum(a, b) -> a if a >= b is known", _decided_extreme),
     Rule("by_power_of_two", ("floor_divide", "remainder"), "x // 2**k -> x >> k, x % 2**k -> x & (2**k - 1)",
          _by_power_of_two),
     Rule("smaller_or_larger", ("select",),

@@ -18,9 +18,16 @@ from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text,
 from jitflow.runtime.mt19937 import quick_fill
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
-from jitflow.runtime.pcg64 import quick_draws
+from jitflow.runtime.pcg64 import native_record, quick_draws
 
-__all__ = ["are_native", "draw_address", "legacy_is_native", "python_is_native", "shuffles_from_the_end"]
+__all__ = [
+    "are_native",
+    "draw_address",
+    "legacy_is_native",
+    "python_is_native",
+    "record_address",
+    "shuffles_from_the_end",
+]
 
 _BITGEN_WORDS = 5
 
@@ -62,21 +69,26 @@ def draw_address(symbol: str) -> int:
         if row.bounded:
             text = bounded_text(row, function_address(row), bitgen)
         elif row.method:
-            text = legacy_text(row, _kept_normal(), bitgen, _quick_text(name, fills), fills)
+            text = legacy_text(row, _kept_normal(), bitgen, _quick_text(name) if fills else "", fills)
         else:
-            text = function_text(row, function_address(row), bitgen, _quick_text(name, fills), fills)
+            text = function_text(row, function_address(row), bitgen, _quick_text(name) if fills else "", fills)
     code = NativeCode(text, optimisation=2, for_host=True)
     make_immortal(code)
     return code.address("fill" if fills else "draw")
 
 
-def _quick_text(name: str, fills: bool) -> str:
+def _quick_text(name: str) -> str:
     if name.startswith("legacy_"):
-        kept = _kept_normal() if fills else 0
+        kept = _kept_normal()
         found = quick_fill(name, _offset(np.random.RandomState), kept) if kept else None
     else:
-        found = quick_draws(name) if fills or "normal" in name else None
-    return "" if found is None else quick_text(DRAWS[name], found, fills)
+        found = quick_draws(name)
+    return "" if found is None else quick_text(DRAWS[name], found)
+
+
+def record_address(name: str) -> int:
+    """Where the record lies with which compiled code makes the numbers of a row itself."""
+    return native_record(name, _offset(np.random.Generator))
 
 
 @cache

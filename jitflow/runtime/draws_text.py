@@ -35,19 +35,17 @@ def bitgen_text(new_type: int, new_offset: int, old_offset: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quick:
-    """Functions for one kind of bit generator, which is known by its C function for a double.
+    """A function for one kind of bit generator, which is known by its C function for a double.
 
-    ``fill`` fills memory, ``draw`` (if it is not 0) draws one number. Both are given the ``bitgen_t``, and numbers for
-    the parameters.
+    ``fill`` fills memory. It is given the ``bitgen_t``, and numbers for the parameters.
     """
 
     next_double: int
     fill: int
-    draw: int = 0
 
 
-def quick_text(row: Draw, found: Quick, fills: bool) -> str:
-    """The way of `draw` or of `fill` for one kind of bit generator; `fill` has one if its parameters are numbers."""
+def quick_text(row: Draw, found: Quick) -> str:
+    """The way of `fill` for one kind of bit generator, if its parameters are numbers."""
     lines = [
         f"""
   %next.at = getelementptr i8, ptr %bitgen, i64 24
@@ -55,13 +53,6 @@ def quick_text(row: Draw, found: Quick, fills: bool) -> str:
   %is.known = icmp eq i64 %next.double, {found.next_double}"""
     ]
     names = [f"%p{number}" for number in range(len(row.parameters))]
-    if not fills:
-        parameters = ", ".join(["ptr %bitgen", *(f"double {name}" for name in names)])
-        lines.append(f"""  br i1 %is.known, label %quick, label %begin
-quick:
-  %quick.drawn = tail call double inttoptr (i64 {found.draw} to ptr)({parameters})
-  ret double %quick.drawn""")
-        return "\n".join(lines)
     fits, loads, arguments = "%is.known", [], ["ptr %bitgen", "i64 %count", "ptr %target"]
     for name in names:
         lines.append(f"""  {name}.number = icmp eq i64 {name}.step, 0
@@ -91,9 +82,7 @@ def function_text(row: Draw, address: int, bitgen: str, quick: str, fills: bool)
     if fills:
         return declared + fill_text(row, before, call, quick)
     return f"""{declared}
-define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{
-start:{before}{quick or _STRAIGHT_ON}
-begin:
+define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{{before}
   %drawn = call {kind} {call}
   ret {kind} %drawn
 }}"""

@@ -27,7 +27,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jitflow.ir.core import Op
-from jitflow.ir.draws import DRAW_PREFIX, FILL_PREFIX
+from jitflow.ir.draws import DRAW_PREFIX, FILL_PREFIX, NATIVE_PREFIX
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
 from jitflow.ir.routines import (
     CLOCK,
@@ -53,7 +53,7 @@ from jitflow.ir.routines import (
 from jitflow.ir.together import DEVICE_FUNCTIONS, FRAME
 from jitflow.runtime import cuda
 from jitflow.runtime.devices import device_function
-from jitflow.runtime.draws import draw_address
+from jitflow.runtime.draws import draw_address, record_address
 from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.host_call_text import ARRAY_FIELDS, RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
 from jitflow.runtime.inner_loops import flag_function, loop_address
@@ -305,6 +305,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str
             return flag_function(name)
         if name.startswith((DRAW_PREFIX, FILL_PREFIX)):
             return draw_address(name)
+        if name.startswith(NATIVE_PREFIX):
+            return record_address(name.removeprefix(NATIVE_PREFIX))
         if name.startswith(LOOP_PREFIX):
             return loop_address(name)
         if name != NOTES and not name.startswith(SITE_PREFIX):

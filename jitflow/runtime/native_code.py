@@ -16,6 +16,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from jitflow import processor
+
 
 class NativeCode:
     """Compiled machine code, which lives as long as this object.
@@ -27,7 +29,7 @@ class NativeCode:
         _initialise()
         context = llvm.create_context()
         module = llvm.parse_assembly(text, context)
-        host = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten()} if for_host else {}
+        host = {"cpu": processor.name(), "features": processor.features().flatten()} if for_host else {}
         machine = llvm.Target.from_default_triple().create_target_machine(opt=optimisation, **host)
         self._engine: Any = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()

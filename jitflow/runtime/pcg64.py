@@ -1,11 +1,14 @@
-"""Arrays of draws from a PCG64, the bit generator of ``default_rng``, without a call for each number.
+"""Draws from a PCG64, the bit generator of ``default_rng``, without NumPy's C functions: arrays, and single numbers.
 
 Its state is a linear congruential generator of 128 bits, so several numbers can be on their way at a time: each is as
-many steps behind the one before it in its lane. Normal numbers are made by the first step of NumPy's ziggurat, which
-accepts 99 of 100: a product with the width of a layer, if it is inside. The widths are read off the library, by
-drawing from a generator that says what we want it to say; what the first step does not accept is drawn by the library,
-from a generator that repeats the last number. So nothing here decides about bits, and the results are compared before
-it is used: where the installed NumPy has another layout or another method, all draws are the library's.
+many steps behind the one before it in its lane. Normal and exponential numbers are made by the first step of NumPy's
+ziggurats, which accepts 98 of 100: a product with the width of a layer, if it is inside. The widths are read off the
+library, by drawing from a generator that says what we want it to say; what the first step does not accept is drawn by
+the library, from the state as it was. So nothing here decides about bits, and all is compared with the installed NumPy
+before it is used: where that has another layout or another method, all draws are the library's.
+
+Single numbers are made by the programs themselves (`jitflow.backends.llvm.pcg64`), which find here what they must know.
+What is compared for them is the method, in Python: it is there for the first call without anything being compiled.
 """
 
 from __future__ import annotations
@@ -18,59 +21,53 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.draws import DRAWS, function_address
+from jitflow.backends.llvm.pcg64 import (
+    INTRINSICS,
+    first_step_text,
+    moved_text,
+    output_text,
+    step_text,
+    uniform_text,
+)
+from jitflow.ir.draws import DRAWS, PCG64_MULTIPLIER, ZIGGURATS, Ziggurat, function_address
 from jitflow.runtime.draws_text import Quick
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.pcg64_lanes import LANES, MULTIPLIER, has_lanes, lanes_text, series
+from jitflow.runtime.pcg64_lanes import LANES, has_lanes, lanes_text, series
 
-__all__ = ["quick_draws"]
+__all__ = ["native_record", "quick_draws"]
 
 _CHAINS = 4
 _LAYERS = 256
-_MANTISSA = 1 << 52
 
-_HEAD = """
-declare i64 @llvm.fshr.i64(i64, i64, i64)
-"""
+_HEAD = "".join(
+    f"\ndeclare {result} @{name}({', '.join(parameters)})\n" for name, (result, parameters) in INTRINSICS.items()
+)
+_METADATA = '\n!1 = !{!"branch_weights", i32 1048575, i32 1}\n!2 = !{}\n'
 
 _PCG = """
   %state.at = load ptr, ptr %bitgen, align 8
-  %pcg = load ptr, ptr %state.at, align 8"""
-"""The two numbers of 128 bits, from the ``bitgen_t``."""
-
-
-def _output(state: str, name: str) -> str:
-    """The number of 64 bits that a state gives."""
-    return f"""
-  {name}.upper = lshr i128 {state}, 64
-  {name}.high = trunc i128 {name}.upper to i64
-  {name}.low = trunc i128 {state} to i64
-  {name}.mixed = xor i64 {name}.high, {name}.low
-  {name}.turn = lshr i64 {name}.high, 58
-  {name} = call i64 @llvm.fshr.i64(i64 {name}.mixed, i64 {name}.mixed, i64 {name}.turn)"""
-
-
-def _uniform(word: str, name: str, place: str, moved: bool) -> str:
-    move = f"""
-  {name}.scaled = fmul double %span, {name}.drawn
-  {name}.moved = fadd double %low, {name}.scaled"""
-    return f"""
-  {name}.bits = lshr i64 {word}, 11
-  {name}.whole = sitofp i64 {name}.bits to double
-  {name}.drawn = fmul double {name}.whole, 0x3CA0000000000000{move * moved}
-  store double {name}.{"moved" if moved else "drawn"}, ptr {place}, align 8"""
-
-
-def _uniform_text(moved: bool) -> str:
-    """So many numbers that the lanes divide them, behind the few that are left over."""
-    lanes = LANES if has_lanes() else _CHAINS
-    parameters = _BOUNDS if moved else ""
-    return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(moved)}
-define void @uniform(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
-start:{_PCG}
+  %pcg = load ptr, ptr %state.at, align 8
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
-  %before = load i128, ptr %pcg, align 8
+  %before = load i128, ptr %pcg, align 8"""
+"""The two numbers of 128 bits, from the ``bitgen_t``."""
+
+_BOUNDS = ", double %p0, double %p1"
+
+
+def _uniform(name: str, word: str, number: str, place: str) -> str:
+    return f"""{uniform_text(word, f"{number}.drawn")}{moved_text(name, f"{number}.drawn", number)}
+  store double {number}, ptr {place}, align 8"""
+
+
+def _uniform_text(name: str) -> str:
+    """So many numbers that the lanes divide them, behind the few that are left over."""
+    moved = name == "uniform"
+    lanes = LANES if has_lanes() else _CHAINS
+    parameters = _BOUNDS if moved else ""
+    return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(name)}
+define void @fill(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
+start:{_PCG}
   %rest = and i64 %count, {lanes - 1}
   br label %few
 few:
@@ -78,10 +75,8 @@ few:
   %start.state = phi i128 [ %before, %start ], [ %one.state, %one ]
   %more.few = icmp slt i64 %n, %rest
   br i1 %more.few, label %one, label %whole
-one:
-  %one.product = mul i128 %start.state, {MULTIPLIER}
-  %one.state = add i128 %one.product, %increment{_output("%one.state", "%word")}
-  %place = getelementptr double, ptr %target, i64 %n{_uniform("%word", "%u", "%place", moved)}
+one:{step_text("%start.state", "%one.state")}{output_text("%one.state", "%word")}
+  %place = getelementptr double, ptr %target, i64 %n{_uniform(name, "%word", "%u", "%place")}
   %n.next = add i64 %n, 1
   br label %few
 whole:
@@ -98,31 +93,23 @@ end:
 }}"""
 
 
-_BOUNDS = ", double %low, double %span"
-
-
-def _chains_text(moved: bool) -> str:
+def _chains_text(name: str) -> str:
     """What `lanes_text` gives, for other processors: four numbers are on their way at a time."""
     lanes = range(_CHAINS)
-    first = "".join(
-        f"""
-  %product{lane} = mul i128 {"%before" if not lane else f"%first{lane - 1}"}, {MULTIPLIER}
-  %first{lane} = add i128 %product{lane}, %increment"""
-        for lane in lanes
-    )
+    first = "".join(step_text(f"%first{lane - 1}" if lane else "%before", f"%first{lane}") for lane in lanes)
     phis = "".join(f"\n  %state{lane} = phi i128 [ %first{lane}, %start ], [ %next{lane}, %turn ]" for lane in lanes)
     body = "".join(
-        f"""{_output(f"%state{lane}", f"%word{lane}")}
+        f"""{output_text(f"%state{lane}", f"%word{lane}")}
   %place{lane} = getelementptr double, ptr %target, i64 %i{lane}{
-            _uniform(f"%word{lane}", f"%u{lane}", f"%place{lane}", moved)
+            _uniform(name, f"%word{lane}", f"%u{lane}", f"%place{lane}")
         }
   %i{lane + 1} = add i64 %i{lane}, 1
-  %jump{lane} = mul i128 %state{lane}, {pow(MULTIPLIER, _CHAINS, 1 << 128)}
+  %jump{lane} = mul i128 %state{lane}, {pow(PCG64_MULTIPLIER, _CHAINS, 1 << 128)}
   %next{lane} = add i128 %jump{lane}, %distance"""
         for lane in lanes
     )
     return f"""
-define internal void @lanes(ptr %pcg, i64 %count, ptr %target{_BOUNDS if moved else ""}) {{
+define internal void @lanes(ptr %pcg, i64 %count, ptr %target{_BOUNDS if name == "uniform" else ""}) {{
 start:
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
@@ -139,135 +126,32 @@ end:
 }}"""
 
 
-def _normal_text(function: int, widths: Sequence[float], limits: Sequence[int], moved: bool) -> str:
-    """Normal numbers, one behind the other; what the first step leaves is drawn by the library."""
-    numbers = ", ".join(f"double 0x{struct.unpack('<Q', struct.pack('<d', width))[0]:016X}" for width in widths)
-    borders = ", ".join(f"i64 {limit}" for limit in limits)
-    forwards = "".join(f"""
-define internal {kind} @forward{place}(ptr %again) {{
-  %real.at = getelementptr i8, ptr %again, i64 16
-  %real = load ptr, ptr %real.at, align 8
-  %state = load ptr, ptr %real, align 8
-  %function.at = getelementptr i8, ptr %real, i64 {8 * place}
-  %function = load ptr, ptr %function.at, align 8
-  %drawn = call {kind} %function(ptr %state)
-  ret {kind} %drawn
-}}""" for place, kind in ((1, "i64"), (2, "i32"), (3, "double")))  # fmt: skip
-    return f"""
-@widths = internal constant [{_LAYERS} x double] [{numbers}]
-@limits = internal constant [{_LAYERS} x i64] [{borders}]
-{forwards}
-define internal i64 @again(ptr %again) {{
-  %used = load i64, ptr %again, align 8
-  %is.used = icmp ne i64 %used, 0
-  br i1 %is.used, label %other, label %same
-same:
-  store i64 1, ptr %again, align 8
-  %word.at = getelementptr i8, ptr %again, i64 8
-  %word = load i64, ptr %word.at, align 8
-  ret i64 %word
-other:
-  %drawn = call i64 @forward1(ptr %again)
-  ret i64 %drawn
-}}
-{_normal_fill(function, moved)}{_normal_draw(moved)}
-!0 = !{{!"branch_weights", i32 100, i32 1}}"""
-
-
-def _first_step() -> str:
-    """What the ziggurat makes of the number behind ``%state``, and whether it is sure to be accepted."""
-    return f"""\
-  %product = mul i128 %state, {MULTIPLIER}
-  %stepped = add i128 %product, %increment{_output("%stepped", "%word")}
-  %layer = and i64 %word, {_LAYERS - 1}
-  %signed = and i64 %word, 256
-  %above = lshr i64 %word, 9
-  %position = and i64 %above, {_MANTISSA - 1}
-  %limit.at = getelementptr i64, ptr @limits, i64 %layer
-  %limit = load i64, ptr %limit.at, align 8
-  %width.at = getelementptr double, ptr @widths, i64 %layer
-  %width = load double, ptr %width.at, align 8
-  %whole = sitofp i64 %position to double
-  %size = fmul double %whole, %width
-  %sign = shl i64 %signed, 55
-  %size.bits = bitcast double %size to i64
-  %made.bits = xor i64 %size.bits, %sign
-  %made = bitcast i64 %made.bits to double
-  %inside = icmp slt i64 %position, %limit"""
-
-
-def _normal_draw(moved: bool) -> str:
-    """One number; what the first step leaves is an array of one."""
-    parameters = ", double %loc, double %scale" if moved else ""
-    name, move = ("normal", _MOVE) if moved else ("standard_normal", "")
-    return f"""
-define double @{name}_draw(ptr %bitgen{parameters}) {{
+def _ziggurat_text(name: str) -> str:
+    """Numbers by a ziggurat, one behind the other; what the first step leaves is drawn by the library."""
+    kind, count = _kind(name), len(DRAWS[name].parameters)
+    parameters = "".join(f", double %p{number}" for number in range(count))
+    return f"""{_HEAD}
+define void @fill(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
 start:{_PCG}
-  %increment.at = getelementptr i8, ptr %pcg, i64 16
-  %increment = load i128, ptr %increment.at, align 8
-  %state = load i128, ptr %pcg, align 8
-{_first_step()}
-  br i1 %inside, label %done, label %rare, !prof !0
-rare:
-  %room = alloca double, align 8
-  call void @{name}(ptr %bitgen, i64 1, ptr %room{parameters})
-  %other = load double, ptr %room, align 8
-  ret double %other
-done:
-  store i128 %stepped, ptr %pcg, align 8
-  %drawn = fadd double %made, -0.0{move}
-  ret double {"%made.last" if moved else "%drawn"}
-}}"""
-
-
-_MOVE = """
-  %scaled = fmul double %scale, %drawn
-  %made.last = fadd double %loc, %scaled"""
-
-
-def _normal_fill(function: int, moved: bool) -> str:
-    """The loop, for numbers as they are, or ``moved`` to another mean and deviation."""
-    parameters = ", double %loc, double %scale" if moved else ""
-    move = _MOVE if moved else ""
-    return f"""
-define void @{"normal" if moved else "standard_normal"}(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
-start:{_PCG}
-  %record = alloca [3 x i64], align 8
-  %repeating = alloca [5 x ptr], align 8
-  store ptr %record, ptr %repeating, align 8
-  %r1 = getelementptr i8, ptr %repeating, i64 8
-  store ptr @again, ptr %r1, align 8
-  %r2 = getelementptr i8, ptr %repeating, i64 16
-  store ptr @forward2, ptr %r2, align 8
-  %r3 = getelementptr i8, ptr %repeating, i64 24
-  store ptr @forward3, ptr %r3, align 8
-  %r4 = getelementptr i8, ptr %repeating, i64 32
-  store ptr @again, ptr %r4, align 8
-  %word.at = getelementptr i8, ptr %record, i64 8
-  %real.at = getelementptr i8, ptr %record, i64 16
-  store ptr %bitgen, ptr %real.at, align 8
-  %increment.at = getelementptr i8, ptr %pcg, i64 16
-  %increment = load i128, ptr %increment.at, align 8
-  %before = load i128, ptr %pcg, align 8
+  %layers = inttoptr i64 {ctypes.addressof(_layers(kind))} to ptr
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %turn, label %end
 turn:
   %i = phi i64 [ 0, %start ], [ %next, %done ]
-  %state = phi i128 [ %before, %start ], [ %behind, %done ]
-{_first_step()}
-  br i1 %inside, label %done, label %rare, !prof !0
+  %state = phi i128 [ %before, %start ], [ %behind, %done ]{step_text("%state", "%stepped")}{
+        output_text("%stepped", "%word")
+    }{first_step_text(ZIGGURATS[kind])}
+  br i1 %inside, label %done, label %rare, !prof !1
 rare:
-  store i128 %stepped, ptr %pcg, align 8
-  store i64 0, ptr %record, align 8
-  store i64 %word, ptr %word.at, align 8
-  %other = call double inttoptr (i64 {function} to ptr)(ptr %repeating)
+  store i128 %state, ptr %pcg, align 8
+  %other = call double inttoptr (i64 {function_address(DRAWS[kind])} to ptr)(ptr %bitgen)
   %elsewhere = load i128, ptr %pcg, align 8
   br label %done
 done:
   %drawn = phi double [ %made, %turn ], [ %other, %rare ]
-  %behind = phi i128 [ %stepped, %turn ], [ %elsewhere, %rare ]{move}
+  %behind = phi i128 [ %stepped, %turn ], [ %elsewhere, %rare ]{moved_text(name, "%drawn", "%last")}
   %place = getelementptr double, ptr %target, i64 %i
-  store double {"%made.last" if moved else "%drawn"}, ptr %place, align 8
+  store double %last, ptr %place, align 8
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, %count
   br i1 %more, label %turn, label %end
@@ -275,7 +159,12 @@ end:
   %after = phi i128 [ %before, %start ], [ %behind, %done ]
   store i128 %after, ptr %pcg, align 8
   ret void
-}}"""
+}}{_METADATA}"""
+
+
+def _kind(name: str) -> str:
+    """The row of the ziggurat behind a row; empty for uniform numbers."""
+    return next((kind for kind in ZIGGURATS if kind.endswith(name)), "")
 
 
 # -- what the library says
@@ -299,44 +188,124 @@ class _Bitgen(ctypes.Structure):
 
 
 class _Asked:
-    """The library's function of one normal number, asked what it makes of a word."""
+    """The library's function of a row, asked what it makes of a word, or of half a word."""
 
-    def __init__(self) -> None:
-        self._words: list[int] = []
-        word = _Word(lambda state: self._words.pop() if self._words else 5 | 1 << 9)
-        self._bitgen = _Bitgen(None, word, _Half(lambda state: 0), _Number(self._number), word)
-        self._draw = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(
-            function_address(DRAWS["standard_normal"])
-        )  # fmt: skip
-        self._is_first = True
+    def __init__(self, name: str) -> None:
+        self._word, self._used = 0, 0
+        whole, half = _Word(self._next), _Half(lambda state: self._next(state) % 2**32)
+        self._bitgen = _Bitgen(None, whole, half, _Number(lambda state: _fraction(self._next(state))), whole)
+        row = DRAWS[name]
+        kinds: list[Any] = [ctypes.c_double] * len(row.parameters)
+        if row.bounded:
+            kinds = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_ssize_t, ctypes.c_bool, ctypes.c_void_p]
+        result = None if row.bounded else ctypes.c_double
+        self._function = ctypes.CFUNCTYPE(result, ctypes.c_void_p, *kinds)(function_address(row))
 
-    def _number(self, state: Any) -> float:
-        self._is_first = False
-        return 0.5
+    def _next(self, state: Any) -> int:
+        """The word, and then such that sooner or later one is accepted."""
+        self._used += 1
+        return self._word if self._used == 1 else self._used * 0x9E3779B97F4A7C15 % 2**64
 
-    def first(self, layer: int, position: int) -> float | None:
-        """The number that the first step makes; None if it accepts none."""
-        self._words, self._is_first = [layer | position << 9], True
-        drawn: float = self._draw(ctypes.addressof(self._bitgen))
-        return drawn if self._is_first else None
+    def number(self, word: int, *parameters: Any) -> Any:
+        """What the function returns for a word; None if that was not enough."""
+        self._word, self._used = word, 0
+        drawn = self._function(ctypes.addressof(self._bitgen), *parameters)
+        return drawn if self._used == 1 else None
+
+    def whole(self, half: int, low: int, span: int) -> int | None:
+        """The integer that half a word gives."""
+        room = ctypes.c_uint64()
+        self.number(half, low, span, 1, False, ctypes.addressof(room))
+        return room.value if self._used == 1 else None
+
+
+def _word(ziggurat: Ziggurat, layer: int, position: int) -> int:
+    return layer << ziggurat.layer_bit | position << ziggurat.position_bit
 
 
 @cache
-def _ziggurat() -> tuple[list[float], list[int]]:
-    """The width of each layer, and up to where in it the first step accepts for sure."""
-    asked = _Asked()
-    widths = [asked.first(layer, 1) or 0.0 for layer in range(_LAYERS)]
-    limits = []
+def _layers(kind: str) -> Any:
+    """For each layer of a ziggurat its width, and up to where in it the first step accepts for sure."""
+    asked, ziggurat = _Asked(kind), ZIGGURATS[kind]
+    widths = [asked.number(_word(ziggurat, layer, 1)) or 0.0 for layer in range(_LAYERS)]
+    words = b""
     for layer, width in enumerate(widths):
         before = widths[layer - 1] if layer else 0.0
-        limit = max(int(before / width * _MANTISSA) - _SAFETY, 0) if width and layer > 1 else 0
-        exact = limit > 1 and asked.first(layer, limit - 1) == (limit - 1) * width
-        limits.append(limit if exact else 0)
-    return widths, limits
+        limit = max(int(before / width * 2**ziggurat.position_width) - _SAFETY, 0) if width and layer > 1 else 0
+        exact = limit > 1 and asked.number(_word(ziggurat, layer, limit - 1)) == (limit - 1) * width
+        words += struct.pack("dq", width, limit if exact else 0)
+    layers = ctypes.create_string_buffer(words, len(words))
+    make_immortal(layers)
+    return layers
 
 
 _SAFETY = 1 << 12
-"""By how many of 2**52 positions the limits are too low, so that no rounding matters."""
+"""By how many positions the limits are too low, so that no rounding matters."""
+
+
+@cache
+def _next_double() -> int:
+    """The C function for a double of a PCG64, by which one is known; 0 where its state is not what we take it for."""
+    ours, raw = np.random.PCG64(1), np.random.PCG64(1).random_raw(6).tolist()
+    interface = ours.ctypes
+    address, found = interface.state_address, ours.state["state"]
+    pcg = ctypes.c_uint64.from_address(address).value
+    if not 0 <= pcg - id(ours) <= type(ours).__basicsize__ - 32:
+        return 0
+    if ctypes.string_at(pcg, 32) != b"".join(found[name].to_bytes(16, "little") for name in ("state", "inc")):
+        return 0
+    state, words = found["state"], []
+    for _ in raw:
+        state = (state * PCG64_MULTIPLIER + found["inc"]) % 2**128
+        mixed, turn = (state >> 64 ^ state) % 2**64, state >> 122
+        words.append((mixed >> turn | mixed << 64 - turn) % 2**64)
+    halves = [(interface.next_uint32(address), *struct.unpack("iI", ctypes.string_at(address + 8, 8)))
+              for _ in range(4)]  # fmt: skip
+    wanted = [(half, kept, word >> 32) for word in words[:2] for half, kept in ((word % 2**32, 1), (word >> 32, 0))]
+    numbers = [interface.next_double(address) for _ in words[2:]]
+    if words != raw or halves != wanted or numbers != [_fraction(word) for word in words[2:]]:
+        return 0
+    bitgen = _Bitgen.from_address(interface.bit_generator.value or 0)
+    return ctypes.cast(bitgen.next_double, ctypes.c_void_p).value or 0
+
+
+def _fraction(word: int) -> float:
+    return (word >> 11) * 2.0**-53
+
+
+def _method_is_known(name: str) -> bool:
+    """Whether the library makes of words what `jitflow.backends.llvm.pcg64` makes of them."""
+    asked, words = _Asked(name), np.random.PCG64(3).random_raw(_WORDS).tolist()
+    if name == "bounded_uint64":
+        asks = [(word >> 32, low, span) for word, (low, span) in zip(words, _SPANS * _WORDS, strict=False)]
+        return all(asked.whole(half, low, span) == _whole(half, low, span) for half, low, span in asks)
+    kind, parameters = _kind(name), _PARAMETERS[name]
+    if not kind:
+        generator = np.random.Generator(np.random.PCG64(3))
+        if not parameters:
+            return [generator.random() for _ in words] == [_fraction(word) for word in words]
+        low, high = parameters[0], sum(parameters)
+        return [generator.uniform(low, high) for _ in words] == [low + (high - low) * _fraction(word) for word in words]
+    ziggurat, layers = ZIGGURATS[kind], list(struct.iter_unpack("dq", _layers(kind).raw))
+    for word in words:
+        width, limit = layers[word >> ziggurat.layer_bit & _LAYERS - 1]
+        position = word >> ziggurat.position_bit & 2**ziggurat.position_width - 1
+        made = -position * width if ziggurat.is_signed and word & _LAYERS else position * width
+        if parameters:
+            made = parameters[0] + parameters[1] * made if len(parameters) == 2 else parameters[0] * made
+        if position < limit and asked.number(word, *parameters) != made:
+            return False
+    return True
+
+
+def _whole(half: int, low: int, span: int) -> int | None:
+    """The integer that half a word gives by Lemire's product; None if it would not be fair."""
+    product = half * (span + 1)
+    return (low + (product >> 32)) % 2**64 if product % 2**32 >= (2**32 - 1 - span) % (span + 1) else None
+
+
+_WORDS = 200
+_SPANS = [(0, 5), (2**64 - 7, 999), (3, 2**31), (1, 2**32 - 2)]
 
 
 # -- the functions
@@ -344,62 +313,43 @@ _SAFETY = 1 << 12
 
 _PARAMETERS: dict[str, tuple[float, ...]] = {
     "standard_uniform": (), "uniform": (0.3, 1.7), "standard_normal": (), "normal": (0.3, 1.7),
+    "standard_exponential": (), "exponential": (1.7,),
 }  # fmt: skip
 """The rows that are filled so, and with which parameters they are compared."""
 
 
 @cache
+def native_record(name: str, offset: int) -> int:
+    """Where the record of a row lies (`jitflow.ir.draws.RECORD_WORDS`), whose generators have a ``bitgen_t`` there."""
+    kind = _kind(name)
+    known = _next_double() if _method_is_known(name) else 0
+    words = struct.pack("3Q", known, offset, function_address(DRAWS[name])) + (_layers(kind).raw if kind else b"")
+    record = ctypes.create_string_buffer(words, len(words))
+    make_immortal(record)
+    return ctypes.addressof(record)
+
+
+@cache
 def quick_draws(name: str) -> Quick | None:
-    """The functions for a row of draws; None where there are none, or where they would have other bits than NumPy."""
-    if name not in _PARAMETERS:
+    """The function that fills arrays for a row; None where there is none, or it would have other bits than NumPy."""
+    if name not in _PARAMETERS or not _next_double():
         return None
-    is_uniform, parameters = name.endswith("uniform"), _PARAMETERS[name]
-    code = (_uniform_code if is_uniform else _normal_code)(bool(parameters))
-    fill = code.address("uniform" if is_uniform else name)
-    draw = 0 if is_uniform else code.address(f"{name}_draw")
+    parameters = _PARAMETERS[name]
+    code = NativeCode(_ziggurat_text(name) if _kind(name) else _uniform_text(name), optimisation=2, for_host=True)
+    make_immortal(code)
+    fill = code.address("fill")
     ours, theirs = np.random.PCG64(1), np.random.Generator(np.random.PCG64(1))
     made, expected = np.empty(_SAMPLE), np.empty(_SAMPLE)
-    bitgen = _Bitgen.from_address(ours.ctypes.bit_generator.value or 0)
-    if not _state_is_known(ours, bitgen.state):
-        return None
-    address, pointer, numbers = ctypes.addressof(bitgen), ctypes.c_void_p, [ctypes.c_double] * len(parameters)
-    one = ctypes.CFUNCTYPE(ctypes.c_double, pointer, *numbers)(draw) if draw else None
-    several = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer, *numbers)(fill)
-    singles = [one(address, *parameters) for _ in range(_SINGLE)] if one else []
-    made[: len(singles)] = singles
-    several(address, _SAMPLE - len(singles), made[len(singles) :].ctypes.data, *parameters)
+    numbers: Sequence[Any] = [ctypes.c_double] * len(parameters)
+    several = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *numbers)(fill)
+    several(ours.ctypes.bit_generator.value, _SAMPLE, made.ctypes.data, *parameters)
     if name == "uniform":
         expected[:] = theirs.uniform(parameters[0], sum(parameters), _SAMPLE)
     else:
         expected[:] = getattr(theirs, name.replace("standard_uniform", "random"))(*parameters, size=_SAMPLE)
     if made.tobytes() != expected.tobytes() or ours.state != theirs.bit_generator.state:
         return None
-    return Quick(ctypes.cast(bitgen.next_double, pointer).value or 0, fill, draw)
+    return Quick(_next_double(), fill)
 
 
-def _state_is_known(bits: Any, address: int) -> bool:
-    """Whether a PCG64 has its two numbers of 128 bits inside the Python object, in the order in which they are used."""
-    found = ctypes.c_uint64.from_address(address).value
-    if not 0 <= found - id(bits) <= type(bits).__basicsize__ - 32:
-        return False
-    wanted = b"".join(bits.state["state"][name].to_bytes(16, "little") for name in ("state", "inc"))
-    return ctypes.string_at(found, 32) == wanted
-
-
-_SAMPLE, _SINGLE = 4099, 500
-
-
-@cache
-def _uniform_code(moved: bool) -> NativeCode:
-    return _compiled(_uniform_text(moved))
-
-
-@cache
-def _normal_code(moved: bool) -> NativeCode:
-    return _compiled(_HEAD + _normal_text(function_address(DRAWS["standard_normal"]), *_ziggurat(), moved))
-
-
-def _compiled(text: str) -> NativeCode:
-    code = NativeCode(text, optimisation=2, for_host=True)
-    make_immortal(code)
-    return code
+_SAMPLE = 4099

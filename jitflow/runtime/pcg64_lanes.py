@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import llvmlite.binding as llvm
+from jitflow.ir.draws import PCG64_MULTIPLIER
+from jitflow.processor import has_features
 
-__all__ = ["LANES", "MULTIPLIER", "has_lanes", "lanes_text", "series"]
+__all__ = ["LANES", "has_lanes", "lanes_text", "series"]
 
-MULTIPLIER = (2549297995355413924 << 64) + 4865540595714422341
 _WIDTH = 8
 _VECTORS = 2
 LANES = _WIDTH * _VECTORS
@@ -25,13 +25,12 @@ _PRODUCTS = (("l", 0, 0, 0), ("h", 0, 0, 1), ("l", 0, 1, 1), ("l", 1, 0, 1), ("h
 
 def series(steps: int) -> int:
     """How much of the increment a state has more, so many steps later."""
-    return sum(pow(MULTIPLIER, power, 1 << 128) for power in range(steps)) % (1 << 128)
+    return sum(pow(PCG64_MULTIPLIER, power, 1 << 128) for power in range(steps)) % (1 << 128)
 
 
 def has_lanes() -> bool:
     """Whether this processor multiplies so."""
-    features = llvm.get_host_cpu_features()
-    return all(features.get(name, False) for name in ("avx512f", "avx512dq", "avx512ifma"))
+    return has_features("avx512f", "avx512dq", "avx512ifma")
 
 
 def lanes_text(moved: bool) -> str:
@@ -40,10 +39,10 @@ def lanes_text(moved: bool) -> str:
     Where they are ``moved``, there are two parameters more, the smallest number and the distance to the largest.
     """
     behind = range(1, _WIDTH + 1)
-    powers = [pow(MULTIPLIER, steps, 1 << 128) for steps in behind]
+    powers = [pow(PCG64_MULTIPLIER, steps, 1 << 128) for steps in behind]
     rows = [series(steps) for steps in behind]
-    next_vector = [pow(MULTIPLIER, _WIDTH, 1 << 128)] * _WIDTH
-    next_turn = [pow(MULTIPLIER, LANES, 1 << 128)] * _WIDTH
+    next_vector = [pow(PCG64_MULTIPLIER, _WIDTH, 1 << 128)] * _WIDTH
+    next_turn = [pow(PCG64_MULTIPLIER, LANES, 1 << 128)] * _WIDTH
     steps_text, steps = _sums("%steps", _names("%increment"), _constants(rows), ["zeroinitializer"] * 3)
     numbers = "".join(map(_in_limbs, ("%before", "%increment", "%jump", "%distance")))
     vectors = range(_VECTORS)

@@ -262,7 +262,7 @@ def passes_an_unknown_keyword(x):
 
 
 def calls_a_method_of_strings(x):
-    return str.format("{:.2f}", x[0])
+    return str.format_map("{x:.2f}", {"x": x[0]})
 
 
 def calls_a_number(x):

@@ -374,7 +374,7 @@ def computes_a_large_int_mended(n):
 
 
 def formats_by_a_method(x):
-    return str.format("{:.2f}", x[0])
+    return str.format_map("{x:.2f}", {"x": x[0]})
 
 
 def formats_by_a_method_mended(x):

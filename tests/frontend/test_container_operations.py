@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import heapq
 import itertools
 import operator
-from collections import Counter, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 import pytest
@@ -182,3 +183,63 @@ def test_lists_that_are_not_told_meet_those_that_are():
     compiled = jitflow.function(mine)
     for numbers in ([3, 1, 4, 1, 5, 9, 2, 6], [2], []):
         assert compiled(numbers) == mine(numbers)
+
+
+class Box:
+    def __init__(self, held):
+        self.held = held
+
+
+def copied(rows, words, n):
+    """Copies in which one object is one, of the caller's and of what the run makes, three deep and in an object."""
+    twice = [rows[0], rows[0], rows[1]]
+    apart = copy.deepcopy(twice)
+    apart[0][0] = 7
+    told, boxed = copy.deepcopy(words), copy.deepcopy(Box(rows))
+    told["a"].append(n)
+    boxed.held[0].append(3)
+    row, table = [1], []
+    for i in range(n):
+        if i % 3 == 0:
+            row = [i]
+        table.append([row, row])
+    again = copy.deepcopy(table)
+    sets = copy.deepcopy([{i, 40 * i} for i in range(n)])
+    for i in range(n):
+        again[i][0].append(i)
+        sets[i].add(n)
+    shallow = copy.copy(words)
+    shallow["b"] = [n]
+    return rows, words, twice, apart, apart[0] is apart[1], told, boxed.held, table, again, sets, shallow
+
+
+def test_copies_share_nothing_but_what_the_original_shares():
+    calls = [([[1, 2], [3, 4]], {"a": [1.5], "b": []}, n) for n in (8, 3)]
+    assert_does_what_python_does(copied, calls)
+    box = Box([1])
+    with pytest.raises(jitflow.UserError, match="a copy of box, an object of class Box"):
+        jitflow.function(lambda box: copy.deepcopy(box).held)(box)
+
+
+def by_their_classes(numbers, table, rows, n):
+    """Methods read from the class change what the caller passes and what the run makes; containers of all classes."""
+    list.append(numbers, n)
+    list.sort(numbers)
+    dict.setdefault(table, "c", []).append(n)
+    dict.__setitem__(table, "d", [n])
+    made, words = [], defaultdict(list)
+    for i in range(n):
+        list.append(made, i)
+    words["x"].append(n)
+    counts = Counter("abca")
+    fresh = list(map(list, rows))
+    fresh[0].append(n)
+    kinds = {1, 33} | {2}, frozenset((1, 2)), deque(numbers, 2), OrderedDict(z=n, a=1), words, counts
+    return numbers, table, made, fresh, kinds, list(map(str.upper, "a b".split())), words.default_factory is list
+
+
+def test_methods_of_classes_and_containers_of_all_classes():
+    calls = [([3, 1, 2], {"a": [1]}, [[1], [2, 3]], n) for n in (2, 7)]
+    assert_does_what_python_does(by_their_classes, calls)
+    with pytest.raises(TypeError, match="descriptor 'append' for 'list' objects doesn't apply to a 'int' object"):
+        jitflow.function(lambda n: list.append(n, 1))(3)

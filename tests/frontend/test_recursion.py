@@ -50,6 +50,23 @@ def is_odd(n):
     return False if n == 0 else is_even(n - 1)
 
 
+def run(n):
+    """Names of something else in the module, of the same letters, and of none."""
+    return 0 if n == 0 else guard(n - 1) + 1
+
+
+def guard(n):
+    return 0 if n == 0 else _run(n - 1) + __(n // 2)
+
+
+def _run(n):
+    return 0 if n == 0 else run(n - 1) * 2
+
+
+def __(n):  # noqa: N807
+    return 0 if n == 0 else run(n - 1) + __(n // 2)
+
+
 def female(n):
     return 1 if n == 0 else n - male(female(n - 1))
 
@@ -68,7 +85,7 @@ def power(x, n):
 @program((7, 1.5), (0, 2.0), (12, 0.5))
 def numbers(n, x):
     """Direct, mutual, nested; results that are of one kind at the end of a recursion, and of another on the way."""
-    return fibonacci(n), ackermann(2, n), is_even(n), is_odd(n), female(n), male(n), power(x, n)
+    return fibonacci(n), ackermann(2, n), is_even(n), is_odd(n), female(n), male(n), run(n), power(x, n)
 
 
 def factorial(n, result=1):

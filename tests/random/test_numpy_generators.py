@@ -110,6 +110,27 @@ def of_choices(r, n, x, matrix, p):
 A, P = np.array([0.5, 1.5, 2.5]), np.array([0.2, 0.5, 0.9])
 
 
+@jitflow.function
+def of_single_numbers(r, n, stops):
+    """Numbers that programs make themselves, between those of NumPy's functions on the same state."""
+    drawn, whole, kept = np.zeros((n, 10)), np.zeros((n, 8), np.int64), 0.0
+    for turn in range(n):
+        kept = r.normal(0.5 * kept, 1.5)
+        drawn[turn] = (kept, r.random(), r.standard_normal(), r.uniform(-1.0, 2.0), r.standard_exponential(),
+                       r.exponential(kept * kept), r.gamma(2.5), r.uniform(3.0, 3.0), r.normal(),
+                       r.lognormal())  # fmt: skip
+        whole[turn] = (r.integers(6), r.integers(3, 3 * 2**30), r.integers(2**32 - 1, endpoint=True), r.integers(1),
+                       r.integers(2**40), r.integers(100, dtype=np.int8), r.integers(-9, 2**31),
+                       r.choice(n))  # fmt: skip
+        if turn % 100 == 99:
+            drawn[turn, :3] += r.normal(size=3) + r.exponential(2.0, 3) + r.random(3)
+        if r.random() < 0.01:
+            drawn[turn, 3] = np.random.default_rng(turn).normal()
+        if stops == turn:
+            raise ValueError("stopped")
+    return drawn, whole
+
+
 @pytest.mark.parametrize("kind", NEW)
 def test_every_method_gives_the_bits_of_numpy(kind: Any) -> None:
     def make() -> Any:
@@ -120,6 +141,12 @@ def test_every_method_gives_the_bits_of_numpy(kind: Any) -> None:
     compare(of_none, make, MANY)
     compare(of_integers, make, 100, 2**40, MANY, np.array([3, 400, 5]))
     compare(of_choices, make, 7, np.arange(4.0), np.arange(12).reshape(3, 4), np.array([0.1, 0.2, 0.3, 0.4]))
+    compare(of_single_numbers, make, MANY, -1)
+    ours, theirs = make(), make()
+    for function, generator in ((of_single_numbers, ours), (of_single_numbers.__wrapped__, theirs)):
+        with pytest.raises(ValueError, match="stopped"):
+            function(generator, 100, 77)
+    assert state_of(ours) == state_of(theirs)
 
 
 @jitflow.function
@@ -146,7 +173,6 @@ def test_the_legacy_generator_too(kind: Any) -> None:
 
 def test_processors_without_wide_products_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pcg64, "has_lanes", lambda: False)
-    monkeypatch.setattr(pcg64, "_uniform_code", pcg64._uniform_code.__wrapped__)
     assert all(pcg64.quick_draws.__wrapped__(name) for name in ("standard_uniform", "uniform"))
 
 
@@ -161,6 +187,7 @@ def test_a_hundred_thousand_draws(kind: Any) -> None:
     compare(of_one, make, 2.5, 0.3, A + 2.0, P, many)
     compare(of_none, make, many)
     compare(of_integers, make, 100, 2**40, many, np.array([3, 400, 5]))
+    compare(of_single_numbers, make, many, -1)
     compare(of_choices, make, many, np.arange(4.0), np.arange(12).reshape(3, 4), np.array([0.1, 0.2, 0.3, 0.4]))
     compare(of_legacy, lambda: np.random.RandomState(kind(11)), many, A)
 

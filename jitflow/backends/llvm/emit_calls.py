@@ -24,7 +24,7 @@ from jitflow.ir.status import CHECK_FAILED, OUT_OF_MEMORY
 from jitflow.ir.types import Buffer
 
 __all__ = ["CALL_EMISSION", "begin_procedure", "calls_procedures", "end_procedure", "open_room", "procedure_parameters",
-           "procedure_text"]  # fmt: skip
+           "procedure_symbol", "procedure_text"]  # fmt: skip
 
 _BEFORE = ("ptr %room", "i64 %depth")
 _WORDS = {"error": 24, "context": 32}
@@ -56,6 +56,11 @@ def open_room(out: Emitter) -> None:
             )
         ),
     ]
+
+
+def procedure_symbol(name: str) -> str:
+    """What the module calls a function that calls itself, whose name may well be that of something else in it."""
+    return f'"recursion.{name}"'
 
 
 def procedure_parameters(function: Function) -> list[str]:
@@ -144,7 +149,7 @@ def _call(out: Emitter, op: Op) -> Sequence[str]:
         lend_turns(out)
     before = ["ptr %room", f"i64 {rest}"]
     kind = returned_type(function)
-    found = out.let(f'call {kind} @"{name}"({", ".join([*before, *map(out.typed, op.operands)])})')
+    found = out.let(f"call {kind} @{procedure_symbol(name)}({', '.join([*before, *map(out.typed, op.operands)])})")
     if counts:
         take_turns(out)
     status = out.let(f"extractvalue {kind} {found}, 0")

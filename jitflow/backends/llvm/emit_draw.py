@@ -1,6 +1,7 @@
 """Draws from NumPy's generators: calls of functions in the context, which are given a generator by its address.
 
-What a generator keeps is no memory of the program's, so a call touches none of that unless it fills it.
+Single numbers of some kinds are made by functions of the program itself (`pcg64`). These read and write the memory in
+which a generator keeps its state, so a call does too, as far as LLVM is told.
 """
 
 from __future__ import annotations
@@ -8,18 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.pcg64 import INTRINSICS, NATIVE_DRAWS
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.core import Op
-from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX
+from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, NATIVE_PREFIX
 
 __all__ = ["DRAW_EMISSION"]
 
 
 def _draw(out: Emitter, op: Op) -> Sequence[str]:
-    function = _function(out, DRAW_PREFIX + op.attributes["method"])
-    arguments = ", ".join(map(out.typed, op.operands))
-    result = register_type(op.result.type)
-    return [out.let(f"call {result} {function}({arguments}) nounwind memory(inaccessiblemem: readwrite)")]
+    method = op.attributes["method"]
+    arguments, result = [out.typed(operand) for operand in op.operands], register_type(op.result.type)
+    if method in NATIVE_DRAWS:
+        for name, (returned, parameters) in INTRINSICS.items():
+            out.module.declare(name, returned, parameters)
+        out.module.define(f"draw.{method}", NATIVE_DRAWS[method])
+        function = f'@"draw.{method}"'
+        arguments.insert(1, f"ptr {_symbol(out, NATIVE_PREFIX + method)}")
+    else:
+        function = _symbol(out, DRAW_PREFIX + method)
+    return [out.let(f"call {result} {function}({', '.join(arguments)}) nounwind")]
 
 
 def _fill_draws(out: Emitter, op: Op) -> Sequence[str]:
@@ -33,11 +42,11 @@ def _fill_draws(out: Emitter, op: Op) -> Sequence[str]:
         room = out.stack("i64")
         out.do(f"store {out.typed(parameter)}, ptr {room}, align 8")
         arguments += [f"ptr {room}", "i64 0"]
-    out.do(f"call void {_function(out, FILL_PREFIX + op.attributes['method'])}({', '.join(arguments)}) nounwind")
+    out.do(f"call void {_symbol(out, FILL_PREFIX + op.attributes['method'])}({', '.join(arguments)}) nounwind")
     return ()
 
 
-def _function(out: Emitter, symbol: str) -> str:
+def _symbol(out: Emitter, symbol: str) -> str:
     return out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(symbol)))}, align 8")
 
 

@@ -22,7 +22,7 @@ from jitflow.backends.llvm.emit_control import phi
 from jitflow.backends.llvm.emit_poll import call_poll, count_turns, poll_in_time
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
 from jitflow.backends.llvm.types import register_type
-from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.core import Op, Region, Value, walk
 
 __all__ = ["LOOP_EMISSION"]
 
@@ -165,61 +165,97 @@ def _while(out: Emitter, op: Op) -> Sequence[str]:
     return _tested_turns(out, op, initial, polls="polls" in op.attributes)
 
 
-def _tested_turns(out: Emitter, op: Op, initial: Sequence[str], *, polls: bool, bound: str = "") -> list[str]:
-    """Turns as long as the condition holds; what they carry behind them. ``bound`` stands for the last number."""
+def _tested_turns(out: Emitter, op: Op, initial: Sequence[str], *, polls: bool) -> list[str]:
+    """Turns as long as the condition holds; what they carry behind them."""
+    done = out.label("done")
+    carried = _turns_until(out, op, initial, done, polls=polls)
+    out.begin(done)
+    return carried
+
+
+def _turns_until(
+    out: Emitter, op: Op, initial: Sequence[str], done: str, *, arrived: str = "", bound: str = "", polls: bool = False
+) -> list[str]:
+    """Turns which end at one of two labels, where the number that counts has come to the ``bound``, or else before."""
     condition, step = op.regions
-    test, body, done, before = out.label("test"), out.label("while"), out.label("done"), out.block
+    test, body, before = out.label("test"), out.label("while"), out.block
     out.jump(test)
     out.begin(test)
-    varying = len(initial) - bool(bound)
-    phis = [(_parameter(out, parameter), out.reserve()) for parameter in condition.parameters[:varying]]
-    names = [name for name, _ in phis]
+    varying = zip(condition.parameters, initial, strict=not bound)
+    phis = [(_parameter(out, parameter), out.reserve(), parameter, first) for parameter, first in varying]
+    names = [name for name, *_ in phis]
     if bound:
-        names.append(bound)
         out.operands[condition.parameters[-1]] = bound
     (proceed,) = out.emit_region(condition)
-    out.branch(proceed, body, done)
+    if bound:
+        _end_either_way(out, condition, body, done, arrived)
+    else:
+        out.branch(proceed, body, done)
     out.begin(body)
-    out.operands.update(zip(step.parameters, names, strict=True))
+    out.operands.update(zip(step.parameters, [*names, bound], strict=False))
     yielded = out.emit_region(step)
     if polls:
         poll_in_time(out, op)
     latch = out.block
     out.jump(test)
-    for (name, line), parameter, first, following in zip(phis, condition.parameters, initial, yielded, strict=False):
+    for (name, line, parameter, first), following in zip(phis, yielded, strict=False):
         out.lines[line] = f"  {name} = {phi(register_type(parameter.type), (first, before), (following, latch))}"
-    out.begin(done)
     return names
+
+
+def _end_either_way(out: Emitter, condition: Region, body: str, done: str, arrived: str) -> None:
+    """Go on, or end, by the bound or before it.
+
+    What may end a loop before is asked first if both are known: then a flag that does is known in all turns, and in
+    front of the next piece, and nobody need carry it.
+    """
+    proceed, asked = condition.yielded[0], out.label("asked")
+    both = out.producers[proceed]
+    if both.name == "logical_and":
+        near, rest = map(out.operand, both.operands)
+        out.branch(rest, asked, done)
+        out.begin(asked)
+        out.branch(near, body, arrived)
+    else:
+        compare = next(inner for inner in condition.body if condition.parameters[-1] in inner.operands)
+        out.branch(out.operand(proceed), body, asked)
+        out.begin(asked)
+        out.branch(out.operand(compare.result), done, arrived)
 
 
 def _while_in_pieces(out: Emitter, op: Op) -> Sequence[str]:
     """A loop that counts towards a bound, and may end before: the bound is set nearer, and a poll stands behind it."""
     number, step = op.attributes["counts"]
     *initial, bound = (out.operand(value) for value in op.operands)
-    before, piece, due, done = out.block, out.label("piece"), out.label("due"), out.label("done")
+    before, piece, arrived, due, done = out.block, *map(out.label, ("piece", "arrived", "due", "done"))
+    most = min(op.attributes["polls"], _LARGEST // (2 * abs(step))) * abs(step)
+    first_edge = _edge(out, initial[number], bound, step, most)
     out.jump(piece)
     out.begin(piece)
+    edge, edge_line = f"%p{out.fresh()}", out.reserve()
     phis = [(f"%p{out.fresh()}", out.reserve()) for _ in initial]
-    start = phis[number][0]
-    most = min(op.attributes["polls"], _LARGEST // (2 * abs(step))) * abs(step)
-    there, back = ("add", "sub") if step > 0 else ("sub", "add")
-    near = out.call("i64", f"llvm.s{back}.sat.i64", f"i64 {bound}", f"i64 {most}")
-    is_far = out.let(f"icmp {'slt' if step > 0 else 'sgt'} i64 {start}, {near}")
-    edge = out.let(f"select i1 {is_far}, i64 {out.let(f'{there} i64 {start}, {most}')}, i64 {bound}")
-    carried = _tested_turns(out, op, [*(name for name, _ in phis), edge], polls=False, bound=edge)[:-1]
-    taken = _distance(out, start, carried[number], step)
-    count_turns(out, op, taken if abs(step) == 1 else out.let(f"udiv i64 {taken}, {abs(step)}"))
-    last = out.let(f"icmp eq i64 {edge}, {bound}")
-    ahead = out.let(f"icmp {'slt' if step > 0 else 'sgt'} i64 {carried[number]}, {edge}")
-    out.branch(out.let(f"or i1 {last}, {ahead}"), done, due)
-    out.begin(due)
-    call_poll(out, op)
-    again = out.block
-    out.jump(piece)
+    carried = _turns_until(out, op, [name for name, _ in phis], done, arrived=arrived, bound=edge)
+    out.begin(arrived)
+    out.branch(out.let(f"icmp eq i64 {edge}, {bound}"), done, due)
+    with out.cold(due):
+        call_poll(out, op)
+        next_edge = _edge(out, carried[number], bound, step, most)
+        again = out.block
+        out.jump(piece)
+    out.lines[edge_line] = f"  {edge} = {phi('i64', (first_edge, before), (next_edge, again))}"
     for (name, line), value, first, following in zip(phis, op.operands, initial, carried, strict=False):
         out.lines[line] = f"  {name} = {phi(register_type(value.type), (first, before), (following, again))}"
     out.begin(done)
+    taken = _distance(out, phis[number][0], carried[number], step)
+    count_turns(out, op, taken if abs(step) == 1 else out.let(f"udiv i64 {taken}, {abs(step)}"))
     return [*carried, bound]
+
+
+def _edge(out: Emitter, start: str, bound: str, step: int, most: int) -> str:
+    """The nearer one of a bound and what lies so far from the start, which a sum does not wrap around to."""
+    there, nearer = ("add", "smin") if step > 0 else ("sub", "smax")
+    far = out.call("i64", f"llvm.s{there}.sat.i64", f"i64 {start}", f"i64 {most}")
+    return out.call("i64", f"llvm.{nearer}.i64", f"i64 {far}", f"i64 {bound}")
 
 
 LOOP_EMISSION: dict[str, Emission] = {"for": _for, "while": _while}

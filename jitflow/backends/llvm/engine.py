@@ -22,6 +22,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from jitflow import processor
 from jitflow.backends.llvm.at_once import LIBRARY_LOCK, at_once, emit_object, run_passes
 from jitflow.backends.llvm.module import ModuleCode, Work
 
@@ -51,14 +52,9 @@ class Engine:
         llvm.initialize_native_asmprinter()
         return llvm.Target.from_triple(llvm.get_process_triple())
 
-    @cached_property
-    def features(self) -> Any:
-        """What the host's CPU can do, by LLVM's names."""
-        return llvm.get_host_cpu_features()
-
     def _make_machine(self, level: int) -> Any:
         return self._target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=self.features.flatten(), opt=level, reloc="pic", codemodel="small"
+            cpu=processor.name(), features=processor.features().flatten(), opt=level, reloc="pic", codemodel="small"
         )
 
     @contextmanager
@@ -88,13 +84,13 @@ class Engine:
     @cached_property
     def attributes(self) -> str:
         """Attributes of every function: code generation may use vectors as wide as the CPU has them."""
-        width = 512 if self.features.get("avx512f") else 256 if self.features.get("avx2") else 128
+        width = 512 if processor.has_features("avx512f") else 256 if processor.has_features("avx2") else 128
         return f'nounwind "prefer-vector-width"="{width}"'
 
     @property
     def makes_products(self) -> bool:
         """Whether products by tiles were measured to be worth it on this kind of CPU."""
-        return bool(self.features.get("avx512f"))
+        return processor.has_features("avx512f")
 
     def generate(self, modules: Sequence[ModuleCode]) -> list[bytes]:
         """Object code of the modules. Raises RuntimeError where LLVM refuses one."""

@@ -19,6 +19,7 @@ from jitflow.backends.llvm.emit_calls import (
     end_procedure,
     open_room,
     procedure_parameters,
+    procedure_symbol,
     procedure_text,
 )
 from jitflow.backends.llvm.emit_containers import release_heap
@@ -228,7 +229,8 @@ def _procedures(module: ModuleText) -> Iterator[str]:
         end_procedure(out, out.emit_region(function.region))
         if out.failures:
             _fail(out, out.give)
-        yield procedure_text(out, f'hidden {returned_type(function)} @"{function.name}"({parameters}) #0')
+        symbol = procedure_symbol(function.name)
+        yield procedure_text(out, f"hidden {returned_type(function)} @{symbol}({parameters}) #0")
 
 
 def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function] = ()) -> None:
@@ -242,7 +244,7 @@ def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function]
         if not function.attributes.get("recursive"):
             module.define(function.name, _called(module, function))
         elif function not in here:
-            module.declare(f'"{function.name}"', returned_type(function), procedure_parameters(function))
+            module.declare(procedure_symbol(function.name), returned_type(function), procedure_parameters(function))
 
 
 def _fail(out: Emitter, end: Callable[[str], None]) -> None:

@@ -13,9 +13,7 @@ to 1,200 elements; there columns are split.
 
 from __future__ import annotations
 
-from functools import cache
-
-from llvmlite import binding
+from jitflow.processor import has_features
 
 __all__ = ["in_pieces", "pays_in_pieces"]
 
@@ -32,12 +30,7 @@ _MOST_PIECES = 4
 
 def pays_in_pieces(symbol: str) -> bool:
     """Whether a library function is one that is faster in pieces on this processor."""
-    return symbol in _TYPES and _has_long_vectors()
-
-
-@cache
-def _has_long_vectors() -> bool:
-    return bool(binding.get_host_cpu_features().get("avx512f"))
+    return symbol in _TYPES and has_features("avx512f")
 
 
 def in_pieces(symbol: str) -> tuple[str, str]:

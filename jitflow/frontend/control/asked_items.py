@@ -1,24 +1,42 @@
 """Items of Python's lists at an index that the turns of a loop make: each of them knows it if the loop is written out.
 
 So such an index is asked for its number. Where the loop cannot be written out, the trace starts anew, and the running
-program chooses the item (`jitflow.frontend.python.chosen_items`).
+program chooses the item (`jitflow.frontend.python.chosen_items`). Where writing it out would make a long program, for
+its turns are many or depend on the data, the trace starts anew with the list as one of the running program.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
 from jitflow.errors import UserError
+from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.lessons import Nest
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
+from jitflow.ir.types import Container
 
-__all__ = ["Draws", "asks_for_number", "begin_anew_choosing"]
+__all__ = ["Draws", "asks_for_number", "begin_anew_choosing", "begin_anew_with_asked", "writing_out"]
 
 
-class _AskedItems(set[Site]):
-    """Where an item would have been chosen."""
+class _AskedItems(dict[Site, list[Any]]):
+    """Where an item would have been chosen, and of what."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.around: list[tuple[int, list[Any]]] = []
+        """The loops that are being written out for such an item, outermost first: their turns, and the lists."""
+
+    def of(self, error: UserError) -> list[Any]:
+        """What is asked for an item where an error stands."""
+        return self.get(_site(error.location), []) if isinstance(error.location, Loc) else []
 
 
 class Draws:
@@ -27,8 +45,8 @@ class Draws:
     any = False
 
 
-def asks_for_number(index: Value | Dim) -> bool:
-    """Whether an index of a list is asked for its number, because it may be known in each turn of a loop."""
+def asks_for_number(index: Value | Dim, items: Any = None) -> bool:
+    """Whether an index of ``items`` is asked for its number, because it may be known in each turn of a loop."""
     trace = current_trace()
     rounds = trace.state(Nest).rounds
     if not rounds:
@@ -41,7 +59,9 @@ def asks_for_number(index: Value | Dim) -> bool:
     elif trace.is_visible_in(rounds[0].outside)(index):
         return False
     site = _site(trace.here())
-    trace.state(_AskedItems).add(site)
+    asked = trace.state(_AskedItems).setdefault(site, [])
+    if items is not None and not any(items is other for other in asked):
+        asked.append(items)
     return not trace.choices.answer(site)
 
 
@@ -59,6 +79,44 @@ def _is_drawn(index: Value) -> bool:
         waiting += [operand for operand in op.operands if operand not in seen]
         seen.update(op.operands)
     return False
+
+
+_MANY_TURNS = 24
+"""Turns of a nest of loops that are written out for the items of lists at the most, if these can be of the program."""
+
+
+@contextmanager
+def writing_out(turns: int, error: UserError) -> Iterator[None]:
+    """While a loop is written out because of an ``error``."""
+    asked = current_trace().state(_AskedItems)
+    asked.around.append((turns, asked.of(error)))
+    try:
+        yield
+    finally:
+        asked.around.pop()
+
+
+def begin_anew_with_asked(error: UserError, turns: int | None) -> None:
+    """Start the trace anew with lists of the running program, if a loop is not to be written out for their items.
+
+    ``turns`` are those that it would be written out for; None if nobody knows how many there will be.
+    """
+    trace = current_trace()
+    asked = trace.state(_AskedItems)
+    here = asked.of(error)
+    if not here or any(scope.is_differentiated for scope in trace.scope.around()):
+        return
+    if turns is not None and turns * prod(number for number, _ in asked.around) <= _MANY_TURNS:
+        return
+    found: list[Restart] = []
+    for items in (items for lists in (here, *(lists for _, lists in asked.around)) for items in lists):
+        made = trace.state(ProgramLists).made.get(id(items))
+        held = None if made is None else surface.container_type(items)
+        if made is None or not isinstance(held, Container) or not held.words or trace.choices.is_settled(made[1]):
+            continue
+        found.append(trace.begin_anew(Restart(made[1], held, is_wish=True)))
+    if found:
+        raise found[0]
 
 
 def begin_anew_choosing(error: UserError) -> None:

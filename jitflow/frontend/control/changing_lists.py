@@ -25,6 +25,8 @@ class ProgramLists(Undoable):
     def __init__(self) -> None:
         self.made: dict[int, tuple[Any, Site]] = {}
         self.growing: list[Any] = []
+        self.making = 0
+        """How many calls of classes of containers are going on: ``list(map(list, rows))`` makes lists in one."""
 
     def mark(self) -> Callable[[], None]:
         """What turns that are traced again have told about items may have come too early."""

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.asked_items import begin_anew_choosing
+from jitflow.frontend.control.asked_items import begin_anew_choosing, begin_anew_with_asked, writing_out
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -179,7 +179,10 @@ def _over(
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
         if is_small or not isinstance(count, int) or count > MANY_TURNS:
             begin_anew_with(problem.changed, is_wish=True)
-        turns = _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
+        begin_anew_with_asked(problem.error, count if isinstance(count, int) else None)
+        number = trace.fix(count, why)
+        with writing_out(number, problem.error):
+            turns = _unrolled(loop, map(source.item, range(number)), body, test)
         note_unrolled(body, "for", turns, problem.reason)
     else:
         note_rolled(body, "for", count, carried)
@@ -235,6 +238,7 @@ def _while(
         mutables.restore()
         never = False
     if never:
+        truth(test())  # which may raise, as Python asks once
         return
     try:
         may_split = splits > 0 and current_trace().state(Nest).splits_left > 0
@@ -259,6 +263,7 @@ def _while(
 def _refused(problem: CannotRoll) -> UserError:
     """The error for a loop that can neither be rolled nor written out. Starts the trace anew where that may help."""
     begin_anew_with(problem.changed)
+    begin_anew_with_asked(problem.error, None)
     begin_anew_choosing(problem.error)
     return problem.error
 

@@ -53,9 +53,7 @@ class Recursion:
 
     def __init__(self, function: FunctionType, bound: inspect.BoundArguments, running: Running) -> None:
         self.function, self.bound, self.running = function, bound, running
-        running.names[function.__name__] += 1
-        number = running.names[function.__name__]
-        self.name = word(function.__name__) + (f"_{number}" if number > 1 else "")
+        self.name = running.new_name(word(function.__name__) or "function")
         self.key = (function.__code__.co_filename, function.__code__.co_firstlineno)
         self.first: list[Any] = [*bound.arguments.values()]
         """What the first call is given, and finds in the cells, beside the other kinds that these are of in others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
 from typing import Any
 
 from jitflow.frontend.recording.choices import Site
@@ -15,6 +15,13 @@ class Running:
 
     def __init__(self) -> None:
         self.bodies: list[Any] = []
-        self.names: Counter[str] = Counter()
+        self.names: set[str] = set()
         self.written_out: set[Site] = set()
         """Where the functions begin whose outermost calls are being written out."""
+
+    def new_name(self, word: str) -> str:
+        """A name that no other function has."""
+        names = itertools.chain([word], (f"{word}_{number}" for number in itertools.count(2)))
+        name = next(name for name in names if name not in self.names)
+        self.names.add(name)
+        return name

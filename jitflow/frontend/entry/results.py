@@ -25,7 +25,7 @@ from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.containers import ProgramContainer
-from jitflow.frontend.python.returned_containers import Returned, returned_containers
+from jitflow.frontend.python.returned_containers import Returned, kind_of_container, returned_containers
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
@@ -179,6 +179,11 @@ class Results:
         if kind is dict:
             children = tuple(self.tree(item, f"{path}[{key!r}]") for key, item in result.items())
             return Group(partial(DictOf, tuple(self._key(key) for key in result)), children)
+        if (of_kind := kind_of_container(result)) is not None:
+            make, items = of_kind
+            keys = tuple(map(self._key, result)) if isinstance(result, dict | set | frozenset) else ()
+            children = tuple(self.tree(item, f"{path}[...]") for item in items)
+            return Group(partial(StructOf, partial(make, keys)), children)
         if isinstance(result, tuple) and hasattr(kind, "_fields"):
             names = kind._fields
             return Group(partial(StructOf, users_class(kind)), self._fields(result, names, path))

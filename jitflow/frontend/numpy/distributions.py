@@ -222,7 +222,8 @@ def uniform(generator: Any, *args: Any, **kwargs: Any) -> Any:
     given = bound("uniform", {"low": 0.0, "high": 1.0, "size": None}, args, kwargs)
     low, high = (_parameter(given[name], F64) for name in ("low", "high"))
     dims = common_shape([low, high], given["size"])
-    if not native_draw(generator, "uniform"):
+    native = native_draw(generator, "uniform")
+    if not native:
         size = None if given["size"] is None else sizes(dims or ())
         (value,) = call_method(generator, "uniform", [result_type(F64, dims)], *map(tracers.wrap, (low, high)), size)
         return tracers.wrap(value, owned=True)
@@ -233,7 +234,7 @@ def uniform(generator: Any, *args: Any, **kwargs: Any) -> Any:
     values.check(values.as_strong(holds), OverflowError, _says(OverflowError, is_new, is_array, 0.0, np.inf))
     if is_new:
         require(_at_least_0(span), _says(ValueError, is_new, is_array, 1.0, 0.0))
-    return give(drawn(generator, "uniform", [low, span], dims))
+    return give(drawn(generator, native, [low, span], dims))
 
 
 @cache

@@ -10,20 +10,24 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, normalized_axis, static_int
+from jitflow.frontend.arrays import broadcasting, runtime_sizes
+from jitflow.frontend.arrays.operands import array_operand, new, normalized_axis, static_int
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.creation import array_object
 from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.indexing import checked_position
+from jitflow.frontend.numpy.joining import concatenate_values
 from jitflow.frontend.numpy.ranges import arange
+from jitflow.frontend.numpy.rearranging import stretch
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.recording.values import as_array, dtype_of_value
+from jitflow.frontend.recording.values import as_array, dtype_of_value, emit
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, maximum
+from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS"]
 
@@ -65,12 +69,32 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
                 f"{broadcasting.shown(size)}"
             )
         return np.compress(np.logical_not(tracers.wrap(mask, owned=False)), array, axis=place)
+    if _is_integer(obj):
+        position = runtime_sizes.position(obj, size, place) if runtime_sizes.is_running(obj) else (
+            checked_position(tracers.dim_of(obj), size, place)
+        )  # fmt: skip
+        return _joined([stretch(value, place, 0, position), stretch(value, place, position + 1, size - position - 1)],
+                       place, size - 1)  # fmt: skip
     if not np.ndim(obj) or (isinstance(obj, list | tuple) and len(obj) == 1):
         single = split(value, obj=obj, axis=place)
-        return single.new(np.delete, [_with_size(value, place, size - 1)], kinds=[values.dtype_of_value(value)])
+        return single.new(np.delete, [_with_size(value, place, maximum(size - 1, 0))],
+                          kinds=[values.dtype_of_value(value)])  # fmt: skip
     positions = array_operand(np.zeros(0, np.int64) if isinstance(obj, list | tuple) and not obj else obj)
     return new_results(np.delete, [value, positions], [_with_size(value, place, fresh("kept"))], {"axis": place},
                        kinds=[values.dtype_of_value(value)])  # fmt: skip
+
+
+def _is_integer(obj: Any) -> bool:
+    """Whether an index is one integer, which says where two stretches meet."""
+    if isinstance(obj, tracers.ScalarTracer) or (isinstance(obj, tracers.ArrayTracer) and not obj.ndim):
+        return dtype_of_value(obj.value).is_integer
+    return isinstance(obj, int | np.integer | tracers.SizeTracer) and not isinstance(obj, bool)
+
+
+def _joined(parts: list[Value], axis: int, size: Dim) -> Any:
+    """Parts of one dtype, one after the other, which are ``size`` together."""
+    found = concatenate_values(parts, axis)
+    return new(values.reshape(found, _with_size(found, axis, size), assumed=True))
 
 
 def _taken(obj: slice, size: Dim) -> Value:
@@ -82,6 +106,8 @@ def _taken(obj: slice, size: Dim) -> Value:
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     value, place = _along(arr, axis)
     obj, given = pinned(obj), as_array(array_object(values, dtype_of_value(value)))
+    if _is_integer(obj) and len(_dims(value)) == 1 and len(_dims(given)) < 2:
+        return _inserted(value, obj, given)
     if isinstance(obj, slice):
         obj = tracers.wrap(_taken(obj, _dims(value)[place]), owned=False)
     if isinstance(obj, list | tuple | np.ndarray | tracers.VariableTracer):
@@ -89,6 +115,22 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     kind = np.dtype(value.type.dtype.numpy)  # type: ignore[union-attr]
     arguments = split(value, obj=obj, values=given, axis=place)
     return arguments.new(np.insert, [_with_size(value, place, fresh("longer"))], kinds=[kind])
+
+
+def _inserted(line: Value, obj: Any, given: Value) -> Any:
+    """A line with elements inserted in front of one of its positions, or behind all of them."""
+    (size,) = values.dims(line)
+    number, length = runtime_sizes.integer(obj), values.size_value(size)
+    front = runtime_sizes.from_front(number, length)
+    inside = emit("logical_and", emit("greater_equal", front, values.constant(0, I64)),
+                  emit("less_equal", front, length))  # fmt: skip
+    message = "index {} is out of bounds for axis 0 with size {}"
+    values.check(inside, IndexError, message, number, values.size(size))
+    position = runtime_sizes.bind(front, "position", size)
+    (count,) = values.dims(given) or (1,)
+    parts = [stretch(line, 0, 0, position), values.reshape(given, (count,)),
+             stretch(line, 0, position, size - position)]  # fmt: skip
+    return _joined(parts, 0, size + count)
 
 
 def _dims(value: Value) -> tuple[Dim, ...]:

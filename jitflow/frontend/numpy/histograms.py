@@ -13,7 +13,7 @@ from jitflow.errors import UserValueError
 from jitflow.frontend.arrays.operands import array_operand
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.routines import fresh, split
-from jitflow.frontend.numpy.uniform_bins import uniform_histogram
+from jitflow.frontend.numpy.uniform_bins import uniform_edges, uniform_histogram
 from jitflow.frontend.recording import values
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.dims import Dim
@@ -57,6 +57,12 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    given, count, _ = _counts(bins)
+    if isinstance(given, tracers.SizeTracer | int) and not isinstance(given, bool):
+        weight = None if weights is None else array_operand(weights)
+        found = uniform_edges(array_operand(a), count, range, weight)
+        if found is not None:
+            return found
     return histogram(a, bins, range, weights=weights)[1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -265,11 +266,33 @@ def linalg_vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
 
 
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """Products in the order that takes the fewest multiplications, as NumPy chooses it, for the sizes seen first."""
     if len(arrays) < 2:
         raise UserValueError("Expecting at least two arrays.")
-    result = arrays[0]
-    for array in arrays[1:]:
-        result = dot(result, array)
+    shapes = [values.dims(array_operand(array)) for array in arrays]
+    lengths = [shapes[0][0] if len(shapes[0]) > 1 else 1, *(shape[-1] if len(shape) > 1 else 1 for shape in shapes)]
+    if len(shapes[0]) == 1:
+        lengths[1] = shapes[0][0]
+    sizes = [broadcasting.hint(length) or 1 for length in lengths]
+
+    @functools.cache
+    def cheapest(first: int, last: int) -> tuple[int, int]:
+        """The multiplications for these arrays, and the last one of the left factor."""
+        if first == last:
+            return 0, first
+        ways = []
+        for middle in range(first, last):
+            parts = cheapest(first, middle)[0] + cheapest(middle + 1, last)[0]
+            ways.append((parts + sizes[first] * sizes[middle + 1] * sizes[last + 1], middle))
+        return min(ways)
+
+    def multiplied(first: int, last: int) -> Any:
+        if first == last:
+            return arrays[first]
+        _, middle = cheapest(first, last)
+        return dot(multiplied(first, middle), multiplied(middle + 1, last))
+
+    result = multiplied(0, len(arrays) - 1)
     return result if out is None else store_out(array_operand(result), out)
 
 

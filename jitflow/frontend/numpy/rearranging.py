@@ -34,7 +34,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "repeat"]
+__all__ = ["FUNCTIONS", "repeat", "stretch"]
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -71,11 +71,11 @@ def _rolled(value: Value, shift: Any, axis: int) -> Value:
     if size == 0:
         return value
     offset = moved % maximum(size, 1)  # no elements: nothing moves
-    first = _cut(value, axis, size - offset, offset)
-    return concatenate_values([first, _cut(value, axis, 0, size - offset)], axis)
+    first = stretch(value, axis, size - offset, offset)
+    return concatenate_values([first, stretch(value, axis, 0, size - offset)], axis)
 
 
-def _cut(value: Value, axis: int, start: Dim, size: Dim) -> Value:
+def stretch(value: Value, axis: int, start: Dim, size: Dim) -> Value:
     """A stretch of one axis."""
     dims = values.dims(value)
     starts = [start if place == axis else 0 for place in range(len(dims))]
@@ -268,7 +268,10 @@ def _pad_constant(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tup
 
 
 def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[..., Value]:
-    """Padding that reads inside: ``position`` maps an index that may be outside to one that is inside."""
+    """Padding that reads inside: ``position`` maps an index that may be outside to one that is inside.
+
+    Only what is added is looked up; what is inside is copied as it lies.
+    """
 
     def padded(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tuple[Any, Any]) -> Value:
         if counts == (0, 0):
@@ -279,9 +282,16 @@ def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[...,
             raise UserValueError(empty)
         if current_trace().known(size, ">=", 1) is not True:
             values.check(emit("not_equal", values.size(size), values.size(0)), ValueError, empty)
-        indices = values.iota(I64, (size + counts[0] + counts[1],))
-        shifted = emit("subtract", indices, values.size_value(counts[0]))
-        return emit("gather", value, position(shifted, values.size_value(size)), axis=axis)
+        extent = values.size_value(size)
+
+        def border(count: Dim, start: Value) -> list[Value]:
+            if count == 0:
+                return []
+            outside = emit("add", values.iota(I64, (count,)), start)
+            return [emit("gather", value, position(outside, extent), axis=axis)]
+
+        before = border(counts[0], emit("negative", values.size_value(counts[0])))
+        return concatenate_values([*before, value, *border(counts[1], extent)], axis)
 
     return padded
 

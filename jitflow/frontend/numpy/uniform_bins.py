@@ -24,7 +24,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import F32, F64, I64
 
-__all__ = ["uniform_histogram"]
+__all__ = ["uniform_edges", "uniform_histogram"]
 
 _BLOCK = 65536
 """Elements whose weights NumPy adds up before it adds the sums to those before."""
@@ -36,6 +36,22 @@ Limits = tuple[float, float]
 
 def uniform_histogram(array: Value, count: Dim, limits: Any, weights: Value | None) -> Any:
     """Counts (or sums of weights) and edges of ``count`` bins, None if that is for the routine."""
+    found = _uniform_bins(array, count, limits, weights)
+    if found is None:
+        return None
+    size = product(values.dims(array))
+    if weights is not None:
+        weights = values.reshape(weights, (size,), assumed=True)
+    return _added(found, size, weights), found.edges
+
+
+def uniform_edges(array: Value, count: Dim, limits: Any, weights: Value | None) -> Any:
+    """The edges of ``count`` bins, None if they are for the routine."""
+    found = _uniform_bins(array, count, limits, weights)
+    return None if found is None else found.edges
+
+
+def _uniform_bins(array: Value, count: Dim, limits: Any, weights: Value | None) -> _Bins | None:
     size, ends = product(values.dims(array)), None if limits is None else _written_down(limits)
     if ends is None and limits is not None:
         return None
@@ -44,13 +60,11 @@ def uniform_histogram(array: Value, count: Dim, limits: Any, weights: Value | No
     if weights is not None:
         for own, other in zip(values.dims(array), values.dims(weights), strict=True):
             broadcasting.require_equal_sizes(own, other, "weights should have the same shape as a.", [])
-        weights = values.reshape(weights, (size,), assumed=True)
     flat = new(flat_value(array))
     first, last = _own_ends(flat) if ends is None else ends
     edges = ranges.linspace(first, last, tracers.size_of(count + 1), dtype=flat.dtype)
     _require_bins(edges, count)
-    bins = _Bins(flat, first, last, edges, count, own=ends is None)
-    return _added(bins, size, weights), edges
+    return _Bins(flat, first, last, edges, count, own=ends is None)
 
 
 def _written_down(limits: Any) -> Limits | None:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial, wraps
-from types import FunctionType, MethodDescriptorType
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from jitflow.frontend.python import conversions
 from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
+from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running, map_
@@ -48,6 +49,7 @@ from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.remembered import CACHES
+from jitflow.frontend.python.sequence_methods import method as method_of
 from jitflow.frontend.python.text_numbers import in_base, int_of_text
 from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, length_of, ord_
@@ -201,6 +203,10 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
         members["dtype"] = np.dtype(kind)  # NumPy asks a class that it does not know for it
         methods = (member for member in vars(kind).values() if isinstance(member, MethodDescriptorType))
         members |= {method.__name__: _unbound(method) for method in methods if not method.__name__.startswith("_")}
+    elif kind in (str, *CONSTRUCTORS):
+        slots = (MethodDescriptorType, WrapperDescriptorType)
+        names = [name for name, member in vars(kind).items() if isinstance(member, slots)]
+        members |= {name: _of_container(kind, name) for name in names if name in _CHANGING or name[0] != "_"}
     return StandIn(kind.__name__, () if kind is bool else (kind,), members)
 
 
@@ -211,13 +217,29 @@ def _unbound(method: MethodDescriptorType) -> Callable[..., Any]:
         if not isinstance(thing, Tracer):
             return method(thing, *args, **keywords)
         if not isinstance(thing, method.__objclass__):
-            kinds = (
-                f"for '{method.__objclass__.__name__}' objects doesn't apply to a '{thing.__class__.__name__}' object"
-            )
-            raise TypeError(f"descriptor '{method.__name__}' {kinds}")
+            raise _misfit(method.__name__, method.__objclass__, thing)
         return getattr(thing, method.__name__)(*args, **keywords)
 
     return call
+
+
+def _misfit(name: str, kind: type, thing: Any) -> TypeError:
+    kinds = f"for '{kind.__name__}' objects doesn't apply to a '{thing.__class__.__name__}' object"
+    return TypeError(f"descriptor '{name}' {kinds}")
+
+
+_CHANGING = ("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__")
+
+
+def _of_container(kind: type, name: str) -> Any:
+    """``list.append``, of what stands for one of the caller's as well: its methods are others."""
+
+    def call(thing: Any, *args: Any, **keywords: Any) -> Any:
+        if not _isinstance(thing, kind):
+            raise _misfit(name, kind, thing)
+        return method_of(thing, name)(*args, **keywords)
+
+    return staticmethod(call)
 
 
 def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
@@ -329,7 +351,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         table[id(kind)] = (kind, _stand_in(kind, function))
     for function, program in (*ON_LISTS.items(), *CACHES.items(), *ITERATED.items()):
         table[id(function)] = (function, program)
-    for function, stand_in in OPERATORS.items():
+    for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
         table[id(function)] = (function, kind_by_kind(stand_in))
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)

@@ -110,14 +110,14 @@ class _Indexed:
             restart_keyed(items, index)
         if type(index) is Alternatives:
             return index.each(partial(_item, items), items)
-        return _item(items, index) if _is_running(index) else items[index]
+        return _item(items, index) if _is_running(index, items) else items[index]
 
     @raising_for_the_program
     def __setitem__(self, index: Any, item: Any) -> None:
         restart_keyed(self._items, index, item)
         if type(index) is Alternatives:
             index.each(partial(_store, self._items, item), self._items)
-        elif _is_running(index):
+        elif _is_running(index, self._items):
             _store(self._items, item, index)
         else:
             self._items[index] = item
@@ -138,17 +138,17 @@ def _sliced(items: Any, index: slice) -> Any:
     return items[index]
 
 
-def _is_running(index: Any) -> bool:
-    """Whether an index is to be one that only the running program knows."""
+def _is_running(index: Any, items: Any = None) -> bool:
+    """Whether an index of ``items`` is to be one that only the running program knows."""
     if type(index) is tuple:
         return any(map(_is_running, index))
     if is_text_value(index) or (type(index) is TracedText and waits(index)):
         return True
     if isinstance(index, SizeTracer):
-        return current_trace().is_open(index.dim) and not asks_for_number(index.dim)
+        return current_trace().is_open(index.dim) and not asks_for_number(index.dim, items)
     if not isinstance(index, ScalarTracer | ArrayTracer) or isinstance(index, VariableTracer):
         return False  # a variable is a key by its identity
-    if asks_for_number(index._value):
+    if asks_for_number(index._value, items):
         return False
     return not isinstance(index, NumberTracer) or index.pinned() is None
 

@@ -16,6 +16,8 @@ __all__ = [
     "bisect_left",
     "bisect_right",
     "contains",
+    "copied_once",
+    "copy_items",
     "count",
     "counters_added",
     "counters_joined",
@@ -63,6 +65,21 @@ def program(function: Any) -> Any:
         return traceable[0](*args)
 
     return run
+
+
+@program
+def copied_once(item: Any, known: Any, copied: Any) -> Any:
+    """The copy of a container; ``known`` has those that were made."""
+    if item.address not in known:
+        known[item.address] = copied(item)
+    return known[item.address]
+
+
+@program
+def copy_items(found: Any, items: Any, copied: Any) -> None:
+    """Put copies of what ``items`` holds in its place in ``found``."""
+    for place in range(len(items)) if items.held.key is None else items:
+        found[place] = copied(items[place])
 
 
 @program

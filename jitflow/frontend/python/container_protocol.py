@@ -26,14 +26,6 @@ class PythonProtocol:
             raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
         raise self._unknown(f"{kind.__name__}.{name} of", "write a loop")
 
-    def __copy__(self) -> Any:
-        return self.copy()
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        if any(isinstance(word, Container) for word in self.held.words):
-            raise self._unknown("copy.deepcopy of", "copy what it holds one by one: [row[:] for row in rows]")
-        return self.copy()
-
     def __iter__(self) -> Iterator[Any]:
         begin_anew_rewritten(current_trace())
         error = self._unknown("an iteration by Python of", "go through it in a loop, or make a list of it: list(...)")

@@ -127,6 +127,11 @@ class ProgramContainer(PythonProtocol, Recorded):
         """Whether anything was told of what it holds."""
         return self.reference is not None
 
+    @property
+    def address(self) -> Any:
+        """A number that tells it from all others that there are."""
+        return python_int(self.value)
+
     # -- ops ----------------------------------------------------------------------------------------
 
     def op(self, name: str, *operands: Value, **attributes: Any) -> tuple[Value, ...]:

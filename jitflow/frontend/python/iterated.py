@@ -29,6 +29,7 @@ from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.python.program_lists import ProgramList, new_list
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim, maximum, minimum
@@ -73,6 +74,7 @@ def _list_of(items: Any) -> Any:
 
 def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
     """What ``x, *y = thing`` takes apart, into names before and behind one with a star, if there is one."""
+    thing = characters_of(thing)
     if active_trace() is not None and isinstance(thing, Recorded) and is_running(thing):
         items = thing if isinstance(thing, ProgramList) else _list_of(thing)
         programs.require_length(items.length, before + (behind or 0), behind is not None)

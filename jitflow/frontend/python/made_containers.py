@@ -45,7 +45,7 @@ __all__ = ["CONSTRUCTORS", "keyed", "list_of", "list_of_program", "made_containe
 
 def made_container(items: Any, name: str) -> Any:
     """``name = [...]``: the object itself, or one of the running program if that has to be."""
-    if active_trace() is None or type(items) not in (list, dict, set):
+    if active_trace() is None or type(items) not in _OWN:
         return items
     return _made(items, _site(name))
 
@@ -224,7 +224,17 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     frame = trace.user_frame()
     here = trace.here()
     place = "" if frame is None else f"@{frame.f_lasti}"
-    site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}")
+    lists = trace.state(ProgramLists)
+    site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}" + " inside" * lists.making)
+    lists.making += 1
+    try:
+        return _constructed_at(site, kind, *args)
+    finally:
+        lists.making -= 1
+
+
+def _constructed_at(site: Site, kind: Any, *args: Any) -> Any:
+    trace = current_trace()
     *first, given = args or ((),)
     given = characters_of(given)
     is_long = type(given) is range and trace.choices.answer(site) is not None

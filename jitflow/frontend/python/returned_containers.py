@@ -32,7 +32,7 @@ from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, words_of
 from jitflow.runtime.stores import Call
 from jitflow.runtime.texts import text_of_characters
 
-__all__ = ["Returned", "item_of_words", "numbers_of_words", "returned_containers", "unfilled"]
+__all__ = ["Returned", "item_of_words", "kind_of_container", "numbers_of_words", "returned_containers", "unfilled"]
 
 Returned = tuple[Callable[..., Any], list[Any]]
 """What makes Python's object, and the arrays, or the objects in registers, that it makes it of."""
@@ -100,10 +100,53 @@ def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterat
         for number, thing in result.options.items():
             if thing is not UNBOUND:
                 yield from _containers_in(option(result, number), seen, chosen=True)
-    elif (parts := parts_of(result)) is not None:
+    elif (items := _items_of(result)) is not None:
         seen[id(result)] = result
-        for item in parts.items:
+        for item in items:
             yield from _containers_in(item, seen, chosen=chosen)
+
+
+def _items_of(result: Any) -> Sequence[Any] | None:
+    """What is in a structure or container of Python's."""
+    if (parts := parts_of(result)) is not None:
+        return parts.items
+    of_kind = kind_of_container(result)
+    return None if of_kind is None else of_kind[1]
+
+
+def kind_of_container(thing: Any) -> tuple[Callable[..., Any], Sequence[Any]] | None:
+    """What makes a container of Python's, no list or dict, of its keys and its items; and these."""
+    kind = type(thing)
+    if kind in (set, frozenset):
+        return partial(_set_of, kind), ()
+    if kind is collections.deque:
+        return partial(_deque_of, thing.maxlen), [*thing]
+    if kind is collections.defaultdict:
+        factory = thing.default_factory
+        named = getattr(builtins, getattr(factory, "__name__", ""), None)
+        if factory is not None and not (isinstance(named, type) and factory == named):
+            return None
+        return partial(_dict_of, partial(kind, named)), [*thing.values()]
+    if kind in (collections.Counter, collections.OrderedDict):
+        return partial(_dict_of, kind), [*thing.values()]
+    return None
+
+
+def _set_of(kind: Any, keys: Sequence[Any]) -> Any:
+    made: set[Any] = set()
+    fill_in_order(made, [*keys])
+    return kind(made)
+
+
+def _deque_of(maxlen: int | None, _: Any, *items: Any) -> Any:
+    return collections.deque(items, maxlen)
+
+
+def _dict_of(make: Callable[[], Any], keys: Sequence[Any], *items: Any) -> Any:
+    made = make()
+    for key, item in zip(keys, items, strict=True):
+        made[key] = item
+    return made
 
 
 def _passed_back(place: int, call: Call) -> Any:

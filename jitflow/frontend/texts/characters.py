@@ -7,14 +7,16 @@ compared number by number; whatever else Python does with text needs all of it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jitflow.errors import UserTypeError
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.traced import TracedText, is_text_value, together, waits
 from jitflow.frontend.tracers import SizeTracer, Tracer, lift, located, type_of, wrap
+from jitflow.frontend.tracers.base import begin_anew_rewritten
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL, I64
@@ -163,6 +165,12 @@ def _item(self: TracedText, index: Any) -> Any:
     return TracedText(template, tuple(operands))
 
 
+def _iterated(self: TracedText) -> Iterator[Any]:
+    if numbers_of(self) is None and waits(self):
+        begin_anew_rewritten(current_trace())
+    return (_item(self, place) for place in range(_length(self)))
+
+
 def _repeated(self: TracedText, count: Any) -> Any:
     return together([(self, "", "")] * count) if type(count) is int else _whole(self) * count
 
@@ -180,7 +188,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__rmul__": _repeated,
     "__len__": _length,
     "__getitem__": _item,
-    "__iter__": lambda self: (self[place] for place in range(len(self))),
+    "__iter__": _iterated,
     "__contains__": lambda self, part: part in _whole(self),
 }
 for _name, _method in _METHODS.items():

@@ -24,6 +24,9 @@ __all__ = ["CONTAINER_OPS", "Entries"]
 
 _READS = (Effect("reads", 0),)
 _WRITES = (Effect("reads", 0), Effect("writes", 0))
+_READS_ITEMS = (Effect("reads", 0, "items"),)
+_READS_ENTRIES = (Effect("reads", 0, "entries"),)
+_WRITES_ITEMS = (Effect("reads", 0), Effect("writes", 0, "items"))
 
 
 class Entries:
@@ -313,14 +316,14 @@ CONTAINER_OPS = [
     OpDef("no_container", "a reference that nobody follows, for a path on which a name is not bound", "any", 0,
           _infer_made, lambda *_: None, (), frozenset(), ("type",)),
     OpDef("container_length", "how many entries there are", "any", 1, _takes("container_length", "", "position"),
-          lambda operands, attributes, types: operands[0].length, _READS),
+          lambda operands, attributes, types: operands[0].length, _READS_ENTRIES),
     OpDef("container_changes", "a number that is another one whenever a key was added or removed", "any", 1,
           _takes("container_changes", "", "position"),
-          lambda operands, attributes, types: operands[0].changes, _READS),
+          lambda operands, attributes, types: operands[0].changes, _READS_ENTRIES),
     OpDef("get_item", "container, position: the words of an entry", "any", 2, _takes("get_item", "position", "words"),
-          _get, _READS),
+          _get, _READS_ITEMS),
     OpDef("set_item", "container, position, words: another item", "any", None,
-          _takes("set_item", "position items", ""), _set, _WRITES),
+          _takes("set_item", "position items", ""), _set, _WRITES_ITEMS),
     OpDef("append_item", "container, words: an entry at the end, or at the ``front``", "any", None,
           _takes("append_item", "items", ""), _append, _WRITES, frozenset(), ("front",)),
     OpDef("drop_item", "takes the last entry off, or that at the ``front``", "any", 1, _takes("drop_item", "", ""),
@@ -330,7 +333,7 @@ CONTAINER_OPS = [
     OpDef("remove_item", "container, position: takes an entry out", "any", 2, _takes("remove_item", "position", ""),
           _remove, _WRITES),
     OpDef("find_key", "container, words of a key: the position of its entry, -1 if there is none", "any", None,
-          _takes("find_key", "keys", "position"), _find, _READS),
+          _takes("find_key", "keys", "position"), _find, _READS_ENTRIES),
     OpDef("enter_key", "container, words of a key and an item: adds an entry, or gives the one there the item", "any",
           None, _takes("enter_key", "words", ""), _enter, _WRITES),
     OpDef("merge_keys", "set, set or dict: adds the keys of the other one as Python does, which decides on their order",
@@ -343,10 +346,10 @@ CONTAINER_OPS = [
           "a set as Python does where it has removed those of another one", "any", 1,
           _takes("settle_keys", "", ""), _settle, _WRITES),
     OpDef("sift_item", "list, position: moves an item to where it belongs in a heap: towards the root (``down``, as "
-          "`heapq` calls it), or to a leaf and back", "any", 2, _takes("sift_item", "position", ""), _sift, _WRITES,
-          frozenset(), ("down",)),
+          "`heapq` calls it), or to a leaf and back", "any", 2, _takes("sift_item", "position", ""), _sift,
+          _WRITES_ITEMS, frozenset(), ("down",)),
     OpDef("sort_items", "sorts a list by the first ``words`` of its items; what is equal stays in order", "any", 1,
-          _takes("sort_items", "", ""), _sort, _WRITES, frozenset(), ("words", "reverse")),
+          _takes("sort_items", "", ""), _sort, _WRITES_ITEMS, frozenset(), ("words", "reverse")),
     OpDef("keys_of", "a list of the keys of a set, in Python's order", "any", None, _infer_keys, _keys_of,
           (*_READS, Effect("allocates"))),
     OpDef("pack_containers", "a list of words that tells containers and all that they hold, each once: the numbers of "

@@ -147,8 +147,10 @@ def _iota(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
 
 SHAPE_OPS = [
     OpDef(
-        "reshape", "the same elements in C order with other dims", "tensor", 1, _infer_reshape,
-        lambda operands, attributes, types: np.reshape(operands[0], attributes["dims"]), (), _VIEW, ("dims", "assumed"),
+        "reshape", "the same elements in C order with other dims. ``owned``: nothing else shows the operand, which was "
+        "made for this array", "tensor", 1, _infer_reshape,
+        lambda operands, attributes, types: np.reshape(operands[0], attributes["dims"]), (), _VIEW,
+        ("dims", "assumed", "owned"),
     ),
     OpDef(
         "transpose", "axes in another order: result axis k is operand axis ``axes[k]``", "tensor", 1, _infer_transpose,

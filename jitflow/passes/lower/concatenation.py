@@ -13,11 +13,13 @@ __all__ = ["lower_concatenate", "part_of"]
 
 def lower_concatenate(host: OwningProgram, op: Op) -> None:
     """Copy the parts that no kernel has written in place."""
-    storage = part_of(host, op)
-    for operand, layout in parts_of(op):
+    place = host.plan.places.get(op.result)
+    storage = part_of(host, op if place is None else place.op)
+    for operand, layout in parts_of(op, None if place is None else place.layout):
         if operand not in host.plan.inside:
             host.copy_into(operand, storage, layout)
-    host.give(op.result, storage)
+    if place is None:
+        host.give(op.result, storage)
 
 
 def part_of(host: OwningProgram, op: Op) -> Storage:

@@ -47,6 +47,8 @@ class Emitter:
         self.depth_of: dict[Value, int] = {}
         self.sizes: dict[Dim, Value] = {}
         self.loc: Loc | None = None
+        self.floor = 0
+        """The outermost scope into which ops are emitted."""
 
     @property
     def scope(self) -> Scope:
@@ -73,6 +75,7 @@ class Emitter:
     def emit_all(self, name: str, *operands: Value, depth: int | None = None, **keywords: Any) -> tuple[Value, ...]:
         if depth is None:
             depth = max((self.depth_of.get(operand, 0) for operand in operands), default=0)
+            depth = max(depth, self.floor)
         builder = self.scopes[depth].builder
         if self.loc is not None:
             builder.loc = self.loc
@@ -178,6 +181,7 @@ class Emitter:
         self,
         start: Value,
         stop: Value,
+        mask: Value,
         carried: Sequence[Value],
         body: Callable[[Sequence[Value]], Sequence[Value]],
         loop: Loop | None,
@@ -191,12 +195,20 @@ class Emitter:
         scope = Scope(Builder(), depth, loop, lanes=lanes, stop=stop)
         self.scopes.append(scope)
         scope.index = self.emit("add", start, self.size(0), depth=depth)  # a value of this scope, as in a loop
-        left = self.emit("subtract", stop, scope.index)
-        scope.mask = self.emit("lanes_below", left, lanes=lanes)
+        scope.mask = mask
         taken = self.close([], body(carried))
         skipped = Builder().region([], carried)
         types = [value.type for value in carried]
         return list(self.here("if", self.emit("less", start, stop), types=types, regions=(taken, skipped)))
+
+    def lanes_between(self, start: Value, stop: Value, lanes: int) -> Value:
+        """The mask of as many lanes as there are positions from ``start`` to ``stop``."""
+        key = ("lanes between", start, stop, lanes)
+        found = self.cached(key)
+        if found is None:
+            found = self.emit("lanes_below", self.emit("subtract", stop, start), lanes=lanes)
+            self.store_cached(key, found)
+        return found
 
     def turns(self, body: Callable[[Value, Value], object]) -> Region:
         """A region that is run at rows and columns, emitted by ``body(row, column)`` in a scope of its own."""
@@ -228,6 +240,21 @@ class Emitter:
             part()
             regions.append(self.close([], []))
         self.here("if", condition, types=(), regions=tuple(regions))
+
+    def either(
+        self, condition: Value, body: Callable[[], Sequence[Value]], otherwise: Callable[[], Sequence[Value]]
+    ) -> Sequence[Value]:
+        """What ``body`` gives where the condition holds, else what ``otherwise`` gives; only one is computed."""
+        regions, types = [], []
+        outside = self.floor
+        self.floor = len(self.scopes)
+        for part in (body, otherwise):
+            self.scopes.append(Scope(Builder(), self.floor))
+            given = part()
+            types = [value.type for value in given]
+            regions.append(self.close([], given))
+        self.floor = outside
+        return self.here("if", condition, types=types, regions=tuple(regions))
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """Close the innermost scope as a region."""

@@ -3,11 +3,14 @@
 *Plain* reductions fold every element into one accumulator a lane. Floating-point sums are *blocked*: plain partial sums
 inside a block, and compensated addition between blocks (Knuth's TwoSum), so that the error does not grow with the
 length; NumPy's pairwise summation has the same purpose. ``reduce_m2`` takes a second pass over each block while it is
-in the cache, around the block's own mean, and joins the blocks by the formula of Chan, Golub and LeVeque (1983).
+in the cache, around the block's own mean, and joins the blocks by the formula of Chan, Golub and LeVeque (1983). The
+position of an extreme of narrow numbers is *located* along a row: each block is folded to its extreme, and searched
+once more only if that is better than all before it. Lanes that carry positions would be eight times as wide as a byte.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +18,7 @@ import numpy as np
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import F32, I64, DType
+from jitflow.ir.dtypes import F32, I16, I64, DType
 from jitflow.ir.types import Tensor, Vector
 
 if TYPE_CHECKING:
@@ -86,6 +89,7 @@ class Reduction:
 
     blocked = False
     second_phase = False
+    located = False
 
     def __init__(self, op: Op, lowering: Elements) -> None:
         self.op = op
@@ -147,6 +151,25 @@ class Reduction:
     def narrow(self, value: Value) -> Value:
         return value if self.accumulator == self.dtype else self.emitter.elementwise("cast", value, dtype=self.dtype)
 
+    # Ends before the last element
+
+    @property
+    def has_last_word(self) -> bool:
+        """Whether one element may decide the result, whatever follows it."""
+        return self.lowering.horizontal and self.fold in ("logical_or", "logical_and")
+
+    def undecided(self) -> Value:
+        """Whether elements to come may change the result."""
+        return self._none_holds(self.state[0], self.fold == "logical_or")
+
+    def _none_holds(self, flags: Value, wanted: bool) -> Value:
+        """Whether no lane of ``flags`` is as wanted."""
+        arithmetic = self.emitter.elementwise
+        found = flags if wanted else arithmetic("logical_not", flags)
+        if isinstance(found.type, Vector):
+            found = self.emitter.emit("any_lane", found)
+        return arithmetic("logical_not", found)
+
     # Loops that are written out
 
     def visit_step(self, elements: list[Value]) -> None:
@@ -176,7 +199,7 @@ class Reduction:
     def accumulate(self, partial: Value) -> Value:
         return self.emitter.elementwise("add", partial, self.element(0))
 
-    def combine(self, total: Value) -> None:
+    def combine(self, total: Value, first: Value | None = None) -> None:
         raise NotImplementedError
 
     def centre(self, total: Value, count: Value) -> None:
@@ -189,6 +212,21 @@ class Reduction:
         raise NotImplementedError
 
     def combine_moments(self, pair: tuple[Value, Value], count: Value) -> None:
+        raise NotImplementedError
+
+    def extreme(self, lanes: Value) -> Value:
+        raise NotImplementedError
+
+    def is_better(self, extreme: Value) -> Value:
+        raise NotImplementedError
+
+    def nowhere(self) -> Value:
+        raise NotImplementedError
+
+    def match(self, places: Value, extreme: Value, first: Value) -> Value:
+        raise NotImplementedError
+
+    def place(self, places: Value, first: Value) -> Value:
         raise NotImplementedError
 
     def two_sum(self, left: Value, right: Value) -> tuple[Value, Value]:
@@ -214,17 +252,43 @@ class SumReduction(Reduction):
         zero = self.lanes_of(0, self.accumulator)
         self.state = [self.emitter.elementwise("add", self.tree("add", elements), zero), zero]
 
-    def combine(self, total: Value) -> None:
-        sum_of_blocks, lost = self.state
-        sum_of_blocks, error = self.two_sum(sum_of_blocks, total)
-        self.state = [sum_of_blocks, self.emitter.elementwise("add", lost, error)]
+    def combine(self, total: Value, first: Value | None = None) -> None:
+        """Add a block that starts at ``first``. One at 0 is added to nothing, which short rows need not wait for."""
+
+        def added() -> Sequence[Value]:
+            sum_of_blocks, lost = self.state
+            sum_of_blocks, error = self.two_sum(sum_of_blocks, total)
+            return [sum_of_blocks, self.emitter.elementwise("add", lost, error)]
+
+        def alone() -> Sequence[Value]:
+            return [total, self.lanes_of(0, self.accumulator)]
+
+        if first is None or not self.is_one_row:
+            self.state = list(added())
+        else:
+            follows = self.emitter.emit("less", self.emitter.size(0), first)
+            self.state = list(self.emitter.either(follows, added, alone))
 
     def finish(self) -> Value:
-        arithmetic = self.emitter.elementwise
-        total, lost = (self.folded(value, "add") for value in self.state)
-        corrected = arithmetic("add", total, lost)
-        usable = arithmetic("isfinite", lost)
-        return self.narrow(arithmetic("select", usable, corrected, total))
+        """The sum with what rounding lost, which is nothing in a row of one block."""
+        total = self.folded(self.state[0], "add")
+
+        def corrected() -> Sequence[Value]:
+            arithmetic = self.emitter.elementwise
+            lost = self.folded(self.state[1], "add")
+            usable = arithmetic("isfinite", lost)
+            return [arithmetic("select", usable, arithmetic("add", total, lost), total)]
+
+        if not self.is_one_row:
+            return self.narrow(*corrected())
+        row = self.emitter.size(self.lowering.reduced[0].dim)
+        several = self.emitter.emit("less", self.emitter.size(BLOCK), row)
+        return self.narrow(*self.emitter.either(several, corrected, lambda: [total]))
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether what is summed is one row, whose lanes are partial sums."""
+        return self.lowering.horizontal and len(self.lowering.reduced) == 1
 
 
 class MomentReduction(Reduction):
@@ -295,30 +359,95 @@ class MomentReduction(Reduction):
 
 
 class ArgReduction(Reduction):
-    """The position of the first extreme element. State: the extreme so far and its position, one a lane."""
+    """The position of the first extreme element. State: the extreme so far and its position, unless located by lane."""
 
     def __init__(self, op: Op, lowering: Elements) -> None:
         super().__init__(op, lowering)
         largest = op.name == "reduce_argmax"
         self.better, self.extremum = ("greater", "maximum") if largest else ("less", "minimum")
         self.identity = (_lowest if largest else _highest)(self.dtype)
+        self.located = (
+            lowering.horizontal
+            and not lowering.target.distributed
+            and self.dtype.itemsize < I64.itemsize
+            and lowering.schedule.is_cheap(op.operands[0])
+        )
+        self.blocked = self.located
 
     def begin(self) -> None:
-        self.state = [self.lanes_of(self.identity, self.dtype), self.lanes_of(0, I64)]
+        lanes = 0 if self.located else self.lanes
+        self.state = [self.emitter.number(self.identity, self.dtype, lanes), self.emitter.number(0, I64, lanes)]
+
+    def is_better(self, extreme: Value) -> Value:
+        """Whether a number, or lanes, come before the best so far; the first nan comes before all numbers."""
+        arithmetic = self.emitter.elementwise
+        best = self.state[0]
+        better = arithmetic(self.better, extreme, best)
+        if not self.dtype.is_float:
+            return better
+        still_number = arithmetic("logical_not", arithmetic("isnan", best))
+        return arithmetic(
+            "logical_or",
+            arithmetic("logical_and", better, still_number),
+            arithmetic("logical_and", arithmetic("isnan", extreme), still_number),
+        )
 
     def step(self) -> None:
         arithmetic = self.emitter.elementwise
         best, position = self.state
         element = self.element(self.identity)
-        better = arithmetic(self.better, element, best)
-        if self.dtype.is_float:
-            first_nan = arithmetic(
-                "logical_and", arithmetic("isnan", element), arithmetic("logical_not", arithmetic("isnan", best))
-            )
-            still_number = arithmetic("logical_not", arithmetic("isnan", best))
-            better = arithmetic("logical_or", arithmetic("logical_and", better, still_number), first_nan)
+        better = self.is_better(element)
         here = self._linear_position()
         self.state = [arithmetic("select", better, element, best), arithmetic("select", better, here, position)]
+
+    @property
+    def has_last_word(self) -> bool:
+        """That of bools is the first that is as wanted."""
+        return self.lowering.horizontal and self.dtype.kind == "b"
+
+    def undecided(self) -> Value:
+        return self._none_holds(self.state[0], self.better == "greater")
+
+    # Located in blocks
+
+    def partial(self) -> Value:
+        return self.lanes_of(self.identity, self.dtype)
+
+    def accumulate(self, partial: Value) -> Value:
+        return self.emitter.elementwise(self.extremum, partial, self.element(self.identity))
+
+    def extreme(self, lanes: Value) -> Value:
+        """The best of a block."""
+        return self.folded(lanes, self.extremum)
+
+    def nowhere(self) -> Value:
+        """Positions behind all of a block's, which fit into few bits."""
+        return self.lanes_of(2 * BLOCK, I16)
+
+    def match(self, places: Value, extreme: Value, first: Value) -> Value:
+        """The first places of a block's extreme so far, with those of the elements at this position."""
+        arithmetic, emitter = self.emitter.elementwise, self.emitter
+        element = self.element(self.identity)
+        same = arithmetic("equal", element, extreme)
+        if self.dtype.is_float:
+            same = arithmetic("logical_or", same, arithmetic("isnan", element))
+        index = emitter.scope.index
+        assert index is not None
+        distance = emitter.emit("cast", emitter.emit("subtract", index, first), dtype=I16)
+        here = arithmetic("add", distance, emitter.emit("lane_index", dtype=I16, lanes=self.lanes))
+        return arithmetic("minimum", places, arithmetic("select", same, here, self.nowhere()))
+
+    def place(self, places: Value, first: Value) -> Value:
+        """The number of the first place among the reduced loops."""
+        arithmetic, emitter = self.emitter.elementwise, self.emitter
+        place = emitter.emit("cast", self.folded(places, "minimum"), dtype=I64)
+        place = arithmetic("add", place, emitter.index_scalar(first))
+        scale: Dim = 1
+        for inner, loop in itertools.pairwise(reversed(self.lowering.reduced)):
+            scale = scale * inner.dim
+            share = emitter.index_scalar(emitter.size(scale))
+            place = arithmetic("add", place, arithmetic("multiply", self.lowering.position(loop), share))
+        return place
 
     def visit_step(self, elements: list[Value]) -> None:
         self.step()
@@ -344,7 +473,7 @@ class ArgReduction(Reduction):
     def finish(self) -> Value:
         best, position = self.state
         if not (self.lowering.horizontal and isinstance(best.type, Vector)):
-            return position
+            return position  # located, or one a lane
         arithmetic = self.emitter.elementwise
         extreme = self.folded(best, self.extremum)
         same = arithmetic("equal", best, extreme)

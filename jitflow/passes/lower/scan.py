@@ -81,7 +81,7 @@ class _Scan:
         else:
             whole = emitter.size(self.type.dims[self.order[depth]] // self.lanes * self.lanes)
             emitter.loop(zero, whole, step, (), inner, lanes=self.lanes)
-            emitter.rest(whole, length, (), inner, None, self.lanes)
+            emitter.rest(whole, length, emitter.lanes_between(whole, length, self.lanes), (), inner, None, self.lanes)
 
     def _line(self, indices: list[Value]) -> None:
         """One line, or lanes of neighbouring lines: it starts with its first element; an empty one has none."""

@@ -303,6 +303,10 @@ class Schedule:
                 frontier.extend(op.operands)
         return needed
 
+    def is_cheap(self, value: Value) -> bool:
+        """Whether a value is rather computed again than kept."""
+        return self._cost(value) <= _WORTH_SAVING
+
     def _cost(self, value: Value) -> int:
         """The cost of computing a value from memory and from what lies outside of sweeps."""
         value = self.nest.origin(value)

@@ -9,6 +9,8 @@ not depend on what else the kernel computes.
              combine the block with those before it
     fold the lanes
     sweep 1: ...
+
+Where nothing but `any`, `all` and their like comes of a sweep, blocks behind the one that decides them are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from jitflow.passes.nest import Loop
 
 __all__ = ["Sweeps"]
 
+UNDECIDED = 4 * BLOCK
+"""Elements after which a sweep asks whether any of those to come could change what it folds."""
 AHEAD, AHEAD_OF_BLOCKS = BLOCK // 2, 2 * BLOCK
 """How many elements in advance of a blocked reduction memory is asked for: where blocks are read once, and where they
 are read twice. What is asked for too early drives out of the first cache what is about to be read."""
@@ -77,7 +81,8 @@ class Sweeps(Elements):
         emitter, (_, stop) = self.emitter, self.ends(loop)
         narrow = self.register_lanes
         if self.horizontal or not self.tiled:
-            return emitter.rest(main, stop, carried, body, loop, self.lanes)
+            mask = emitter.lanes_between(main, stop, self.lanes)
+            return emitter.rest(main, stop, mask, carried, body, loop, self.lanes)
         wide, self.lanes = self.lanes, narrow
         emitter.loop(main, stop, emitter.size(narrow), (), body, loop, narrow, masked=True)
         self.lanes = wide
@@ -133,7 +138,7 @@ class Sweeps(Elements):
             and is_short(self.reduced)
         ):
             return self._written_out(innermost, reductions, visit, carried)
-        if any(reduction.blocked for reduction in reductions):
+        if any(reduction.blocked for reduction in reductions) or self._may_end_early(innermost, reductions):
             return self._blocks(innermost, reductions, visit, carried)
 
         def body(values: Sequence[Value]) -> Sequence[Value]:
@@ -149,6 +154,17 @@ class Sweeps(Elements):
         if innermost is self.vector:
             return self.vector_loop(innermost, carried, body)
         return emitter.loop(emitter.size(0), emitter.size(innermost.dim), emitter.size(1), carried, body, innermost)
+
+    def _may_end_early(self, innermost: Loop | None, reductions: list[Reduction]) -> bool:
+        """Whether a sweep has nothing to do but to decide reductions: it stores nothing, and no element may fail."""
+        writes = self.schedule.stores(self.sweep) or self.sweep in self.schedule.saved.values()
+        return (
+            innermost is not None
+            and all(reduction.has_last_word for reduction in reductions)
+            and not self.target.distributed
+            and not writes
+            and not any(op.own_effects for op in self.nest.computed)
+        )
 
     def _written_out(
         self, loop: Loop, reductions: list[Reduction], visit: Callable[[], None], carried: Sequence[Value]
@@ -171,19 +187,34 @@ class Sweeps(Elements):
     def _blocks(
         self, loop: Loop | None, reductions: list[Reduction], visit: Callable[[], None], carried: Sequence[Value]
     ) -> Sequence[Value]:
-        """The innermost reduced loop in blocks: plain partial results inside, combined with care between them."""
+        """The innermost reduced loop in blocks: plain partial results inside, combined with care between them.
+
+        Once all is decided, blocks are left out.
+        """
         emitter = self.emitter
         if loop is None:
             return self._block(None, None, None, reductions, visit, carried)
         stop = emitter.size(loop.dim)
+        ends_early = self._may_end_early(loop, reductions)
+        size = emitter.size(BLOCK if any(reduction.blocked for reduction in reductions) else UNDECIDED)
 
         def one_block(values: Sequence[Value]) -> Sequence[Value]:
             first = emitter.scope.index
             assert first is not None
-            last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(BLOCK)), stop)
-            return self._block(loop, first, last, reductions, visit, values)
+            last = emitter.arithmetic("minimum", emitter.emit("add", first, size), stop)
+            if not ends_early:
+                return self._block(loop, first, last, reductions, visit, values)
+            rest, undecided = values, None
+            for reduction in reductions:
+                rest = reduction.take(rest)
+                one = reduction.undecided()
+                undecided = one if undecided is None else emitter.elementwise("logical_or", undecided, one)
+            assert undecided is not None
+            return emitter.either(
+                undecided, lambda: self._block(loop, first, last, reductions, visit, values), lambda: values
+            )
 
-        return emitter.loop(emitter.size(0), stop, emitter.size(BLOCK), carried, one_block)
+        return emitter.loop(emitter.size(0), stop, size, carried, one_block)
 
     def _block(
         self,
@@ -197,16 +228,18 @@ class Sweeps(Elements):
         rest = carried
         for reduction in reductions:
             rest = reduction.take(rest)
-        sums = {reduction.operand: reduction for reduction in reductions if reduction.blocked}
-        partials = {operand: reduction.partial() for operand, reduction in sums.items()}
+        sums = {reduction.operand: reduction for reduction in reductions if reduction.blocked and not reduction.located}
+        located = [reduction for reduction in reductions if reduction.located]
+        folding = [*sums.values(), *located]
+        partials = [reduction.partial() for reduction in folding]
         plain = [reduction for reduction in reductions if not reduction.blocked]
 
         def body(values: Sequence[Value]) -> Sequence[Value]:
             following = [
                 reduction.accumulate(partial)
-                for partial, reduction in zip(values[: len(sums)], sums.values(), strict=True)
+                for partial, reduction in zip(values[: len(folding)], folding, strict=True)
             ]
-            rest = values[len(sums) :]
+            rest = values[len(folding) :]
             for reduction in plain:
                 rest = reduction.take(rest)
                 reduction.step()
@@ -217,11 +250,10 @@ class Sweeps(Elements):
         centred = [reduction for reduction in reductions if reduction.second_phase]
         late = bool(centred) and self.writes_over_saved
         with self._reading_ahead(0 if centred else AHEAD):
-            results = self._steps(
-                loop, first, last, [*partials.values(), *(state for r in plain for state in r.state)], body
-            )
+            results = self._steps(loop, first, last, [*partials, *(state for r in plain for state in r.state)], body)
         totals = dict(zip(sums, results[: len(sums)], strict=True))
-        rest = results[len(sums) :]
+        extremes = results[len(sums) : len(folding)]
+        rest = results[len(folding) :]
         for reduction in plain:
             rest = reduction.take(rest)
         count = self._count(first, last)
@@ -240,9 +272,27 @@ class Sweeps(Elements):
             for reduction, pair in zip(centred, _pairs(values), strict=True):
                 reduction.combine_moments(pair, count)
         for reduction in reductions:
-            if reduction.blocked and not reduction.second_phase:
-                reduction.combine(totals[reduction.operand])
+            if reduction.blocked and not (reduction.second_phase or reduction.located):
+                reduction.combine(totals[reduction.operand], first)
+        for reduction, lanes in zip(located, extremes, strict=True):
+            self._locate(reduction, lanes, loop, first, last)
         return [state for reduction in reductions for state in reduction.state]
+
+    def _locate(
+        self, reduction: Reduction, lanes: Value, loop: Loop | None, first: Value | None, last: Value | None
+    ) -> None:
+        """Search a block that has a better extreme for its position; few blocks have one."""
+        assert first is not None
+        extreme = reduction.extreme(lanes)
+
+        def search() -> Sequence[Value]:
+            found = self._steps(
+                loop, first, last, [reduction.nowhere()], lambda places: [reduction.match(places[0], extreme, first)]
+            )
+            return [extreme, reduction.place(found[0], first)]
+
+        found = self.emitter.either(reduction.is_better(extreme), search, lambda: reduction.state)
+        reduction.state = list(found)
 
     @contextmanager
     def _reading_ahead(self, distance: int) -> Iterator[None]:
@@ -280,7 +330,8 @@ class Sweeps(Elements):
             return emitter.loop(first, last, step, carried, body, loop, self.lanes, masked=True)
         whole = emitter.arithmetic("minimum", last, self._whole_vectors(loop))
         carried = emitter.loop(first, whole, step, carried, body, loop, self.lanes)
-        return emitter.rest(whole, last, carried, body, loop, self.lanes)
+        mask = emitter.lanes_between(self._whole_vectors(loop), emitter.size(loop.dim), self.lanes)
+        return emitter.rest(whole, last, mask, carried, body, loop, self.lanes)
 
     def _count(self, first: Value | None, last: Value | None) -> Value:
         if first is None or last is None:

@@ -1,7 +1,8 @@
 """Parts of a concatenation that their kernel writes where they belong, so that nothing is copied.
 
 A part qualifies if a kernel computes it and nobody else reads it; between the two only axes of size 1 may come or go,
-as ``np.stack`` makes them.
+as ``np.stack`` makes them. A concatenation that is part of another one, as in ``np.block``, lies there as well, and so
+do its parts.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from jitflow.passes.plan.numbers import is_number_work
 __all__ = ["find_destinations", "parts_of"]
 
 
-def parts_of(op: Op) -> Iterator[tuple[Value, Layout]]:
-    """The operands of a concatenation, and where each lies in the result."""
+def parts_of(op: Op, whole: Layout | None = None) -> Iterator[tuple[Value, Layout]]:
+    """The operands of a concatenation, and where each lies in the result (which is as ``whole`` says, or C order)."""
     type, axis = op.result.type, op.attributes["axis"]
     assert isinstance(type, Tensor)
-    strides = contiguous(type.dims, type.dtype.itemsize).strides
+    layout = contiguous(type.dims, type.dtype.itemsize) if whole is None else whole
     position: Dim = 0
     for operand in op.operands:
-        yield operand, Layout(position * strides[axis], strides)
+        yield operand, Layout(layout.offset + position * layout.strides[axis], layout.strides)
         position = position + dims_of(operand.type)[axis]
 
 
 def find_destinations(region: Region) -> tuple[dict[Value, tuple[Op, Layout]], set[Value]]:
-    """For each result of a fusion that belongs into a concatenation, that op and the layout there.
+    """For each result of a kernel or concatenation that belongs into a concatenation, that op and the layout there.
 
     Also the values between the two, which need no memory of their own. Regions inside are searched too.
     """
@@ -47,23 +48,29 @@ def _search(
     producer = {result: op for op in region.body for result in op.results}
     position = {op: number for number, op in enumerate(region.body)}
     bound = {name: position[op] for op in region.body for name in _bound_by(op)}
-    for op in region.body:
+    for op in reversed(region.body):  # what holds others comes behind them
         if op.name != "fusion":
             for inner in op.regions:
                 _search(inner, counts, destinations, in_place)
         if op.name != "concatenate":
             continue
-        known_from = max((bound.get(name, -1) for name in _sizes_of(op.results)), default=-1)
-        for operand, layout in parts_of(op):
+        holder, whole = destinations.get(op.result, (op, None))
+        sizes = set(_sizes_of(holder.results))
+        for operand, layout in parts_of(op, whole):
+            known_from = max((bound.get(name, -1) for name in (*sizes, *symbols(layout.offset))), default=-1)
             chain = [operand]
             while counts[chain[-1]] == 1 and _adds_or_drops_ones(producer.get(chain[-1])):
                 chain.append(producer[chain[-1]].operands[0])
             source = producer.get(chain[-1])
-            if source is None or source.name != "fusion" or counts[chain[-1]] != 1 or is_number_work(source):
+            if source is None or counts[chain[-1]] != 1 or not _writes_in_place(source):
                 continue
             if isinstance(chain[-1].type, Tensor) and position[source] > known_from:
-                destinations[chain[-1]] = (op, _layout_of(chain[-1], operand, layout))
+                destinations[chain[-1]] = (holder, _layout_of(chain[-1], operand, layout))
                 in_place.update(chain)
+
+
+def _writes_in_place(op: Op) -> bool:
+    return op.name == "concatenate" or (op.name == "fusion" and not is_number_work(op))
 
 
 def _bound_by(op: Op) -> Iterator[str]:

@@ -22,7 +22,7 @@ from jitflow.ir.routine_table import row_of
 from jitflow.ir.types import Place as PlaceType
 from jitflow.ir.types import Tensor, Variable, dims_of
 from jitflow.passes.plan.kernels import Kernels
-from jitflow.passes.plan.record import Block, Carried, Plan, Version
+from jitflow.passes.plan.record import Block, Carried, Place, Plan, Version
 from jitflow.passes.plan.results import plan_results
 from jitflow.passes.plan.short import short_sizes, with_sizes
 
@@ -99,6 +99,13 @@ class _Planner(Kernels):
                     self.make(result)
         else:
             self.read(op.operands)
+
+    def concatenate(self, op: Op) -> None:
+        """Memory, or the part of another concatenation that this one is."""
+        if op.result in self.destinations:
+            self.places[op.result] = Place(*self.destinations[op.result])
+        else:
+            self.make(op.result)
 
     def load(self, op: Op) -> None:
         self.show(op.result, op.operands[0])
@@ -265,6 +272,7 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "recursion": _Planner.recursion,
     "recur": _Planner.recur,
     "fusion": _Planner.fusion,
+    "concatenate": _Planner.concatenate,
     "load": _Planner.load,
     "store": _Planner.store,
     "variable": _Planner.variable,
@@ -275,5 +283,5 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "send": _Planner.message,
     "recv": _Planner.message,
 }
-_MAKING = frozenset({"constant", "empty", "concatenate", "matmul"})
+_MAKING = frozenset({"constant", "empty", "matmul"})
 """Ops whose arrays get memory of their own."""

@@ -113,7 +113,7 @@ class Plan:
     ``blocks`` and ``layouts``: of each value that lies in memory, in which block and how; other values are numbers.
     ``freed``: which roots are given back behind an op, at the end of a region (by its ``yield``), or at its beginning.
     ``taken``: the operands whose memory an op takes over; others that it must own are copied.
-    ``places``: of results of kernels that are written where memory is, that place.
+    ``places``: of results of kernels and concatenations that are written where memory is, that place.
     ``replaced``: of results of kernels that are written over an operand, element by element, that operand.
     ``written``: the stores and pushes that kernels do.
     ``copied``: the stores whose value is copied first, since it may lie where they write.

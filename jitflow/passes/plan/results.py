@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Value
+from jitflow.ir.layout import contiguous
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.plan.memory import Memory
 from jitflow.passes.plan.record import Block, Result, Source
@@ -33,6 +34,7 @@ class _Results:
         self.lifetimes = memory.lifetimes
         self.region = memory.function.region
         self.values = memory.function.results
+        self.reshaped = {op.result for op in self.region.body if op.name == "reshape" and op.attributes.get("owned")}
         self.copied: dict[Value, int] = {}
         """The first place of each value that is copied."""
         self.owners: dict[Block, int] = {}
@@ -91,11 +93,16 @@ class _Results:
         return len(roots) > 1 or any(blocks.get(root) is not blocks[value] for root in roots)
 
     def _owns(self, value: Value) -> bool:
-        """Whether a value is all of the memory that it shows, as it lies there, and that is not the caller's."""
+        """Whether a value is all of the memory that it shows, as it lies there, and that is not the caller's.
+
+        A reshape that owns what it shows has dims of its own.
+        """
         if self.memory.blocks[value].parameter >= 0 or self._is_chosen(value):
             return False
         (root,) = self.lifetimes.roots(value)
         layouts = self.memory.layouts
+        if value in self.reshaped:
+            return layouts[root] == contiguous(dims_of(root.type), self.memory.blocks[root].dtype.itemsize)
         return layouts[value] == layouts[root] and dims_of(value.type) == dims_of(root.type)
 
     def _owner(self, root: Value) -> int:

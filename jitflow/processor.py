@@ -1,0 +1,53 @@
+"""The processor that code is compiled for: this machine's, or a lesser one that it includes.
+
+`JITFLOW_CPU` names one of the levels of x86-64 (the psABI's microarchitecture levels), so that what a processor without
+AVX-512 runs can be tried on one that has it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from jitflow.config import CONFIG
+
+__all__ = ["features", "has_features", "name"]
+
+_ADDED = {
+    "x86-64": "64bit cmov cx8 fxsr mmx sse sse2",
+    "x86-64-v2": "cx16 crc32 popcnt sahf sse3 sse4.1 sse4.2 ssse3",
+    "x86-64-v3": "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave",
+    "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+}
+"""What each level has that the one before has not, by LLVM's names."""
+
+
+def name() -> str:
+    """The processor, as LLVM calls it."""
+    return str(CONFIG.cpu if CONFIG.cpu != "host" else llvm.get_host_cpu_name())
+
+
+@cache
+def features() -> llvm.FeatureMap:
+    """What the processor can do, by LLVM's names.
+
+    Raises ValueError if this machine has not all of what `JITFLOW_CPU` names.
+    """
+    host = llvm.get_host_cpu_features()
+    if CONFIG.cpu == "host":
+        return host
+    levels = list(_ADDED)
+    included = {feature for level in levels[: levels.index(CONFIG.cpu) + 1] for feature in _ADDED[level].split()}
+    missing = ", ".join(sorted(feature for feature in included if not host.get(feature)))
+    if missing:
+        raise ValueError(
+            f"JITFLOW_CPU={CONFIG.cpu} names more than this machine has: {llvm.get_host_cpu_name()} lacks {missing}"
+        )
+    return llvm.FeatureMap({feature: has and feature in included for feature, has in host.items()})
+
+
+def has_features(*wanted: str) -> bool:
+    """Whether the processor has all of these."""
+    found = features()
+    return all(found.get(feature, False) for feature in wanted)
