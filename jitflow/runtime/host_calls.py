@@ -215,6 +215,9 @@ class FastRecord:
         if not all(described) or not isinstance(result, tuple | np.ndarray | np.generic):
             self._is_slow = True
             return
+        if any(isinstance(item, np.ndarray) and not item.flags.c_contiguous for item in items):
+            self._set(arguments=0)  # the fast way would call once more in vain
+            return
         named = [*self._names, *[""] * (len(arrays) - len(self._names))]
         arguments = tuple(array for name, array in zip(named, arrays, strict=True) if not name)
         keywords = self._options | {name: array for name, array in zip(named, arrays, strict=True) if name}

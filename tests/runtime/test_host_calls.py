@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -38,6 +39,19 @@ def test_arrays_are_aimed_at_other_memory_dims_and_strides(monkeypatch: pytest.M
     assert_same(compiled(x, 40), windows(x, 40))
     assert len(slow) < 8, "each turn made its arrays anew"
     assert_same(compiled(np.asfortranarray(x), 40), windows(x, 40))
+
+
+def test_results_with_gaps_are_computed_once() -> None:
+    code, calls = np.partition.__wrapped__.__code__, []  # type: ignore[attr-defined]
+    compiled, x = jitflow.function(lambda x: np.partition(x, 2)), np.asfortranarray(np.eye(5))
+    compiled(x)
+    sys.setprofile(lambda frame, event, argument: calls.append(event) if frame.f_code is code else None)
+    try:
+        found = compiled(x)
+    finally:
+        sys.setprofile(None)
+    assert_same(found, np.partition(x, 2))
+    assert calls.count("call") == 1
 
 
 def test_threads_share_a_call_site() -> None:
