@@ -381,11 +381,12 @@ def keyed(owner: Any, name: str) -> Any:
     method = getattr(owner, name)
     if name == "copy" and isinstance(owner, list | dict | set):
         return lambda: made_container(method(), "copy()")
-    if type(owner) not in _OWN or active_trace() is None:
+    is_placed = type(owner) is OutsideList and name in ("insert", "pop")
+    if not (is_placed or type(owner) in _OWN) or active_trace() is None:
         return method
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if args and type(owner) in (list, collections.deque):
+        if args and type(owner) in (list, collections.deque, OutsideList):
             if _is_running(args[0]) or (type(owner) is collections.deque and any(map(_is_running, owner))):
                 begin_anew_with(owner)
         elif args:

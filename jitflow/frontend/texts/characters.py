@@ -168,7 +168,7 @@ def _item(self: TracedText, index: Any) -> Any:
 def _iterated(self: TracedText) -> Iterator[Any]:
     if numbers_of(self) is None and waits(self):
         begin_anew_rewritten(current_trace())
-    return (self[place] for place in range(len(self)))
+    return (_item(self, place) for place in range(len(self)))
 
 
 def _repeated(self: TracedText, count: Any) -> Any:
