@@ -41,8 +41,9 @@ from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running, map_
+from jitflow.frontend.python.list_functions import ON_LISTS
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
-from jitflow.frontend.python.made_containers import CONSTRUCTORS, ON_LISTS
+from jitflow.frontend.python.made_containers import CONSTRUCTORS
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.operators import OPERATORS
