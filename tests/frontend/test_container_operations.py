@@ -238,6 +238,22 @@ def by_their_classes(numbers, table, rows, n):
     return numbers, table, made, fresh, kinds, list(map(str.upper, "a b".split())), words.default_factory is list
 
 
+def changed_later(numbers, x, grid, n):
+    """Lists in order and those of arrays are changed, and sets of items of the run are asked in a comparison."""
+    ordered, listed, first = sorted(numbers), x.tolist(), sorted(x)
+    ordered.append(9)
+    listed[0] += 1
+    for _ in range(n):
+        first.insert(0, first.pop())
+    asked = [i for i in range(len(grid)) if n in {grid[i][0], grid[0][i]}]
+    return ordered, listed, first, numbers, asked, 3 in {1, 2}, n not in {3, 4, 5}
+
+
+def test_lists_that_are_told_in_order_can_change():
+    calls = [([3, 1, 2], np.array([5, 4]), [[1, 2], [2, 4]], n) for n in (2, 3)]
+    assert_does_what_python_does(changed_later, calls)
+
+
 def test_methods_of_classes_and_containers_of_all_classes():
     calls = [([3, 1, 2], {"a": [1]}, [[1], [2, 3]], n) for n in (2, 7)]
     assert_does_what_python_does(by_their_classes, calls)

@@ -28,7 +28,8 @@ from jitflow.frontend.numpy import (
 )
 from jitflow.frontend.numpy.calling import call_ufunc
 from jitflow.frontend.python.conversions import item
-from jitflow.frontend.python.lists import to_list
+from jitflow.frontend.python.lists import Listed, to_list
+from jitflow.frontend.python.made_containers import changeable
 from jitflow.frontend.recording import values
 from jitflow.frontend.tracers import VariableTracer
 
@@ -40,6 +41,12 @@ def _conjugate(array: Any) -> Any:
     if array.dtype.kind != "c" and (isinstance(array, np.ndarray | VariableTracer) or array.dtype.kind == "b"):
         return array
     return call_ufunc(np.conjugate, array)
+
+
+def _listed(array: Any) -> Any:
+    """A list that the program may change."""
+    found = to_list(array)
+    return changeable("tolist()", found) if isinstance(found, Listed) and array.ndim == 1 else found
 
 
 def _copied(array: Any, order: Any = "C") -> Any:
@@ -113,7 +120,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "sort": assignment.in_place(sorting.sort),
         "partition": assignment.in_place(sorting.partition),
         "item": item,
-        "tolist": to_list,
+        "tolist": _listed,
     }
 )
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial, wraps
-from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -41,16 +41,18 @@ from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running, map_
+from jitflow.frontend.python.list_functions import ON_LISTS
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
-from jitflow.frontend.python.made_containers import CONSTRUCTORS, ON_LISTS
+from jitflow.frontend.python.made_containers import CONSTRUCTORS
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.remembered import CACHES
-from jitflow.frontend.python.sequence_methods import method as method_of
 from jitflow.frontend.python.text_numbers import in_base, int_of_text
+from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
+from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
 from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, length_of, ord_
 from jitflow.frontend.texts.traced import is_text_value, waits
@@ -201,45 +203,10 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
     members: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__}
     if kind in (bool, int, float, complex):
         members["dtype"] = np.dtype(kind)  # NumPy asks a class that it does not know for it
-        methods = (member for member in vars(kind).values() if isinstance(member, MethodDescriptorType))
-        members |= {method.__name__: _unbound(method) for method in methods if not method.__name__.startswith("_")}
+        members |= methods_of_numbers(kind)
     elif kind in (str, *CONSTRUCTORS):
-        slots = (MethodDescriptorType, WrapperDescriptorType)
-        names = [name for name, member in vars(kind).items() if isinstance(member, slots)]
-        members |= {name: _of_container(kind, name) for name in names if name in _CHANGING or name[0] != "_"}
+        members |= methods_of_containers(kind)
     return StandIn(kind.__name__, () if kind is bool else (kind,), members)
-
-
-def _unbound(method: MethodDescriptorType) -> Callable[..., Any]:
-    """``int.bit_length``, of a traced number as well."""
-
-    def call(thing: Any, *args: Any, **keywords: Any) -> Any:
-        if not isinstance(thing, Tracer):
-            return method(thing, *args, **keywords)
-        if not isinstance(thing, method.__objclass__):
-            raise _misfit(method.__name__, method.__objclass__, thing)
-        return getattr(thing, method.__name__)(*args, **keywords)
-
-    return call
-
-
-def _misfit(name: str, kind: type, thing: Any) -> TypeError:
-    kinds = f"for '{kind.__name__}' objects doesn't apply to a '{thing.__class__.__name__}' object"
-    return TypeError(f"descriptor '{name}' {kinds}")
-
-
-_CHANGING = ("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__")
-
-
-def _of_container(kind: type, name: str) -> Any:
-    """``list.append``, of what stands for one of the caller's as well: its methods are others."""
-
-    def call(thing: Any, *args: Any, **keywords: Any) -> Any:
-        if not _isinstance(thing, kind):
-            raise _misfit(name, kind, thing)
-        return method_of(thing, name)(*args, **keywords)
-
-    return staticmethod(call)
 
 
 def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
@@ -369,7 +336,9 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
 def replacement(thing: Any) -> Any:
     """What runs in the place of ``thing`` while tracing, or None if it may run itself. By identity."""
     found = _replacements().get(id(thing))
-    return _of_scipy(thing) if found is None else found[1]
+    if found is not None:
+        return found[1]
+    return ufunc_of_lists(thing) if isinstance(thing, np.ufunc) else _of_scipy(thing)
 
 
 def _of_scipy(function: Any) -> Any:

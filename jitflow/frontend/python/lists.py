@@ -22,6 +22,7 @@ from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import conversions
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
@@ -107,6 +108,8 @@ class Listed(Recorded, Source, ArraySource):
 
     once = False
     __jitflow_arrays__ = ("array",)
+    site: Site | None = None
+    """Where it was made, if that may make a list of the running program, which can change."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -184,6 +187,8 @@ class Listed(Recorded, Source, ArraySource):
         return self
 
     def _differ(self, *_: Any, **__: Any) -> Any:
+        if self.site is not None and not current_trace().choices.is_settled(self.site):
+            raise current_trace().begin_anew(Restart(self.site))
         raise _refusal("arithmetic with, or a change of, a list of which only the running program knows the length",
                        "keep the array, and use NumPy's functions on it")  # fmt: skip
 

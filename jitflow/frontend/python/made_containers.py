@@ -6,10 +6,9 @@ with its place; where the last trace has found that it has to be one of the runn
 
 from __future__ import annotations
 
-import bisect
 import builtins
 import collections
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -19,10 +18,8 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import as_source, traced_range
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList
-from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.growing_lists import Growing, as_growing
-from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.lists import Listed
@@ -39,8 +36,8 @@ from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container, Scalar
 
-__all__ = ["CONSTRUCTORS", "keyed", "list_of", "list_of_program", "made_container", "made_dict", "made_set",
-           "restart_keyed", "unpacked"]  # fmt: skip
+__all__ = ["CONSTRUCTORS", "changeable", "keyed", "list_of", "list_of_program", "made_container", "made_dict",
+           "made_set", "restart_keyed", "unpacked"]  # fmt: skip
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -177,6 +174,14 @@ def list_of(name: str, items: Listed) -> Any:
     return found
 
 
+def changeable(name: str, items: Listed) -> Any:
+    """The same list, which is one of the running program if it is changed later."""
+    if is_of_program(name):
+        return list_of(name, items)
+    items.site = _site(name)
+    return items
+
+
 def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
     """``[*items, item]``, which goes by its text: things, and whether each is one whose items are taken."""
     for number, (is_taken, thing) in enumerate(parts):
@@ -292,46 +297,6 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: Any, *args: Any, **keywords: Any) -> Any:
-    """A function of `heapq` or `bisect`."""
-    is_passed, is_outside = hasattr(type(items), "become_container"), isinstance(items, OutsideList)
-    if is_passed:
-        items.become_container()
-    if is_outside or (type(items) is list and any(holds_tracer(item) for item in (*items, *args))):
-        begin_anew_with(items)
-    if is_outside or is_passed:
-        raise refusal(f"{function.__name__}() of {items.path}, a list that the caller passes",
-                      f"use a copy of it: items = {items.path}[:]")  # fmt: skip
-    if not isinstance(items, ProgramList):
-        return function(items, *args, **keywords)
-    return program(items, *args, **keywords)
-
-
-def holds_tracer(thing: Any) -> bool:
-    """Whether it is a number of the running program, or a tuple with one."""
-    return isinstance(thing, tracers.Tracer) or (type(thing) is tuple and any(map(holds_tracer, thing)))
-
-
-def _bisect(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> Any:
-    return program(items, item, lo, items.length if hi is None else hi)
-
-
-def _insort(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> None:
-    items.insert(_bisect(program, items, item, lo, hi), item)
-
-
-_LEFT, _RIGHT = programs.bisect_left, programs.bisect_right
-_PROGRAMS: Mapping[Any, Callable[..., Any]] = {
-    **HEAP_FUNCTIONS,
-    bisect.bisect_left: partial(_bisect, _LEFT),
-    bisect.bisect_right: partial(_bisect, _RIGHT),
-    bisect.insort_left: partial(_insort, _LEFT),
-    bisect.insort_right: partial(_insort, _RIGHT),
-}
-ON_LISTS = {function: partial(_on_list, function, program) for function, program in _PROGRAMS.items()}
-"""What runs in the place of functions of `heapq` and `bisect`."""
-
-
 # -- Python's own, asked for what only the running program knows -----------------------------------------------
 
 
@@ -381,11 +346,12 @@ def keyed(owner: Any, name: str) -> Any:
     method = getattr(owner, name)
     if name == "copy" and isinstance(owner, list | dict | set):
         return lambda: made_container(method(), "copy()")
-    if type(owner) not in _OWN or active_trace() is None:
+    is_placed = type(owner) is OutsideList and name in ("insert", "pop")
+    if not (is_placed or type(owner) in _OWN) or active_trace() is None:
         return method
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if args and type(owner) in (list, collections.deque):
+        if args and type(owner) in (list, collections.deque, OutsideList):
             if _is_running(args[0]) or (type(owner) is collections.deque and any(map(_is_running, owner))):
                 begin_anew_with(owner)
         elif args:

@@ -21,6 +21,7 @@ from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
+from jitflow.frontend.python.made_containers import changeable
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.recording import values
 from jitflow.frontend.texts.building import is_text
@@ -170,7 +171,8 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     if not isinstance(reverse, bool) or len(kinds) > 1 or not all(isinstance(kind, Scalar) for kind in kinds):
         raise _unsorted()
     numbers = known if isinstance(known, Listed) else of_numbers(known)
-    return in_order(numbers, None if key is None else of_numbers(_keys_of(numbers, key)), reverse)
+    found = in_order(numbers, None if key is None else of_numbers(_keys_of(numbers, key)), reverse)
+    return changeable("sorted(...)", found)
 
 
 def _keys_of(numbers: Listed, key: Callable[[Any], Any]) -> Any:

@@ -26,7 +26,7 @@ from jitflow.frontend.outside.objects import CACHED_FUNCTION
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import made
 from jitflow.frontend.python.item_types import item_type
-from jitflow.frontend.python.made_containers import holds_tracer
+from jitflow.frontend.python.list_functions import holds_tracer
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace

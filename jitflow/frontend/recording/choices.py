@@ -32,6 +32,7 @@ class Choice(Enum):
     NUMBERED = "a local is merged and carried with a number that says which object it is"
     LEFT_OUT = "a comprehension leaves items out by a test that only the run knows, so it is a loop"
     REWRITTEN = "a function without control flow is rewritten as others are, for a number that only the run knows"
+    LOOKED_INTO = "ufuncs look for numbers of the running program in the lists that they are given"
     PASSED_AS_ARRAY = "a list of numbers that the caller passes is one array"
     PASSED = (
         "a container that the caller passes is one of the running program; the answer is its type, if that is known"

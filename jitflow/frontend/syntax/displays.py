@@ -6,8 +6,8 @@ import ast
 
 from jitflow.frontend.syntax.build import constant
 
-__all__ = ["counts_of_targets", "drop_star", "has_known_keys", "has_open_bounds", "is_container", "is_frozen",
-           "items_of", "pairs_of"]  # fmt: skip
+__all__ = ["counts_of_targets", "drop_star", "has_known_keys", "has_open_bounds", "is_container",
+           "is_plain_set", "items_of", "pairs_of"]  # fmt: skip
 
 
 def items_of(node: ast.List | ast.Set) -> list[ast.expr]:
@@ -56,10 +56,14 @@ def has_open_bounds(node: ast.Slice) -> bool:
     return not all(bound is None or isinstance(bound, ast.Constant | ast.UnaryOp) for bound in bounds)
 
 
-def is_frozen(node: ast.Set) -> bool:
-    """Whether Python makes a set of one that is known when it compiles, which decides on the order."""
+def is_plain_set(node: ast.Set) -> bool:
+    """Whether it stays Python's: of constants which are only asked for, or which Python makes one of as it compiles.
+
+    That decides on the order.
+    """
     known = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.Load)
-    return len(node.elts) > 2 and all(isinstance(part, known) for item in node.elts for part in ast.walk(item))
+    is_plain = hasattr(node, "is_asked") or len(node.elts) > 2
+    return is_plain and all(isinstance(part, known) for item in node.elts for part in ast.walk(item))
 
 
 def is_container(node: ast.expr) -> bool:

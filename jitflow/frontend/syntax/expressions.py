@@ -51,7 +51,7 @@ from jitflow.frontend.syntax.displays import (
     has_known_keys,
     has_open_bounds,
     is_container,
-    is_frozen,
+    is_plain_set,
     items_of,
     pairs_of,
 )
@@ -115,7 +115,7 @@ class Expressions(ast.NodeTransformer):
         """What may become a container of the running program, by a name for what it is."""
         if isinstance(value, ast.BinOp):
             return self.hook("repeated", value, value.left, value.right, constant(name))
-        if isinstance(value, ast.Set) and not is_frozen(value):
+        if isinstance(value, ast.Set) and not is_plain_set(value):
             return self.hook("made_set", value, constant(name), *items_of(value))
         if isinstance(value, ast.Dict) and not has_known_keys(value):
             return self.hook("made_dict", value, constant(name), *pairs_of(value))
@@ -250,7 +250,7 @@ class Expressions(ast.NodeTransformer):
     def visit_Set(self, node: ast.Set) -> ast.expr:
         name = ast.unparse(node)
         self.generic_visit(node)
-        return node if is_frozen(node) or hasattr(node, "is_asked") else self.made(node, name)
+        return node if is_plain_set(node) else self.made(node, name)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         name = ast.unparse(node)

@@ -43,6 +43,8 @@ class Tracer:
         return self._value
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        if active_trace() is self._trace and not self._trace.choices.is_settled(Site(Choice.LOOKED_INTO)):
+            raise self._trace.begin_anew(Restart(Site(Choice.LOOKED_INTO)))
         raise needs_number(
             self, f"{self._describe()} was handed to code that needs the numbers themselves",
             "use NumPy functions that jitflow compiles, or do this outside the compiled function",

@@ -1,0 +1,58 @@
+"""Functions of `heapq` and `bisect`, of lists of the running program."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.python import container_programs as programs
+from jitflow.frontend.python.containers import refusal
+from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
+from jitflow.frontend.python.program_lists import ProgramList
+
+__all__ = ["ON_LISTS", "holds_tracer"]
+
+
+def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: Any, *args: Any, **keywords: Any) -> Any:
+    """A function of `heapq` or `bisect`."""
+    is_passed, is_outside = hasattr(type(items), "become_container"), isinstance(items, OutsideList)
+    if is_passed:
+        items.become_container()
+    if is_outside or (type(items) is list and any(holds_tracer(item) for item in (*items, *args))):
+        begin_anew_with(items)
+    if is_outside or is_passed:
+        raise refusal(f"{function.__name__}() of {items.path}, a list that the caller passes",
+                      f"use a copy of it: items = {items.path}[:]")  # fmt: skip
+    if not isinstance(items, ProgramList):
+        return function(items, *args, **keywords)
+    return program(items, *args, **keywords)
+
+
+def holds_tracer(thing: Any) -> bool:
+    """Whether it is a number of the running program, or a tuple with one."""
+    return isinstance(thing, tracers.Tracer) or (type(thing) is tuple and any(map(holds_tracer, thing)))
+
+
+def _bisect(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> Any:
+    return program(items, item, lo, items.length if hi is None else hi)
+
+
+def _insort(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> None:
+    items.insert(_bisect(program, items, item, lo, hi), item)
+
+
+_LEFT, _RIGHT = programs.bisect_left, programs.bisect_right
+_PROGRAMS: Mapping[Any, Callable[..., Any]] = {
+    **HEAP_FUNCTIONS,
+    bisect.bisect_left: partial(_bisect, _LEFT),
+    bisect.bisect_right: partial(_bisect, _RIGHT),
+    bisect.insort_left: partial(_insort, _LEFT),
+    bisect.insort_right: partial(_insort, _RIGHT),
+}
+ON_LISTS = {function: partial(_on_list, function, program) for function, program in _PROGRAMS.items()}
+"""What runs in the place of functions of `heapq` and `bisect`."""
