@@ -228,15 +228,24 @@ def _layers(kind: str) -> Any:
     """For each layer of a ziggurat its width, and up to where in it the first step accepts for sure."""
     asked, ziggurat = _Asked(kind), ZIGGURATS[kind]
     widths = [asked.number(_word(ziggurat, layer, 1)) or 0.0 for layer in range(_LAYERS)]
-    words = b""
+    top, words = 1 << ziggurat.position_width, b""
     for layer, width in enumerate(widths):
-        before = widths[layer - 1] if layer else 0.0
-        limit = max(int(before / width * 2**ziggurat.position_width) - _SAFETY, 0) if width and layer > 1 else 0
+        part = widths[layer - 1] / width if layer > 2 else _part_accepted(asked, ziggurat, layer)
+        limit = max(int(part * top) - _SAFETY, 0)
         exact = limit > 1 and asked.number(_word(ziggurat, layer, limit - 1)) == (limit - 1) * width
         words += struct.pack("dq", width, limit if exact else 0)
     layers = ctypes.create_string_buffer(words, len(words))
     make_immortal(layers)
     return layers
+
+
+def _part_accepted(asked: _Asked, ziggurat: Ziggurat, layer: int) -> float:
+    """How much of a layer the first step accepts, where that is not what the next narrower one is to it."""
+    top, found = 1 << ziggurat.position_width, 0
+    for bit in range(1, 20):
+        more = found + (top >> bit)
+        found = found if asked.number(_word(ziggurat, layer, more)) is None else more
+    return found / top
 
 
 _SAFETY = 1 << 12

@@ -47,7 +47,9 @@ def _fill_draws(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _symbol(out: Emitter, symbol: str) -> str:
-    return out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(symbol)))}, align 8")
+    return out.let(
+        f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(symbol)))}, align 8, !invariant.load !2"
+    )
 
 
 DRAW_EMISSION: dict[str, Emission] = {"draw": _draw, "fill_draws": _fill_draws}

@@ -19,7 +19,8 @@ INTRINSICS = {"llvm.fshr.i64": ("i64", ("i64", "i64", "i64"))}
 """What the functions call, with results and parameters."""
 
 _LIKELY = ", !prof !1"
-_RECORD = ", align 8, !invariant.load !2"
+_KEPT = ", align 8, !invariant.load !2"
+"""How is loaded what is the same for as long as there is the generator."""
 
 
 def step_text(before: str, name: str) -> str:
@@ -68,8 +69,8 @@ def first_step_text(ziggurat: Ziggurat) -> str:
   %position = and i64 %position.bits, {(1 << ziggurat.position_width) - 1}
   %layer.at = getelementptr [2 x i64], ptr %layers, i64 %layer
   %limit.at = getelementptr i8, ptr %layer.at, i64 8
-  %width = load double, ptr %layer.at{_RECORD}
-  %limit = load i64, ptr %limit.at{_RECORD}
+  %width = load double, ptr %layer.at{_KEPT}
+  %limit = load i64, ptr %limit.at{_KEPT}
   %whole = sitofp i64 %position to double
   {"%size" if sign else "%made"} = fmul double %whole, %width{sign}
   %inside = icmp slt i64 %position, %limit"""
@@ -86,19 +87,22 @@ def moved_text(row: str, drawn: str, name: str) -> str:
 
 _BITGEN = f"""
   %offset.at = getelementptr i8, ptr %record, i64 8
-  %offset = load i64, ptr %offset.at{_RECORD}
+  %offset = load i64, ptr %offset.at{_KEPT}
   %address = add i64 %generator, %offset
   %bitgen = inttoptr i64 %address to ptr
   %library.at = getelementptr i8, ptr %record, i64 16
-  %library.function = load ptr, ptr %library.at{_RECORD}
-  %known = load i64, ptr %record{_RECORD}
+  %library.function = load ptr, ptr %library.at{_KEPT}
+  %known = load i64, ptr %record{_KEPT}
   %next.at = getelementptr i8, ptr %bitgen, i64 24
-  %next.double = load i64, ptr %next.at, align 8
-  %is.known = icmp eq i64 %next.double, %known"""
+  %next.double = load i64, ptr %next.at{_KEPT}
+  %is.known = icmp eq i64 %next.double, %known
+  %state.known = load ptr, ptr %bitgen{_KEPT}
+  %state.at = select i1 %is.known, ptr %state.known, ptr %bitgen
+  %pcg = load ptr, ptr %state.at{_KEPT}"""
+"""Where the state of a PCG64 is; of another bit generator, something that is not read. There is no branch, so that a
+loop can find it once."""
 
 _STATE = """
-  %state.at = load ptr, ptr %bitgen, align 8
-  %pcg = load ptr, ptr %state.at, align 8
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
   %state = load i128, ptr %pcg, align 8"""

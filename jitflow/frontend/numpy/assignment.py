@@ -22,7 +22,7 @@ from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.numpy import indexing, selections
-from jitflow.frontend.numpy.creation import array_object
+from jitflow.frontend.numpy.creation import array_object, list_item
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.shape import reshape_value
@@ -65,10 +65,21 @@ def _shown(array: Any) -> Value:
 def _store(view: Value, thing: Any, *, is_element: bool = False) -> None:
     """Make the elements that ``view`` shows be what is given, broadcast to it; ``is_element`` if it is one place."""
     dtype = values.dtype_of_value(view)
+    if isinstance(thing, list | tuple) and values.dims(view) == (len(thing),) and len(thing) <= _MOST_ELEMENTS:
+        numbers = [list_item(item, dtype) for item in thing]
+        if not any(map(values.rank, numbers)):
+            for place, number in enumerate(numbers):
+                element, _ = indexing.sliced(view, indexing.lay_out((place,), 1), keep_positions=False)
+                current_trace().storage.write(element, values.as_scalar(number))
+            return
     given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing)
     if is_element or not (isinstance(given, Value) and values.rank(given)):
         given = as_element(given, dtype)
     current_trace().storage.write(view, _fitting(values.cast(given, dtype), view))
+
+
+_MOST_ELEMENTS = 8
+"""How many numbers are written one by one, as a loop of scalar code can, and not as an array."""
 
 
 def _fitting(given: Value, view: Value) -> Value:

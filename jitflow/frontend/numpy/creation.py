@@ -33,7 +33,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DTYPES, F64, I64, DType
 
-__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied"]
+__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied", "list_item"]
 
 # -- one number everywhere ------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Val
     """What ``np.array`` makes of nested lists in which tracers stand: strong dtypes, promoted, stacked."""
     if not any(isinstance(item, tracers.Tracer | list | tuple) for item in items):
         return tracers.lift(numpy_says(np.asarray, items, None if dtype is None else dtype.numpy))
-    rows = [array_operand(item) if dtype is None else values.as_array(_item(item, dtype)) for item in items]
+    rows = [array_operand(item) if dtype is None else values.as_array(list_item(item, dtype)) for item in items]
     ranks = {values.rank(row) for row in rows}
     shapes = {tuple(dim for dim in values.dims(row) if isinstance(dim, int)) for row in rows}
     if len(ranks) > 1 or (len(shapes) > 1 and all(isinstance(d, int) for row in rows for d in values.dims(row))):
@@ -225,7 +225,7 @@ def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Val
     return stack_values(rows, 0)
 
 
-def _item(item: Any, dtype: DType) -> Value:
+def list_item(item: Any, dtype: DType) -> Value:
     """An item of a list that becomes an array of ``dtype``."""
     if isinstance(item, list | tuple):
         return array_from_sequence(item, dtype)

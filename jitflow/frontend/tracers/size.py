@@ -105,6 +105,8 @@ class SizeTracer(Tracer):
             return 0 if name == "imag" else 1
         if name in ("conjugate", "__pos__"):
             return lambda: self
+        if not hasattr(int, name):
+            raise AttributeError(f"'int' object has no attribute {name!r}")
         return getattr(self._number(f"the attribute {name!r} of a size"), name)
 
 

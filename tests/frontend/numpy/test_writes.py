@@ -217,3 +217,22 @@ def test_a_leading_axis_of_size_one_that_the_program_finds_is_dropped(condition:
         except ValueError as error:
             found.append(str(error).splitlines()[0])
     assert found[0] == found[1]
+
+
+def test_rows_of_a_few_numbers_are_written_number_by_number() -> None:
+    def program(x: Any, a: Any, n: int) -> Any:
+        rows, bytes, turned, mixed = np.zeros((n, 3)), np.zeros((n, 2), np.int8), np.zeros(3), np.zeros((2, 2), complex)
+        for k in range(n):
+            rows[k] = k, a * k, x[k % 4]
+            bytes[k] = [k, 2 * k]
+            turned[::-1] = turned[0] + 1, turned[1], k
+            turned[:] = (turned[1], turned[2], turned[0])
+        x[:2] = x[1], x[0]
+        mixed[:, 1] = np.float32(2), 2j
+        x[n - 4 : n - 2] = a, True
+        return rows, bytes, turned, mixed, x
+
+    for a in (0.5, 3):
+        assert_same(jitflow.function(program)(np.arange(4.0), a, 5), program(np.arange(4.0), a, 5))
+    written = str(jitflow.function(program).ir(np.arange(4.0), 0.5, 5, stage="traced"))
+    assert written.count(" concatenate ") == 2, "those of a size that the run knows"
