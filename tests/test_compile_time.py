@@ -127,3 +127,42 @@ def test_what_is_recorded_does_not_grow_with_the_rows_of_a_table(program: Any, r
         assert repr(compiled(numbers)) == repr(program(numbers))
     assert recorded[1] <= 2.2 * recorded[0]
     assert recorded[1] <= 6000
+
+
+def offsets(depth: int) -> str:
+    """Loops over a tuple, a list of numbers, and their pairs, in each other; the innermost may end early."""
+    heads = ("for d{0} in (-1, 0, 1):", "for d{0} in steps:", "for k{0}, d{0} in enumerate((2, 0.5)):",
+             "for d{0}, e{0} in zip(steps, (1, 2)):")  # fmt: skip
+    lines = [f"{'    ' * number}{heads[number % 4].format(number)}" for number in range(depth)]
+    inside = "    " * depth
+    lines += [f"{inside}total += x * ({' + '.join(f'd{number}' for number in range(depth))})",
+              f"{inside}if total > 1e6:", f"{inside}    break"]  # fmt: skip
+    body = "\n    ".join(["total, steps = 0.0, [-1, 2]", *lines, "return total"])
+    return f"def program(x):\n    {body}\n"
+
+
+def test_loops_over_lists_in_each_other_are_not_all_written_out(tmp_path: Path, recorded: list[int]) -> None:
+    for depth in (6, 10):
+        recorded.append(0)
+        program = load(offsets(depth), tmp_path / str(depth))
+        compiled = jitflow.function(program)
+        for x in (1.5, 1e6):
+            assert compiled(x) == program(x)
+    assert recorded[1] <= 4 * recorded[0]
+
+
+def descents(depth: int) -> str:
+    """Functions that call themselves, and in each other the next one."""
+    lines = ["def f0(n, x):", "    return x if n <= 0 else f0(n - 1, x) + 1"]
+    for number in range(1, depth + 1):
+        lines += [f"def f{number}(n, x):", f"    if n <= {number}:", f"        return x + {number}.5",
+                  f"    return f{number - 1}(n - 1, x) * 2 + f{number}(n - 3, x)"]  # fmt: skip
+    return "\n".join([*lines, "def program(n, x):", f"    return f{depth}(n, x)", ""])
+
+
+def test_recursions_in_each_other_are_not_traced_level_by_level(tmp_path: Path, recorded: list[int]) -> None:
+    for depth in (2, 4):
+        recorded.append(0)
+        program = load(descents(depth), tmp_path / str(depth))
+        assert repr(jitflow.function(program)(9, 2)) == repr(program(9, 2))
+    assert recorded[1] <= 4 * recorded[0]

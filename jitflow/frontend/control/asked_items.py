@@ -26,6 +26,10 @@ from jitflow.ir.types import Container
 __all__ = ["Draws", "asks_for_number", "begin_anew_choosing", "begin_anew_with_asked", "writing_out"]
 
 
+_MANY_TURNS = 24
+"""Turns of a nest of loops that are written out for the items of lists at the most, if these can be of the program."""
+
+
 class _AskedItems(dict[Site, list[Any]]):
     """Where an item would have been chosen, and of what."""
 
@@ -79,10 +83,6 @@ def _is_drawn(index: Value) -> bool:
         waiting += [operand for operand in op.operands if operand not in seen]
         seen.update(op.operands)
     return False
-
-
-_MANY_TURNS = 24
-"""Turns of a nest of loops that are written out for the items of lists at the most, if these can be of the program."""
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.types import Container
 
-__all__ = ["ProgramLists", "begin_anew_beside", "begin_anew_with", "drain_lists", "is_made", "is_made_inside",
-           "is_reference",
-           "list_like"]  # fmt: skip
+__all__ = ["ProgramLists", "begin_anew_beside", "begin_anew_with", "container_type", "drain_lists", "is_made",
+           "is_made_inside", "is_reference", "list_like"]  # fmt: skip
 
 
 class ProgramLists(Undoable):
@@ -63,6 +63,15 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
     known = trace.state(ProgramLists).made.get(id(changed))
     if known is not None and not trace.choices.is_settled(known[1]):
         raise trace.begin_anew(Restart(known[1], held or surface.container_type(changed), is_wish=is_wish))
+
+
+def container_type(changed: Any, left: Any) -> Container | None:
+    """The type of a container of Python's that changes, of what was ``left`` in it, if that tells it."""
+    if not is_made(changed) or type(left) is not type(changed):
+        return None
+    with current_trace().region():  # what several kinds have in common is an op, which nobody needs
+        held = surface.container_type(left)
+    return held if isinstance(held, Container) else None
 
 
 def is_reference(thing: Any) -> bool:

@@ -40,9 +40,11 @@ class Place(NamedTuple):
 class ChangesInLoop(Exception):
     """A turn changes an object so that the loop cannot carry what it holds."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: Held, left: Any = None) -> None:
         super().__init__(f"{held.word} changes in the loop")
         self.changed = container_in(held)
+        self.left = left if self.changed is held.thing else None
+        """What the turn has left in it."""
 
 
 class HasLocals(Protocol):
@@ -164,7 +166,7 @@ def changed_items(before: Mutables, apart: Mutables) -> Iterator[tuple[Item, Any
                 break
             yield item, content[key]
         if not changes_alike:
-            raise ChangesInLoop(held)
+            raise ChangesInLoop(held, content)
 
 
 def _holds_objects(thing: Any) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -24,15 +25,17 @@ from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_u
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
-from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
+from jitflow.frontend.control.sources import Product, Sequenced, Source, as_source, is_integer
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.switching import for_each_kind
+from jitflow.frontend.control.turns import NeedsUnrolling
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.budget import MOST_COPIES, MOST_KNOWN_TURNS
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import MOST_TURNS, current_trace
-from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers import Alternatives, ScalarTracer, SizeTracer
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
 __all__ = ["for_", "own_loop", "while_"]
@@ -62,8 +65,7 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
     if source is None and (source := _as_product(iterable, test)) is not None:
         deque(iterable, 0)  # which Python leaves at its end
     if source is None:
-        turns = _unrolled(loop, iter(iterable), body, test)
-        note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
+        _through_pythons(iterable, loop, body, test)
         return
     source.begin()
     if test is not None:
@@ -72,6 +74,33 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         _over(source, loop, body, test)
     finally:
         source.end()
+
+
+_FRESH = (list, tuple, enumerate, zip, reversed)
+"""What Python goes through that can be gone through at once; an iterator only if the program has no name for it."""
+
+
+def _through_pythons(iterable: Any, loop: Rolling, body: Body, test: Test | None) -> None:
+    """A loop over what Python goes through: written out, unless that is one of numbers in a nest of many copies."""
+    trace = current_trace()
+    is_rolled = trace.choices.answer(_turns_site(loop.key))
+    if is_rolled and type(iterable) in _FRESH and not _is_held(iterable):
+        iterable = items = iterable if isinstance(iterable, list | tuple) else [*iterable]
+        with suppress(CannotRoll):
+            carried = loop.roll(partial(_with_item, items, body), test, Sequenced(items)) if items else []
+            note_rolled(body, "for", len(items), carried)
+            return
+    with trace.budget.listing(loop.key):
+        turns = _unrolled(loop, iter(iterable), body, test, is_counted=not is_rolled)
+    note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
+
+
+def _with_item(items: Sequence[Any], body: Body, position: Any) -> None:
+    """A turn for the item at a position of the run. Raises `NeedsUnrolling` where items are no numbers of one type."""
+    item = surface.chosen_item(items, position)
+    if item is None:
+        raise NeedsUnrolling("its items are of several kinds")
+    body(item)
 
 
 def own_loop(iterable: Any, body: Body, *state: str) -> None:
@@ -178,7 +207,7 @@ def _over(
             _refused(problem)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
         if is_small or not isinstance(count, int) or count > MANY_TURNS:
-            begin_anew_with(problem.changed, is_wish=True)
+            begin_anew_with(problem.changed, problem.held, is_wish=True)
         begin_anew_with_asked(problem.error, count if isinstance(count, int) else None)
         number = trace.fix(count, why)
         with writing_out(number, problem.error):
@@ -262,14 +291,14 @@ def _while(
 
 def _refused(problem: CannotRoll) -> UserError:
     """The error for a loop that can neither be rolled nor written out. Starts the trace anew where that may help."""
-    begin_anew_with(problem.changed)
+    begin_anew_with(problem.changed, problem.held)
     begin_anew_with_asked(problem.error, None)
     begin_anew_choosing(problem.error)
     return problem.error
 
 
-def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
-    """Trace the turns one by one; returns how many."""
+def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None, *, is_counted: bool = False) -> int:
+    """Trace the turns one by one; returns how many. Those over numbers are counted, for a nest of such loops."""
     turns = 0
     decided = False
     while turns == 0 or loop.key not in current_trace().budget.given_up:
@@ -283,6 +312,8 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
         turns += 1
         if turns > MOST_KNOWN_TURNS:
             raise located(_endless())
+        if is_counted and turns > 1 and _is_of_numbers(item):
+            _count_turn(turns)
         if answer is True:
             body(item)
         else:
@@ -293,6 +324,21 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
             turn = partial(body, item)
             decide(answer, turn, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
     return turns
+
+
+def _is_of_numbers(item: Any) -> bool:
+    """Whether it is a number, or a tuple of such: what the running program could choose as well."""
+    if type(item) is tuple:
+        return all(map(_is_of_numbers, item))
+    return type(item) in (bool, int, float) or isinstance(item, ScalarTracer | SizeTracer)
+
+
+def _count_turn(turn: int) -> None:
+    """Let the outermost of loops over lists be a native one in the next trace, where they are many copies."""
+    trace = current_trace()
+    outermost = trace.budget.note_item(turn)
+    if outermost is not None:
+        trace.begin_anew(Restart(_turns_site(outermost)))
 
 
 def _endless() -> UserError:

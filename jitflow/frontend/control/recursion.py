@@ -72,6 +72,7 @@ class Recursion:
         """Whether no path of the body leads to an end."""
         self.arriving: list[tuple[int, Slot, Value]] = []
         """The arrays that further calls are given."""
+        self.inside = running.learn(self)
 
     def call(self) -> Any:
         """The first call."""
@@ -88,6 +89,7 @@ class Recursion:
             self._find_parameters()
             self.has_grown = self.has_recurred = self.is_another = False
             self.arriving.clear()
+            self.inside.begin()
             self.began = trace.storage.now()
             self.running.bodies.append(self)
             try:

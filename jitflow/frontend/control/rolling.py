@@ -20,6 +20,7 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.alternatives import number_of
 from jitflow.frontend.control.carried import Local
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.changing_lists import container_type
 from jitflow.frontend.control.contents import ChangesInLoop, changed_items, item_at
 from jitflow.frontend.control.leaves import are_carried_together, flatten
 from jitflow.frontend.control.lessons import Lessons, Nest, Round
@@ -46,14 +47,14 @@ Body = Callable[..., None]
 class CannotRoll(Exception):
     """Rolling failed for a ``reason``; ``error`` is what the user is told if unrolling is out of the question.
 
-    ``changed`` is the list that changes in the loop, if that is the reason.
+    ``changed`` is the list that changes in the loop, if that is the reason, and ``held`` what it holds behind a turn.
     """
 
-    def __init__(self, error: UserError, reason: str = "", changed: Any = None) -> None:
+    def __init__(self, error: UserError, reason: str = "", changed: Any = None, held: Any = None) -> None:
         super().__init__(str(error))
         self.error = error
         self.reason = reason or error.message
-        self.changed = changed
+        self.changed, self.held = changed, held
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ class Rolling(LoopOp):
         problem: UserError | None = None
         why = ""
         changed_list: Any = None
+        held: Any = None
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
             take_back()
@@ -124,6 +126,7 @@ class Rolling(LoopOp):
                 changes = self._changes(locals_, entry) if splits else {}
             except (NeedsUnrolling, ChangesInLoop) as reason:
                 why, changed_list = str(reason), reason.changed
+                held = container_type(changed_list, reason.left)
                 problem = located(
                     UserNotImplementedError(
                         f"a loop that cannot be one native loop: {reason}",
@@ -139,7 +142,7 @@ class Rolling(LoopOp):
                     why = f"Python needs a number at {error.location} that a native loop does not know"
             if problem is not None:
                 undo()
-                raise CannotRoll(problem, why, changed_list)
+                raise CannotRoll(problem, why, changed_list, held)
             lessons.locals = {local.name: local for local in locals_}
             if changes:
                 lessons.changes = changes

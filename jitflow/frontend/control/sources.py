@@ -32,8 +32,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Product", "Range", "Rest", "Source", "as_source", "is_integer", "traced_enumerate", "traced_ndenumerate",
-           "traced_ndindex", "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
+__all__ = ["Product", "Range", "Rest", "Sequenced", "Source", "as_source", "is_integer", "traced_enumerate",
+           "traced_ndenumerate", "traced_ndindex", "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Source:

@@ -51,7 +51,7 @@ class NeedsUnrolling(Exception):
 
     def __init__(self, reason: str, changed: Any = None) -> None:
         super().__init__(reason)
-        self.changed = changed
+        self.changed, self.left = changed, None
 
 
 class OneTurn:

@@ -180,6 +180,22 @@ def _item(items: Any, index: Any) -> Any:
     return _one_of(items, 0, len(items), front)
 
 
+def _chosen_item(items: Sequence[Any], position: Any) -> Any:
+    """One of numbers of one type, or of tuples of such, at a position that is inside; None of all else."""
+    lengths = {len(item) if type(item) is tuple else 0 for item in items}
+    kinds = {kind_of(item) for item in items}
+    if lengths == {0}:
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return _number(items, kind, integer(position)) if isinstance(kind, Scalar) else None
+    if len(lengths) > 1 or any(type(item) is not tuple for item in items):
+        return None
+    parts = [_chosen_item(column, position) for column in zip(*items, strict=True)]
+    return None if any(part is None for part in parts) else tuple(parts)
+
+
+surface.install(chosen_item=_chosen_item)
+
+
 def _is_of_positions(text: TracedText) -> bool:
     """Whether only positions of loops, or sizes, are missing in a text."""
     return all(isinstance(operand, SizeTracer) for operand in text.operands)

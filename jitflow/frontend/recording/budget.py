@@ -22,6 +22,8 @@ REGION_WORK = 64
 """An op with regions costs as much as so many others."""
 MOST_COPIES = 16
 """Small loops in each other are unrolled up to so many copies of what is inside, and are native loops around that."""
+_MOST_ITEMS = 64
+"""So many copies are written out of what is inside of loops over Python's lists of numbers."""
 MOST_KNOWN_TURNS = 1_000_000
 """The turns that a loop which Python goes through takes at the most: more would take Python long, or forever."""
 
@@ -32,6 +34,8 @@ class Budget:
     def __init__(self) -> None:
         self.unrolled: list[tuple[tuple[str, int], int]] = []
         """The loops of few turns that are being written out, outermost first: where they stand, and their turns."""
+        self.going_through: list[tuple[tuple[str, int], int]] = []
+        """The loops over Python's lists of numbers that are being written out, outermost first, and at which turn."""
         self.given_up: set[tuple[str, int]] = set()
         """Those that are to be native loops when the trace starts anew: until then one turn shows what is inside."""
 
@@ -47,6 +51,24 @@ class Budget:
 
     def _counted(self) -> Iterator[tuple[tuple[str, int], int]]:
         return ((key, number) for key, number in self.unrolled if key not in self.given_up)
+
+    @contextmanager
+    def listing(self, key: tuple[str, int]) -> Iterator[None]:
+        """While a loop over a list is written out."""
+        self.going_through.append((key, 1))
+        try:
+            yield
+        finally:
+            self.going_through.pop()
+
+    def note_item(self, turn: int) -> tuple[str, int] | None:
+        """Begin a turn over a number; returns where the loop stands that is to be a native one, if there is such."""
+        self.going_through[-1] = self.going_through[-1][0], turn
+        going = [(key, number) for key, number in self.going_through if key not in self.given_up and number > 1]
+        if len(going) < 2 or prod(number for _, number in going) <= _MOST_ITEMS:
+            return None
+        self.given_up.add(going[0][0])
+        return going[0][0]
 
     @contextmanager
     def unrolling(self, key: tuple[str, int], turns: int) -> Iterator[None]:

@@ -60,6 +60,8 @@ class Surface:
         """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
         self.container_type: Callable[[Any], Any] = lambda thing: True
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
+        self.chosen_item: Callable[..., Any] = _missing
+        """The item of a list at a position of the running program, which is in it; None where each is its own kind."""
         self.sorted_container: Callable[..., Any] = _missing
         """``sorted(items, key=..., reverse=...)`` of a container of the running program."""
         self.program_text: Callable[[Any], Any] = _missing
