@@ -69,3 +69,16 @@ def test_a_condition_that_raises_although_it_is_false() -> None:
     assert first(2) == 2
     with pytest.raises(IndexError, match="list index out of range"):
         first(0)
+
+
+def test_positions_of_a_range_of_numpy_integers() -> None:
+    @jitflow.function
+    def positions(x, n):
+        k = -1
+        for k in range(x[0], n):
+            x[1] = k
+        return k, [2 * j for j in range(x[0], n, 2)]
+
+    given = positions(np.array([3, 0], np.int16), 6)
+    assert given == (5, [6, 10])
+    assert {type(number) for number in (given[0], *given[1])} == {int}

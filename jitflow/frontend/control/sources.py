@@ -113,7 +113,11 @@ class Range(Source, ArraySource):
             self.count = self.span = (self.count + (width - 1)) // width
 
     def item(self, position: Any) -> Any:
-        return self.start + position * self.step if not _is_one(self.step) else self.start + position
+        offset = position if _is_one(self.step) else position * self.step
+        if not isinstance(self.start, tracers.Tracer) or _is_size(self.start) or not _is_size(offset):
+            return self.start + offset
+        numbers = [values.as_scalar(tracers.lift(_python_int(part))) for part in (self.start, offset)]
+        return tracers.wrap(values.emit("add", *numbers))  # which comes before the stop, so it fits
 
     def as_array(self) -> Any:
         found = tracers.wrap(values.iota(I64, (self.count,)), owned=True)
@@ -324,7 +328,10 @@ def _is_one(step: Any) -> bool:
 
 def traced_range(*bounds: Any) -> Any:
     """`range`."""
-    sizes = [bound.each(_python_int) if type(bound) is tracers.Alternatives else _bound(bound) for bound in bounds]
+    sizes = [
+        bound.each(lambda one: _python_int(_bound(one))) if type(bound) is tracers.Alternatives else _bound(bound)
+        for bound in bounds
+    ]
     if not any(isinstance(size, tracers.Tracer) for size in sizes):
         return builtins.range(*sizes)
     start, stop, step = (0, *sizes, 1) if len(sizes) == 1 else (*sizes, 1)[:3]
@@ -336,12 +343,12 @@ def _bound(bound: Any) -> Any:
     if not isinstance(size, int) and not is_integer(size):
         kind = size.__class__.__name__
         raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
-    return size
+    return _python_int(size) if isinstance(size, tracers.Tracer) and not _is_size(size) else size
 
 
 def _python_int(bound: Any) -> Any:
-    """A bound of one of several kinds: Python's int, whatever integer it is."""
-    return tracers.wrap(values.emit("cast", values.as_scalar(tracers.lift(_bound(bound))), dtype=I64, weak=True))
+    """Python's int, whatever integer it is."""
+    return tracers.wrap(values.emit("cast", values.as_scalar(tracers.lift(bound)), dtype=I64, weak=True))
 
 
 def is_integer(thing: Any) -> bool:
