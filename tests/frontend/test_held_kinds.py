@@ -152,9 +152,27 @@ def asks_for_what_is_not_there(x, f):
     return held[x[0] + 100]
 
 
+def stays_empty(x, f):
+    log, kinds, found, rows, nested = [], [None] * 4, {}, [], deque()
+    for i in range(len(f)):
+        row = []
+        if f[i] > 1e6:
+            row.append((i, x[i]))
+        rows.append(row)
+        found[i] = set()
+        if f[i] > 0:
+            log.append([])
+            kinds[i % 4] = {}
+            nested.append(row[:])
+        elif kinds[i % 4] is not None:
+            log.append(None)
+    return log, kinds, found, rows, nested, len(log), [[] for _ in range(len(f))]
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        stays_empty,
         holds_complex_numbers,
         sorts_at_the_ends_of_int64,
         keeps_rows_of_another_kind_than_they_began_with,

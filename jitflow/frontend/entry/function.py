@@ -37,6 +37,7 @@ from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that t
 from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
+from jitflow.frontend.python.untold import require_told
 from jitflow.frontend.recording.choices import Choices, Restart, Site
 from jitflow.frontend.recording.locate import (
     definition,
@@ -235,6 +236,7 @@ def _trace(
         raise_when_run(_told(error, function))
         result = None
     _raise_what_was_caught(state)
+    require_told()
     require_unchanged(state)
     stores.finish()
     inputs.finish()

@@ -40,6 +40,7 @@ from jitflow.frontend.python.item_types import (
     type_of_container,
 )
 from jitflow.frontend.python.list_tapes import form_of
+from jitflow.frontend.python.untold import note_untold
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, current_trace
@@ -50,22 +51,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Container, Item
 
-__all__ = ["NOTHING", "Guessed", "ProgramContainer", "Unknown", "columns_of", "made", "python_class", "refusal"]
-
-
-class Unknown(Undoable):
-    """The containers of which nobody has told what they hold."""
-
-    def __init__(self) -> None:
-        self.sites: list[Site] = []
-
-    def mark(self) -> Any:
-        known = len(self.sites)
-
-        def forget() -> None:
-            del self.sites[known:]
-
-        return forget
+__all__ = ["NOTHING", "Guessed", "ProgramContainer", "columns_of", "made", "python_class", "refusal"]
 
 
 _MOST_GUESSES = 4
@@ -194,6 +180,7 @@ class ProgramContainer(PythonProtocol, Recorded):
             if part is not None and kind is None:
                 if is_unknown(part[0]):
                     self.sample = tuple(None if one is None else one[0] for one in parts)
+                    note_untold(part[0].site, part[0].held, part[0]._nameless)
                     return None
                 self._hold_arrays(part[0])
                 raise refusal(
@@ -238,15 +225,18 @@ class ProgramContainer(PythonProtocol, Recorded):
             wider = next(held for held in known if held.kind == inside.kind)
             begin_anew_as({inside: wider})
 
+    def _nameless(self) -> Exception:
+        return refusal(
+            f"a {self.held.kind} in another container, of which nobody knows what it holds when it is put there",
+            "make it by a statement of its own, which gives it a name, and append to it before it is put there",
+        )
+
     def _start_anew(self, answer: Any) -> NoReturn:
         if self.site is not None:
             raise current_trace().begin_anew(Restart(self.site, answer))
         if isinstance(answer, Container) and self.is_known:
             begin_anew_as({self.held: answer})
-        raise refusal(
-            f"a {self.held.kind} in another container, of which nobody knows what it holds when it is put there",
-            "make it by a statement of its own, which gives it a name, and append to it before it is put there",
-        )
+        raise self._nameless()
 
     def _hold_arrays(self, item: Any) -> None:
         form = form_of(item)
@@ -316,8 +306,6 @@ def made(kind: str, site: Site | None, answer: Any) -> Any:
     held = answer if isinstance(answer, Container) else Container(kind=kind)
     if held.key is None and held.item is None:
         found = class_of(held)()
-        if site is not None:
-            current_trace().state(Unknown).sites.append(site)
     else:
         found = standing_for(held, iter([current_trace().make("make_container", type=held)]))
         if site is not None:
