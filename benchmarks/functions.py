@@ -15,7 +15,7 @@ import statistics
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -58,13 +58,13 @@ class Line:
 
     expression: str
     group: str
-    numpy: dict[str, float] = field(default_factory=dict)
-    jitflow: dict[str, float] = field(default_factory=dict)
+    theirs: dict[str, float] = field(default_factory=dict)
+    ours: dict[str, float] = field(default_factory=dict)
     error: str = ""
 
     def ratio(self, size: str) -> float | None:
         """How many times faster jitflow is."""
-        return self.numpy[size] / self.jitflow[size] if size in self.jitflow and not self.error else None
+        return self.theirs[size] / self.ours[size] if size in self.ours and not self.error else None
 
     @property
     def lowest(self) -> float:
@@ -148,7 +148,7 @@ def run(rows: list[tuple[str, str]], *, json: Path | None, rounds: int, console:
                     line.error = str(error)
                 if line.error:
                     break
-                line.numpy[size], line.jitflow[size] = theirs, ours
+                line.theirs[size], line.ours[size] = theirs, ours
             lines.append(line)
             if json is not None:  # a long run leaves what it has
                 json.write_text(json_format.dumps(as_record(lines), indent=2, allow_nan=False) + "\n")
@@ -168,7 +168,11 @@ def as_record(lines: list[Line]) -> dict[str, Any]:
         "summaries": summaries(lines),
         "functions": [
             {
-                **asdict(line),
+                "expression": line.expression,
+                "group": line.group,
+                "numpy": line.theirs,
+                "jitflow": line.ours,
+                "error": line.error,
                 "against_numpy": {size: line.ratio(size) for size in SIZES},
                 "reason": REASONS.get(line.expression, ""),
             }
@@ -202,7 +206,7 @@ def print_table(lines: list[Line], console: Console) -> None:
         for size in SIZES:
             ratio = line.ratio(size)
             cells += ["-"] * 3 if ratio is None else [
-                f"{line.numpy[size] * 1e6:.4g}", f"{line.jitflow[size] * 1e6:.4g}", f"{ratio:.2f}"
+                f"{line.theirs[size] * 1e6:.4g}", f"{line.ours[size] * 1e6:.4g}", f"{ratio:.2f}"
             ]  # fmt: skip
         table.add_row(line.expression, *cells, line.error or REASONS.get(line.expression, ""))
     console.print(table)

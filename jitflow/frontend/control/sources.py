@@ -2,7 +2,7 @@
 
 A source knows how many items it has and gives the item at a position, which may be the position of a rolled loop. It
 can also be iterated by Python itself, which takes its length as a number. What ``zip`` and its like give is an iterator
-in Python, which goes on where it was left: such a source is gone through once.
+in Python, which goes on where it was left.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import numbers_of
 from jitflow.frontend.texts.traced import waits
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -328,10 +329,7 @@ def _is_one(step: Any) -> bool:
 
 def traced_range(*bounds: Any) -> Any:
     """`range`."""
-    sizes = [
-        bound.each(lambda one: _python_int(_bound(one))) if type(bound) is tracers.Alternatives else _bound(bound)
-        for bound in bounds
-    ]
+    sizes = [bound.each(_python_int) if type(bound) is tracers.Alternatives else _bound(bound) for bound in bounds]
     if not any(isinstance(size, tracers.Tracer) for size in sizes):
         return builtins.range(*sizes)
     start, stop, step = (0, *sizes, 1) if len(sizes) == 1 else (*sizes, 1)[:3]
@@ -343,12 +341,13 @@ def _bound(bound: Any) -> Any:
     if not isinstance(size, int) and not is_integer(size):
         kind = size.__class__.__name__
         raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
-    return _python_int(size) if isinstance(size, tracers.Tracer) and not _is_size(size) else size
+    is_number = isinstance(size, tracers.Tracer) and not _is_size(size)
+    return tracers.wrap(as_weak(values.as_scalar(tracers.lift(size)), I64)) if is_number else size
 
 
 def _python_int(bound: Any) -> Any:
     """Python's int, whatever integer it is."""
-    return tracers.wrap(values.emit("cast", values.as_scalar(tracers.lift(bound)), dtype=I64, weak=True))
+    return tracers.wrap(as_weak(values.as_scalar(tracers.lift(_bound(bound))), I64))
 
 
 def is_integer(thing: Any) -> bool:
