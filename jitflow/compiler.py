@@ -202,7 +202,7 @@ def _split(compilation: Compilation) -> None:
 def _stays_whole(compilation: Compilation, wanted: _Wanted) -> bool:
     """Whether a program has an op that keeps it from being split. Refuses it if that was asked for."""
     from jitflow.hardware import HOME
-    from jitflow.passes.homebound import WHOLE
+    from jitflow.passes.analyses.homebound import WHOLE
 
     ops = list(walk(optimize(compilation).region))
     keeping = next((op for op in ops if op.name in WHOLE), None)

@@ -102,7 +102,7 @@ def extracted(traced: TracedFunction, part: Part) -> TracedFunction:
     """The part of what was traced."""
     from jitflow.frontend.entry.results import Computed, Group
     from jitflow.ir.types import Scalar, Tensor, Variable
-    from jitflow.passes.extract import extract
+    from jitflow.passes.values.extract import extract
     from jitflow.runtime.plan import ArrayLeaf, ListOf, TupleOf
 
     writes = any(isinstance(value.type, Variable) for value in traced.function.parameters)

@@ -37,7 +37,7 @@ def check_stage(stage: str, stages: tuple[str, ...] = STAGES) -> None:
 def stage_graph(compilation: Compilation, stage: str, format: str, *, placement: bool = False) -> str | bytes:
     """The dataflow graph of the program at a stage, in a format; the stage that is placed, with its ``placement``."""
     from jitflow.graph import draw
-    from jitflow.passes.unmark import unmark
+    from jitflow.passes.values.unmark import unmark
 
     if placement:
         check_stage(stage, ("optimized",))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.effects import Effects
-from jitflow.passes.order import reads_of
+from jitflow.passes.analyses.order import reads_of
 
 __all__ = ["control_edges"]
 

@@ -16,7 +16,7 @@ from jitflow.graph.placement import Whereabouts
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import dims_of
-from jitflow.passes.order import bound_sizes, sizes_of
+from jitflow.passes.analyses.order import bound_sizes, sizes_of
 
 __all__ = ["Cluster", "Graph", "Node", "graph_of", "kind_of"]
 

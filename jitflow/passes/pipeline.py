@@ -11,34 +11,34 @@ from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, walk
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Place, Variable
-from jitflow.passes.absorb import absorb
-from jitflow.passes.agree import agree
-from jitflow.passes.chain import chain
-from jitflow.passes.commit import commit
-from jitflow.passes.contract import contract
-from jitflow.passes.cse import cse
-from jitflow.passes.dce import dce
 from jitflow.passes.derivatives import differentiate
-from jitflow.passes.fastmath import fastmath
-from jitflow.passes.fold import fold
-from jitflow.passes.forward import forward
-from jitflow.passes.fuse import fuse
-from jitflow.passes.hoist import hoist
+from jitflow.passes.fusion.absorb import absorb
+from jitflow.passes.fusion.contract import contract
+from jitflow.passes.fusion.fuse import fuse
+from jitflow.passes.fusion.materialize import materialize
+from jitflow.passes.fusion.reload import reload
+from jitflow.passes.fusion.snapshot import snapshot
+from jitflow.passes.fusion.unfold import unfold
 from jitflow.passes.lower.finishing import HOST_PASSES
-from jitflow.passes.materialize import materialize
-from jitflow.passes.narrow import narrow
-from jitflow.passes.promote import promote
-from jitflow.passes.record import record
-from jitflow.passes.reload import reload
 from jitflow.passes.runner import Observer, Pass, Step, run
-from jitflow.passes.simplify import simplify
-from jitflow.passes.snapshot import snapshot
-from jitflow.passes.sparsify import sparsify
-from jitflow.passes.split import split
-from jitflow.passes.trap import trap
-from jitflow.passes.unfold import unfold
-from jitflow.passes.unmark import has_marks, unmark
-from jitflow.passes.untag import untag
+from jitflow.passes.scalar_loops.chain import chain
+from jitflow.passes.scalar_loops.forward import forward
+from jitflow.passes.scalar_loops.record import record
+from jitflow.passes.scalar_loops.split import split
+from jitflow.passes.values.agree import agree
+from jitflow.passes.values.commit import commit
+from jitflow.passes.values.cse import cse
+from jitflow.passes.values.dce import dce
+from jitflow.passes.values.fastmath import fastmath
+from jitflow.passes.values.fold import fold
+from jitflow.passes.values.hoist import hoist
+from jitflow.passes.values.narrow import narrow
+from jitflow.passes.values.promote import promote
+from jitflow.passes.values.simplify import simplify
+from jitflow.passes.values.sparsify import sparsify
+from jitflow.passes.values.trap import trap
+from jitflow.passes.values.unmark import has_marks, unmark
+from jitflow.passes.values.untag import untag
 
 __all__ = ["FUSION_PIPELINE", "HOST_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE",
            "Step", "fusion_pipeline", "run_passes", "tensor_pipeline", "trapping"]  # fmt: skip

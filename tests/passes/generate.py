@@ -10,7 +10,7 @@ import numpy as np
 from jitflow.ir.core import Builder, Function, TypeRuleError, Value
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.types import Scalar, Tensor, Type, Vector
-from jitflow.passes.rewrite import Rule, python_number
+from jitflow.passes.rules.rewrite import Rule, python_number
 
 __all__ = ["left_side"]
 

@@ -12,7 +12,7 @@ from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_ins
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Place, Scalar, Tape, Variable
-from jitflow.passes.homebound import reason_to_stay
+from jitflow.passes.analyses.homebound import reason_to_stay
 
 __all__ = ["placed", "with_checks"]
 

@@ -9,7 +9,7 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
-from jitflow.passes.extract import extract
+from jitflow.passes.values.extract import extract
 
 PROGRAM = """
 func @f(%x: f64[n], %w: var f64[n], %i: i64) {

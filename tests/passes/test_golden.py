@@ -17,10 +17,10 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.printer import print_function
 from jitflow.ir.verifier import verify
-from jitflow.passes.fastmath import FASTMATH
 from jitflow.passes.pipeline import run_passes
-from jitflow.passes.rewrite import Rule, rewrite, rule_table
-from jitflow.passes.simplify import SIMPLIFICATION
+from jitflow.passes.rules.rewrite import Rule, rewrite, rule_table
+from jitflow.passes.values.fastmath import FASTMATH
+from jitflow.passes.values.simplify import SIMPLIFICATION
 from tests.compare import assert_all_same, tolerance_of
 from tests.golden import Section, read_sections
 from tests.special_numbers import arguments_for

@@ -7,7 +7,7 @@ import pytest
 from jitflow.ir.core import Function, Op, Region, walk
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Vector
-from jitflow.passes.fuse import fuse
+from jitflow.passes.fusion.fuse import fuse
 from jitflow.passes.lower import GPU, lower
 from jitflow.passes.lower.target import CPU, Target
 

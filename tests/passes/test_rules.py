@@ -13,8 +13,8 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Scalar, Tensor, Type, Vector
 from jitflow.ir.verifier import verify
-from jitflow.passes.rewrite import Rule, rewrite, rule_table
-from jitflow.passes.simplify import ALGEBRA, SIMPLIFICATION, simplify
+from jitflow.passes.rules.rewrite import Rule, rewrite, rule_table
+from jitflow.passes.values.simplify import ALGEBRA, SIMPLIFICATION, simplify
 from tests.ir.samples import NO_REFERENCE, sample, sampled_ops
 from tests.passes.generate import left_side
 from tests.passes.test_golden import assert_same_meaning

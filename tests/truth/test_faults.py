@@ -20,12 +20,13 @@ from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers import lift
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.layout import parameter_layout
-from jitflow.passes import cse, materialize, simplify
+from jitflow.passes.fusion import materialize
 from jitflow.passes.lower import elements, kernel
 from jitflow.passes.lower import reductions as lowered_reductions
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.plan import planner
-from jitflow.passes.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.values import cse, simplify
 from tests.truth.run import Refused, check_compiled
 from tests.truth.test_random_programs import COMPILED, PARTS, program_of
 

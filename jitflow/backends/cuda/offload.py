@@ -17,7 +17,7 @@ changes what the caller sees, before it reports that a check of its own has fail
 anything, and at the end.
 
 Routines that take arrays are cupy's, and work on the device in the stream's order; those of numbers alone are Python's,
-called from here. It relies on what `jitflow.passes.homebound` names being elsewhere.
+called from here. It relies on what `jitflow.passes.analyses.homebound` names being elsewhere.
 """
 
 from __future__ import annotations

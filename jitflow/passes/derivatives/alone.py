@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.passes.extents import Extents
+from jitflow.passes.analyses.extents import Extents
 
 __all__ = ["read_alone"]
 

@@ -22,9 +22,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Tensor, Type, dims_of
-from jitflow.passes.agree import agree
-from jitflow.passes.cse import cse
-from jitflow.passes.dce import dce
+from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside, sizes_of
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.alone import read_alone
 from jitflow.passes.derivatives.contents import with_contents
@@ -36,9 +34,11 @@ from jitflow.passes.derivatives.reverse import CHOOSING, Reversal, Sweep, zeros_
 from jitflow.passes.derivatives.rows import gather_rows
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.sink import sink_loads
-from jitflow.passes.order import bound_sizes, named_sizes, sizes_inside, sizes_of
-from jitflow.passes.promote import promote
-from jitflow.passes.simplify import simplify
+from jitflow.passes.values.agree import agree
+from jitflow.passes.values.cse import cse
+from jitflow.passes.values.dce import dce
+from jitflow.passes.values.promote import promote
+from jitflow.passes.values.simplify import simplify
 
 __all__ = ["differentiate"]
 

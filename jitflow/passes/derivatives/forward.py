@@ -20,6 +20,7 @@ from dataclasses import replace
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.types import Place, Variable
+from jitflow.passes.analyses.order import bound_sizes, named_sizes
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.factors import scaled
 from jitflow.passes.derivatives.notation import Notation, dtype_of, plain
@@ -29,7 +30,6 @@ from jitflow.passes.derivatives.renew import renewed
 from jitflow.passes.derivatives.reverse import CHOOSING
 from jitflow.passes.derivatives.rules import Change, Refused, no_rule, total
 from jitflow.passes.derivatives.transposes import LINEAR, TANGENTS
-from jitflow.passes.order import bound_sizes, named_sizes
 
 __all__ = ["Forward"]
 

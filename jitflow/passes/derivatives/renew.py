@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jitflow.ir.core import Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, symbol
-from jitflow.passes.order import sizes_inside
+from jitflow.passes.analyses.order import sizes_inside
 
 __all__ = ["renewed"]
 

@@ -25,6 +25,7 @@ from jitflow.ir.dims import Dim, maximum, symbol, symbols
 from jitflow.ir.dtypes import F32, F64, I64
 from jitflow.ir.effects import is_removable
 from jitflow.ir.types import Index, Scalar, Tensor, Type, Variable, dims_of, map_dims
+from jitflow.passes.analyses.order import reads_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, plain
 from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.renew import renewed
@@ -32,7 +33,6 @@ from jitflow.passes.derivatives.reverse import Sweep, active_outside, zeros_wher
 from jitflow.passes.derivatives.row_stacking import RowStacking
 from jitflow.passes.derivatives.shadows import handed_on, sources
 from jitflow.passes.derivatives.stacking import Stacking
-from jitflow.passes.order import reads_of
 
 __all__ = ["REGIONS"]
 

@@ -1,7 +1,7 @@
 """Rows that a reverse loop adds to a gradient, turn by turn: the rows of all turns, added behind the loop.
 
 What is gathered in each turn gives a few rows to a gradient that may have a million. Behind the loop all of them are
-there at once, and nobody need make the gradient itself for the loop's sake (`jitflow.passes.sparsify`).
+there at once, and nobody need make the gradient itself for the loop's sake (`jitflow.passes.values.sparsify`).
 
     for ... (%k: index[k], ...) {                                  for ... (%k: index[k], ...) {
       scatter %w', %ids, %rows {combine="add", ...}                  store (%all at k), %ids
@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from jitflow.ir.core import Builder, Op, Region, Value, uses, walk
 from jitflow.ir.dims import Dim, evaluate, product, symbols
 from jitflow.ir.types import Variable, dims_of
+from jitflow.passes.analyses.order import sizes_of
 from jitflow.passes.derivatives.notation import Notation, rank
 from jitflow.passes.derivatives.stacking import put_away
-from jitflow.passes.order import sizes_of
 
 __all__ = ["WORTHWHILE", "RowStacking"]
 

@@ -2,7 +2,7 @@
 
 A row at one integer is a view, and what arrives there is added to a part of a gradient as large as the table. If it is
 gathered as several rows are, the gradient is rows and their positions, and an update by it touches these
-(`row_stacking`, `jitflow.passes.sparsify`).
+(`row_stacking`, `jitflow.passes.values.sparsify`).
 
     %1: index[i] = to_index %id                            %1: i64[1] = broadcast %i
     %2: f64[1, k] = slice %x {starts=[i, 0]}       ->      %2: f64[1, k] = gather %x, %1

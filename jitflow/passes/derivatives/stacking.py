@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, uses, walk
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
-from jitflow.passes.contract import BLAS_LETTERS
+from jitflow.passes.analyses.order import sizes_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
-from jitflow.passes.order import sizes_of
+from jitflow.passes.fusion.contract import BLAS_LETTERS
 
 __all__ = ["Stacking", "put_away"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Place, Tape, Variable
-from jitflow.passes.order import reads_of
+from jitflow.passes.analyses.order import reads_of
 
 __all__ = ["Memory", "Sum"]
 

@@ -16,10 +16,10 @@ from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
+from jitflow.passes.fusion.nest import Access, Loop, Nest
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.schedule import PERIOD_LANES, Schedule
 from jitflow.passes.lower.target import Target
-from jitflow.passes.nest import Access, Loop, Nest
 
 __all__ = ["LONG_BODY", "Elements"]
 

@@ -17,7 +17,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Index, Scalar, Type, Vector
-from jitflow.passes.nest import Loop
+from jitflow.passes.fusion.nest import Loop
 
 __all__ = ["Emitter", "Scope"]
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from jitflow.passes.lower.count import count
 from jitflow.passes.lower.hoist import hoist
-from jitflow.passes.lower.inside import inside
-from jitflow.passes.lower.outline import outline
-from jitflow.passes.lower.paces import paces
 from jitflow.passes.lower.poll import poll
 from jitflow.passes.lower.procedures import procedures
 from jitflow.passes.lower.settle import settle
 from jitflow.passes.runner import Pass
+from jitflow.passes.scalar_loops.count import count
+from jitflow.passes.scalar_loops.inside import inside
+from jitflow.passes.scalar_loops.outline import outline
+from jitflow.passes.scalar_loops.paces import paces
 
 __all__ = ["GPU_HOST_PASSES", "HOST_PASSES"]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from jitflow.ir.core import Op, Value
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.concatenation import part_of
 from jitflow.passes.lower.kernel import lower_nest
 from jitflow.passes.lower.numbers import lower_number_work, with_numbers
@@ -14,7 +15,6 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
-from jitflow.passes.nest import nest_of
 from jitflow.passes.plan.record import Place
 
 __all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "placed_layouts", "places_of"]

@@ -15,8 +15,8 @@ from typing import Any
 from jitflow.ir.core import Function, Op, Region
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Variable
-from jitflow.passes.absorb import product_of
-from jitflow.passes.homebound import refuse_homebound
+from jitflow.passes.analyses.homebound import refuse_homebound
+from jitflow.passes.fusion.absorb import product_of
 from jitflow.passes.lower.arrays import lower_constant, lower_empty
 from jitflow.passes.lower.concatenation import lower_concatenate
 from jitflow.passes.lower.containers import CONTAINER_LOWERING

@@ -24,11 +24,11 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
+from jitflow.passes.fusion.nest import Loop, Nest
 from jitflow.passes.lower.bands import Bands, worth_bands
 from jitflow.passes.lower.sharing import Span, outermost_span
 from jitflow.passes.lower.sweeps import Sweeps
 from jitflow.passes.lower.target import CPU, Target
-from jitflow.passes.nest import Loop, Nest
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
 

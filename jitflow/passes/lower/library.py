@@ -13,7 +13,7 @@ from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
-from jitflow.passes.contract import BLAS_LETTERS
+from jitflow.passes.fusion.contract import BLAS_LETTERS
 from jitflow.passes.lower.program import HostProgram, Storage
 from jitflow.passes.plan.products import as_it_lies
 

@@ -19,10 +19,10 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, minimum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
+from jitflow.passes.fusion.nest import Access, Loop, nest_of
 from jitflow.passes.lower.kernel import Kernel
 from jitflow.passes.lower.target import Target
 from jitflow.passes.lower.tiles import Tiles
-from jitflow.passes.nest import Access, Loop, nest_of
 
 __all__ = ["lower_tiles"]
 

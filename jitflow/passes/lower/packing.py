@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor
-from jitflow.passes.nest import Access, Loop, Nest
+from jitflow.passes.fusion.nest import Access, Loop, Nest
 
 __all__ = ["packed_layouts"]
 

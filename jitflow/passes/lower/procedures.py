@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
-from jitflow.passes.lower.outline import free_values
+from jitflow.passes.scalar_loops.outline import free_values
 
 __all__ = ["procedures"]
 

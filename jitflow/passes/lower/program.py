@@ -15,11 +15,11 @@ from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
 from jitflow.ir.dtypes import BOOL, C128, DType
 from jitflow.ir.layout import Layout, contiguous, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
+from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.target import Target
-from jitflow.passes.nest import nest_of
 
 __all__ = ["HostProgram", "Storage", "is_array"]
 

@@ -15,7 +15,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor
-from jitflow.passes.nest import Access, Loop, Nest
+from jitflow.passes.fusion.nest import Access, Loop, Nest
 
 __all__ = ["PERIOD_LANES", "Schedule", "cost_of", "is_short"]
 

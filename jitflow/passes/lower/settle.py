@@ -1,8 +1,8 @@
 """Settle: from its first write to a variable that outlives it on, a program cannot fail any more.
 
-A program that fails leaves such variables as they were. `jitflow.passes.commit` has put the writes behind everything
-that the program itself may fail at. What lowering has added comes in front of them, too, or does not happen: memory
-that is needed later is allocated before the first write, and loops behind it do not poll.
+A program that fails leaves such variables as they were. `jitflow.passes.values.commit` has put the writes behind
+everything that the program itself may fail at. What lowering has added comes in front of them, too, or does not happen:
+memory that is needed later is allocated before the first write, and loops behind it do not poll.
 
     launch %w {kernel="k0"}                        %t = alloc %size
     %size = multiply %n, %8                  ->    launch %w {kernel="k0"}
@@ -23,8 +23,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
-from jitflow.passes.commit import needed_for
-from jitflow.passes.lower.outline import edges
+from jitflow.passes.scalar_loops.outline import edges
+from jitflow.passes.values.commit import needed_for
 
 __all__ = ["settle"]
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.types import Index
-from jitflow.passes.nest import Loop
+from jitflow.passes.fusion.nest import Loop
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from jitflow.ir.core import Value
+from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.reductions import BLOCK, Reduction, reduction_for
 from jitflow.passes.lower.schedule import is_short
 from jitflow.passes.lower.sharing import Span
-from jitflow.passes.nest import Loop
 
 __all__ = ["Sweeps"]
 

@@ -25,11 +25,11 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.fusion.nest import Access, Loop
 from jitflow.passes.lower.kernel import KernelLowering
 from jitflow.passes.lower.schedule import Schedule
 from jitflow.passes.lower.sharing import Span, span_over
 from jitflow.passes.lower.target import Target
-from jitflow.passes.nest import Access, Loop
 
 __all__ = ["Tiles", "scrap_layout"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.dims import symbols
 from jitflow.ir.types import Index, dims_of
-from jitflow.passes.order import named_sizes, sizes_of
+from jitflow.passes.analyses.order import named_sizes, sizes_of
 
 __all__ = ["Block", "Blocks", "Place", "Size", "carried_by", "is_control"]
 

@@ -21,7 +21,7 @@ from jitflow.ir.dims import symbol, symbols
 from jitflow.ir.dtypes import F32, DType
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Tensor, dims_of
-from jitflow.passes.order import named_sizes
+from jitflow.passes.analyses.order import named_sizes
 from jitflow.passes.partition.blocks import Block, Blocks, Size, carried_by, is_control
 from jitflow.passes.partition.crossing import Crossing, Message, is_plain
 from jitflow.passes.partition.homes import Homes

@@ -23,7 +23,7 @@ from jitflow.ir.core import Function, Op, Value, walk_inside
 from jitflow.ir.effects import ANYTHING, Effects, is_pure, is_storage, is_view, may_fail
 from jitflow.ir.printer import print_op
 from jitflow.ir.types import Index, Scalar, Tensor, Type
-from jitflow.passes.homebound import calls_python
+from jitflow.passes.analyses.homebound import calls_python
 from jitflow.passes.partition.blocks import Block, Blocks, carried_by, is_control
 
 __all__ = ["Homes", "device_order"]

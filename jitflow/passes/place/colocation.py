@@ -21,7 +21,7 @@ from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.effects import is_storage
 from jitflow.ir.location import NOWHERE, Loc
-from jitflow.passes.homebound import calls_python, reason_to_stay
+from jitflow.passes.analyses.homebound import calls_python, reason_to_stay
 from jitflow.passes.place.gpus import common_gpu, may_lend
 
 __all__ = ["Colocation"]

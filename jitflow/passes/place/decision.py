@@ -21,7 +21,7 @@ from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Op, Region, Value, walk, walk_inside
 from jitflow.ir.effects import is_storage
 from jitflow.machine import Machine
-from jitflow.passes.homebound import calls_python, reason_to_stay
+from jitflow.passes.analyses.homebound import calls_python, reason_to_stay
 from jitflow.passes.place.colocation import Colocation
 from jitflow.passes.place.gpus import common_gpu, homes_of_arguments
 from jitflow.passes.place.graph import build_graph, worth_splitting

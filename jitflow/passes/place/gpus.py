@@ -17,7 +17,7 @@ from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Value, walk
 from jitflow.ir.effects import is_storage
 from jitflow.ir.types import Index, Scalar
-from jitflow.passes.homebound import calls_python
+from jitflow.passes.analyses.homebound import calls_python
 from jitflow.passes.place.placement import Placement
 
 __all__ = ["common_gpu", "gpus_of", "homes_of_arguments", "may_lend", "sole_gpu"]

@@ -21,8 +21,8 @@ from jitflow.ir.core import Function, Op, Region, Value, walk, walk_inside
 from jitflow.ir.effects import is_pure, is_storage, is_view
 from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.machine import Machine
-from jitflow.passes.homebound import calls_python
-from jitflow.passes.order import reads_of
+from jitflow.passes.analyses.homebound import calls_python
+from jitflow.passes.analyses.order import reads_of
 from jitflow.passes.place.colocation import Colocation
 from jitflow.passes.place.recency import Recency, Touch, Used, footprint
 from jitflow.passes.place.sizes import NO_TURNS, Sizes, Turns

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.types import Index, Tensor, Type, dims_of
 from jitflow.machine import Processor
-from jitflow.passes.order import reads_of
+from jitflow.passes.analyses.order import reads_of
 from jitflow.passes.place.sizes import Sizes
 
 __all__ = ["NO_WORK", "WAIT", "Work", "arithmetic", "is_fusible", "is_kernel", "length", "seconds", "shares", "touched",

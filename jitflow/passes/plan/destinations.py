@@ -14,7 +14,7 @@ from jitflow.ir.core import Op, Region, Value, uses
 from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor, dims_of
-from jitflow.passes.axes import is_axis_view
+from jitflow.passes.fusion.axes import is_axis_view
 from jitflow.passes.plan.numbers import is_number_work
 
 __all__ = ["find_destinations", "parts_of"]

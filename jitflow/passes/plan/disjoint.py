@@ -1,7 +1,7 @@
 """Slices of one array that have no element in common: ``u[0] = u[1]``, ``p[:, j] = f(p[:, j - 1])``.
 
 Two views that start with slices of the same variable, in the same turn of all loops, never meet if the slices do not
-(`jitflow.passes.extents`).
+(`jitflow.passes.analyses.extents`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.types import dims_of
-from jitflow.passes.extents import Extents
+from jitflow.passes.analyses.extents import Extents
 
 __all__ = ["Disjoint"]
 

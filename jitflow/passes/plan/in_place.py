@@ -21,7 +21,7 @@ from jitflow.ir.dims import symbols
 from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Tensor, dims_of
-from jitflow.passes.nest import Nest
+from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.plan.meeting import Meeting
 
 __all__ = ["Early", "early_pushes", "early_stores", "replaces_own_elements"]

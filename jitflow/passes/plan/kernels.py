@@ -14,9 +14,9 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Place as PlaceType
 from jitflow.ir.types import Tensor, Variable, dims_of
-from jitflow.passes.absorb import product_of, without_product
-from jitflow.passes.axes import reshaped_values
-from jitflow.passes.nest import Nest
+from jitflow.passes.fusion.absorb import product_of, without_product
+from jitflow.passes.fusion.axes import reshaped_values
+from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.plan.destinations import find_destinations
 from jitflow.passes.plan.in_place import early_pushes, early_stores, replaces_own_elements
 from jitflow.passes.plan.meeting import Meeting

@@ -10,7 +10,7 @@ from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
-from jitflow.passes.nest import Nest
+from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.plan.lifetimes import Lifetimes
 
 __all__ = ["Block", "Carried", "Place", "Plan", "Product", "Result", "Source", "Version"]

@@ -24,7 +24,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.ops import OPS
 from jitflow.ir.ops.devices import DEVICE_OPS
 from jitflow.ir.types import Tensor
-from jitflow.passes.homebound import WHOLE, refuse_homebound
+from jitflow.passes.analyses.homebound import WHOLE, refuse_homebound
 from jitflow.passes.pipeline import run_passes, tensor_pipeline
 from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc
 from tests.backends.cuda.native import Native

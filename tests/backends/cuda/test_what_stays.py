@@ -13,7 +13,7 @@ import jitflow
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, walk
 from jitflow.ir.routine_table import ROUTINES
-from jitflow.passes.homebound import reason_to_stay, refuse_homebound
+from jitflow.passes.analyses.homebound import reason_to_stay, refuse_homebound
 from jitflow.runtime import gpu_routines
 from tests.golden import read_sections
 from tests.truth.run import define

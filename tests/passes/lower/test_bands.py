@@ -11,7 +11,7 @@ import jitflow
 from jitflow.ir.core import walk
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Vector
-from jitflow.passes.fuse import fuse
+from jitflow.passes.fusion.fuse import fuse
 from jitflow.passes.lower import bands
 from jitflow.passes.lower.host import lower
 from jitflow.passes.lower.target import CPU

@@ -10,7 +10,7 @@ import pytest
 from jitflow.ir.core import Function, walk
 from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
-from jitflow.passes.lower.inside import inside
+from jitflow.passes.scalar_loops.inside import inside
 from tests.passes.lower.whole import RANGE, check, compiled, fails
 
 WRAPPED = """

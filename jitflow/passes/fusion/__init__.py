@@ -1,0 +1,1 @@
+"""Passes that group a tensor function into kernels: which axes are one loop, and which ops one nest."""

@@ -1,0 +1,404 @@
+"""Fusion: ops that can share one loop nest become one ``fusion`` op.
+
+The idea: start with every elementwise, reducing and gathering op as a group of its own, and join groups along the
+edges of the program wherever the joined group is still one nest (`_Group`): its axes form loops (`axes.py`), all its
+reductions run over the same loops, one of its values spans all loops, and every other value spans an outer part of
+them. What a reduction alone reads joins it first, for it is the largest thing that might have to be written. So chains
+go into reductions, reductions join what consumes them along the same rows, broadcast operands are
+never materialised, and several results come from one sweep. Then groups that read the same array over the same loops
+are joined too. Joining must not make a cycle.
+
+Views on what memory already holds and creation ops cost nothing and are copied into every group that reads through
+them. Relies on `simplify`, `cse` and `dce` having run. It does not reorder effects, duplicate work, or fuse across
+matrix products and concatenations.
+
+    %0: f32[n] = multiply %a, %b           %0: f32[n] = fusion %a, %b, (%p: f32[n], %q: f32[n]) {
+    %1: f32[n] = add %0, %a         ->       %1: f32[n] = multiply %p, %q
+    yield %1                                 %2: f32[n] = add %1, %p
+                                             yield %2
+                                           }
+                                           yield %0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from types import MappingProxyType
+
+from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.effects import Effects
+from jitflow.ir.types import Place, Tensor, Variable, dims_of
+from jitflow.passes.analyses.order import bound_sizes, find_order, is_free, named_sizes, reads_of
+from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
+from jitflow.passes.fusion.fused_region import Group, fusion_op, scheduled, without_unused
+
+__all__ = ["fuse"]
+
+_LARGEST_GROUP = 160
+"""More ops than this in one kernel cost registers and compile time and save no more memory traffic."""
+
+
+def fuse(function: Function) -> Function:
+    """Group the ops of a tensor function into ``fusion`` ops; ``decisions`` in its attributes says what and why."""
+    stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
+        op.regions
+        or op.name in ("variable", "tape")
+        or any(effect.kind in ("reads", "writes") for effect in op.own_effects)
+        for op in function.region.body
+    )
+    program = _Program(Effects(function) if stateful else None)
+    region = _Fusion(function.region, program, {}, frozenset()).run()
+    attributes = MappingProxyType({**function.attributes, "decisions": tuple(program.decisions)})
+    return replace(function, region=region, attributes=attributes)
+
+
+@dataclass(slots=True)
+class _Program:
+    """What the regions of a function share. ``effects`` is None if it has neither storage nor regions."""
+
+    effects: Effects | None
+    decisions: list[str] = field(default_factory=list)
+    kernels: int = 0
+
+
+class _Fusion:
+    """One region. ``outer`` knows the free ops and the loads around it by their results."""
+
+    def __init__(self, region: Region, program: _Program, outer: dict[Value, Op], sizes: frozenset[str]) -> None:
+        self.region = region
+        self.program = program
+        self.decisions = program.decisions
+        self.producer: dict[Value, Op] = {**outer, **{result: op for op in region.body for result in op.results}}
+        self.sizes = sizes.union(*(named_sizes(parameter.type) for parameter in region.parameters))
+        self.group_of: dict[Op, Group] = {}
+        self.needed: dict[Op, Sequence[Op]] = {}
+        self.position = {op: number for number, op in enumerate(region.body)}
+        self.readers: dict[Value, list[Op]] = {}
+        """For each value the ops that read it, directly or through free ops."""
+        for op in region.body:
+            if not is_free(op):
+                for value in reads_of(op):
+                    for source in self._sources(value):
+                        self.readers.setdefault(source, []).append(op)
+        self.before = find_order(region.body, program.effects, self.producer, _is_fusable, self.sizes)
+        self.returned = {source for result in region.yielded for source in self._sources(result)}
+
+    def run(self) -> Region:
+        """The region with its groups as ``fusion`` ops, and the regions inside it treated in the same way."""
+        needs_kernel = self._ops_for_kernels()
+        for op in self.region.body:
+            if not is_free(op):
+                self.group_of[op] = Group(op)
+        for op in needs_kernel:
+            if "reduction" in op.definition.traits:
+                self._join_own(op, needs_kernel)
+        for op in needs_kernel:
+            for operand in op.operands:
+                self._try_join(operand, op, needs_kernel)
+        self._join_siblings(needs_kernel)
+        return self._written(needs_kernel)
+
+    def _ops_for_kernels(self) -> dict[Op, None]:
+        """Fusable ops in order, without scalar arithmetic that depends on no array: the host does that."""
+        chosen: dict[Op, None] = {}
+        for op in self.region.body:
+            if not _is_fusable(op):
+                continue
+            reads_array = "reduction" in op.definition.traits or op.name == "gather"
+            follows = any(self._origin(operand) in chosen for operand in op.operands)
+            if reads_array or follows or isinstance(op.results[0].type, Tensor):
+                chosen[op] = None
+        return chosen
+
+    def _origin(self, value: Value) -> Op | None:
+        """The op that computes ``value``, behind axis views."""
+        op = self.producer.get(value)
+        while op is not None and is_axis_view(op):
+            op = self.producer.get(op.operands[0])
+        return op
+
+    # Joining
+
+    def _join_own(self, reduction: Op, fusable: dict[Op, None]) -> None:
+        """Join what a reduction alone reads, and what that alone is computed of, with as many axes."""
+        rank = len(dims_of(reduction.operands[0].type))
+        frontier = [reduction]
+        while frontier:
+            op = frontier.pop()
+            for operand in op.operands:
+                own = self._origin(operand)
+                if own is not None and self._is_read_once(own) and len(dims_of(own.result.type)) == rank:
+                    self._try_join(operand, op, fusable)
+                    frontier.append(own)
+
+    def _is_read_once(self, op: Op) -> bool:
+        """Whether an elementwise op is there for one other op alone."""
+        if "elementwise" not in op.definition.traits or op.result in self.returned:
+            return False
+        return len({*self.readers.get(op.result, ())}) == 1
+
+    def _try_join(self, value: Value, consumer: Op, fusable: dict[Op, None]) -> None:
+        producer = self._origin(value)
+        if producer is None or producer not in fusable or _is_gather_source(consumer, value):
+            return
+        upper, lower = self.group_of[producer], self.group_of[consumer]
+        if upper is lower:
+            return
+        reason = self._why_not(upper, lower)
+        if reason:
+            self.decisions.append(f"{producer.name} ({producer.loc}) not fused into {consumer.name}: {reason}")
+        else:
+            self._merge(upper, lower)
+
+    def _axes_of(self, ops: Sequence[Op]) -> Axes:
+        """The axes that the ops relate among themselves, through the views between them."""
+        axes = Axes()
+        members = set(ops)
+        for op in ops:
+            axes.relate(op)
+            for operand in op.operands:
+                producer = self._origin(operand)
+                if producer in members:
+                    view = self.producer[operand]
+                    while view is not producer:
+                        axes.relate(view)
+                        view = self.producer[view.operands[0]]
+        return axes
+
+    def _why_not(self, upper: Group, lower: Group) -> str:
+        if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
+            return f"the kernel would hold more than {_LARGEST_GROUP} ops"
+        if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self._stored_sources(op)):
+            return "it reads elements at other positions, which must be in memory first"
+        if not self._is_nest(upper.ops + lower.ops):
+            return "they do not share one loop nest"
+        if self._is_written_anyway(upper, lower):
+            return "it has fewer axes, and other kernels read it from memory too"
+        if self._makes_cycle(upper, lower):
+            return "what lies between them cannot be part of the kernel"
+        return ""
+
+    def _is_written_anyway(self, upper: Group, lower: Group) -> bool:
+        """Whether what is computed of small arrays must be written for a kernel that cannot be part of this one.
+
+        Read from memory, it leaves the loops in the order in which the larger arrays lie.
+        """
+        rank = max(_rank(op) for op in upper.ops)
+        if rank == 0 or rank >= max(_rank(op) for op in lower.ops):
+            return False
+        if any("elementwise" not in op.definition.traits for op in upper.ops):
+            return False
+        others = {
+            self.group_of[reader]
+            for op in upper.ops
+            for result in op.results
+            for reader in self.readers.get(result, ())
+            if _is_fusable(reader) and self.group_of[reader] not in (upper, lower)
+        }
+        return any(not self._is_nest(upper.ops + lower.ops + other.ops) for other in others)
+
+    def _stored_sources(self, op: Op) -> Iterator[Op]:
+        """The ops of this region whose results ``op`` must find in memory: behind slices and gathers."""
+        for operand in op.operands:
+            source, stored = self.producer.get(operand), _is_gather_source(op, operand)
+            while source is not None and is_free(source):
+                stored = stored or not is_axis_view(source)
+                source = self.producer.get(source.operands[0]) if source.operands else None
+            if stored and source is not None and source in self.group_of:
+                yield source
+
+    def _are_alike(self, ops: Sequence[Op]) -> bool:
+        """Whether the ops are elementwise, of the same dims, without views between them: one nest without a doubt."""
+        members = set(ops)
+        dims: tuple[Dim, ...] | None = None
+        for op in ops:
+            if "elementwise" not in op.definition.traits:
+                return False
+            for value in (*op.results, *op.operands):
+                if not isinstance(value.type, Tensor):
+                    continue
+                dims = value.type.dims if dims is None else dims
+                view = self.producer.get(value)
+                behind_view = view is not None and is_axis_view(view) and self._origin(value) in members
+                if value.type.dims != dims or behind_view:
+                    return False
+        return dims is not None
+
+    def _is_nest(self, ops: Sequence[Op]) -> bool:
+        """Whether the ops are one loop nest."""
+        if self._are_alike(ops):
+            return True
+        axes = self._axes_of(ops)
+        reduced: frozenset[Axis] | None = None
+        narrowest: tuple[Axis, ...] | None = None
+        spans: list[tuple[tuple[Axis, ...], bool]] = []
+        for op in ops:
+            for value in (*op.results, *op.operands):
+                if isinstance(value.type, Tensor):
+                    classes = axes.classes(value)
+                    if len(set(classes)) != len(classes):
+                        return False
+                    spans.append((classes, value is op.results[0]))
+            if "reduction" in op.definition.traits:
+                folded = _folded(op, axes)
+                operands_widest = axes.classes(op.operands[0])
+                narrowest = operands_widest if narrowest is None or len(operands_widest) < len(narrowest) else narrowest
+                if reduced is not None and folded != reduced:
+                    return False
+                reduced = folded
+        loops = {axis for classes, _ in spans for axis in classes} | (reduced or frozenset())
+        widest = max((classes for classes, _ in spans), key=len, default=())
+        if set(widest) != loops or (narrowest is not None and len(narrowest) != len(widest)):
+            return False
+        kept = [axis for axis in widest if axis not in (reduced or ())]
+        for classes, computed in spans:
+            if not computed or len(classes) == len(widest):
+                continue
+            if set(classes) != set(kept[: len(classes)]):
+                return False
+        return True
+
+    def _makes_cycle(self, upper: Group, lower: Group) -> bool:
+        """Whether ``lower`` needs a group that needs ``upper``, other than directly."""
+        seen: set[Group] = set()
+        first = min(self.position[upper.ops[0]], self.position[lower.ops[0]])
+        frontier = [group for group in self._needs(lower) if group is not upper]
+        while frontier:
+            group = frontier.pop()
+            if group is upper or group is lower:
+                return True
+            if group not in seen and self.position[group.ops[-1]] > first:  # one needs what stands before it
+                seen.add(group)
+                frontier.extend(self._needs(group))
+        return False
+
+    def _needs(self, group: Group) -> Iterator[Group]:
+        """The groups that a group must follow: for what it reads, through views, and for order's sake."""
+        for op in group.ops:
+            for earlier in self._needed(op):
+                needed = self.group_of[earlier]
+                if needed is not group:
+                    yield needed
+
+    def _needed(self, op: Op) -> Sequence[Op]:
+        """The ops of this region that an op must follow."""
+        known = self.needed.get(op)
+        if known is None:
+            needed = dict.fromkeys(self.before.get(op, ()))
+            for operand in reads_of(op):
+                source = self._computed(operand)
+                if source is not None and source is not op:
+                    needed[source] = None
+            known = self.needed[op] = tuple(needed)
+        return known
+
+    def _computed(self, value: Value) -> Op | None:
+        """The op of this region that computes what ``value`` shows."""
+        source = self.producer.get(value)
+        while source is not None and is_free(source):
+            source = self.producer.get(source.operands[0]) if source.operands else None
+        return source if source in self.group_of else None
+
+    def _merge(self, upper: Group, lower: Group) -> None:
+        upper.ops = sorted(upper.ops + lower.ops, key=self.position.__getitem__)
+        for op in lower.ops:
+            self.group_of[op] = upper
+
+    def _join_siblings(self, fusable: dict[Op, None]) -> None:
+        """Join groups that read one array over the same loops: several results from one sweep."""
+        readers: dict[Value, list[Op]] = {}
+        for op in fusable:
+            for operand in op.operands:
+                if isinstance(operand.type, Tensor) and operand.type.rank and self._origin(operand) not in fusable:
+                    readers.setdefault(operand, []).append(op)
+        for ops in readers.values():
+            for first, second in pairwise(ops):
+                upper, lower = self.group_of[first], self.group_of[second]
+                if upper is lower or "gather" in (first.name, second.name):
+                    continue
+                if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
+                    continue
+                stored = (source for op in upper.ops + lower.ops for source in self._stored_sources(op))
+                if (
+                    not any(self.group_of[source] in (upper, lower) for source in stored)
+                    and self._is_nest(upper.ops + lower.ops)
+                    and not self._makes_cycle(upper, lower)
+                    and not self._makes_cycle(lower, upper)
+                ):
+                    self._merge(upper, lower)
+
+    # Writing the fused region
+
+    def _written(self, fusable: dict[Op, None]) -> Region:
+        writes = any(op.name in ("store", "scatter", "push") for op in self.region.body)
+
+        def write(group: Group) -> Op:
+            first = group.ops[0]
+            return self._fusion_op(group) if first in fusable else self._inside(first)
+
+        def may_wait(group: Group) -> bool:
+            return writes and group.ops[0] in fusable and not any(op.own_effects for op in group.ops)
+
+        ordered = scheduled(self.region.body, self.group_of, self._needs, write, may_wait)
+        kept = without_unused(ordered, self.region.yielded)
+        return Region(self.region.parameters, (*kept, self.region.ops[-1]))
+
+    def _inside(self, op: Op) -> Op:
+        """An op that is no kernel, with its regions fused."""
+        if not op.regions or op.name == "fusion":
+            return op
+        known = {
+            value: producer for value, producer in self.producer.items() if is_free(producer) or producer.name == "load"
+        }
+        sizes = self.sizes.union(*(bound_sizes(other) for other in self.region.body))
+        regions = tuple(_Fusion(region, self.program, known, sizes).run() for region in op.regions)
+        return replace(op, regions=regions)
+
+    def _fusion_op(self, group: Group) -> Op:
+        members = set(group.ops)
+        wanted = [result for op in group.ops for result in op.results if self._is_read_outside(result, members)]
+        name = f"kernel_{self.program.kernels}"
+        self.program.kernels += 1
+        if len(group.ops) > 1:
+            names = ", ".join(f"{op.name} ({op.loc})" if op.loc.line else op.name for op in group.ops)
+            self.decisions.append(f"{name} holds {len(group.ops)} ops: {names}")
+        return fusion_op(group, wanted, self.producer, name)
+
+    def _is_read_outside(self, value: Value, members: set[Op]) -> bool:
+        readers = self.readers.get(value, ())
+        if not readers and self.producer[value].name == "gather":
+            return True  # it is there for its check, which a kernel without results would not make
+        return value in self.returned or any(reader not in members for reader in readers)
+
+    def _sources(self, value: Value) -> Iterator[Value]:
+        yield value
+        op = self.producer.get(value)
+        while op is not None and is_free(op) and op.operands:
+            value = op.operands[0]
+            yield value
+            op = self.producer.get(value)
+
+
+def _folded(op: Op, axes: Axes) -> frozenset[Axis]:
+    """The loops that a reduction folds."""
+    dims = dims_of(op.operands[0].type)
+    return frozenset(axes.find((op.operands[0], axis)) for axis in op.attributes["axes"] if dims[axis] != 1)
+
+
+def _rank(op: Op) -> int:
+    """The most axes that an op deals with."""
+    return max(len(dims_of(value.type)) for value in (*op.results, *op.operands))
+
+
+def _is_fusable(op: Op) -> bool:
+    traits = op.definition.traits
+    if op.attributes.get("checked") or not op.results:
+        return False
+    return bool(traits & {"elementwise", "reduction", "gather"}) or op.name == "iota"
+
+
+def _is_gather_source(op: Op, value: Value) -> bool:
+    return op.name == "gather" and value is op.operands[0]

@@ -1,0 +1,159 @@
+"""Writing the groups that `fuse` found: each a ``fusion`` op, in an order in which everything finds what it needs.
+
+Views, sizes and numbers that a group reads through are copied into its region, also those from around a loop; what the
+loops around it computed, and what loads show, are operands. In a region that writes to storage a kernel stands where it
+is first needed, so that one that computes what is stored stands directly before the store, behind those that read what
+the store replaces: then it may write there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
+
+from jitflow.ir.core import Op, Region, Value, clone_op
+from jitflow.ir.ops import OPS
+from jitflow.passes.analyses.order import is_free, reads_of
+
+__all__ = ["Group", "fusion_op", "scheduled", "without_unused"]
+
+
+class Group:
+    """Ops that become one kernel, or one op that cannot be fused."""
+
+    __slots__ = ("ops",)
+
+    def __init__(self, op: Op) -> None:
+        self.ops = [op]
+
+
+def fusion_op(group: Group, wanted: Sequence[Value], producer: Mapping[Value, Op], name: str) -> Op:
+    """The group as one op that gives the values ``wanted``. ``producer`` knows the free ops around it."""
+    inside: dict[Value, Value] = {}
+    operands: list[Value] = []
+    body: list[Op] = []
+
+    def bring(value: Value) -> None:
+        """Make ``value`` available in the region: as a parameter, or by copying free ops."""
+        if value in inside:
+            return
+        op = producer.get(value)
+        if op is not None and is_free(op):
+            for operand in op.operands:
+                bring(operand)
+            body.append(clone_op(op, inside))
+        else:
+            inside[value] = Value(value.type, value.name)
+            operands.append(value)
+
+    for op in group.ops:
+        for operand in op.operands:
+            bring(operand)
+        body.append(clone_op(op, inside))
+    parameters = tuple(inside[operand] for operand in operands)
+    body.append(Op(OPS["yield"], tuple(inside[value] for value in wanted), ()))
+    return Op(
+        OPS["fusion"], tuple(operands), tuple(wanted), MappingProxyType({"kernel": name}),
+        (Region(parameters, tuple(body)),), group.ops[-1].loc,
+    )  # fmt: skip
+
+
+def scheduled(
+    body: Sequence[Op],
+    group_of: Mapping[Op, Group],
+    needs: Callable[[Group], Iterable[Group]],
+    write: Callable[[Group], Op],
+    may_wait: Callable[[Group], bool],
+) -> list[Op]:
+    """The ops of a region with each group written as one op, behind what it ``needs``.
+
+    A group that ``may_wait`` is written where something needs it, all others where their first op stood. A view of what
+    is not written yet waits as well: it must not draw a kernel to where it stood.
+    """
+    ordered: list[Op] = []
+    waiting: list[Op] = []
+    begun: set[Group] = set()
+    written: set[Group] = set()
+    missing = {result for op in body for result in op.results}
+    stores = _stores(body, group_of)
+
+    def emit(group: Group) -> None:
+        if group in begun:
+            return
+        begun.add(group)
+        for needed in needs(group):
+            emit(needed)
+        for store in stores.get(group, ()):
+            for reader in needs(store):
+                if reader not in begun and may_wait(reader) and _may_come(reader, needs, begun, written):
+                    emit(reader)
+        ordered.append(write(group))
+        written.add(group)
+        missing.difference_update(result for op in group.ops for result in op.results)
+
+    for op in body:
+        if is_free(op):
+            if missing.isdisjoint(op.operands):
+                ordered.append(op)
+                missing.difference_update(op.results)
+            else:
+                waiting.append(op)
+        elif not may_wait(group_of[op]):
+            emit(group_of[op])
+    for group in group_of.values():
+        emit(group)
+    return _in_order(ordered + waiting)
+
+
+def _stores(body: Sequence[Op], group_of: Mapping[Op, Group]) -> dict[Group, list[Group]]:
+    """For each group that computes arrays the stores of them."""
+    computed = {result: group for op, group in group_of.items() for result in op.results}
+    found: dict[Group, list[Group]] = {}
+    for op in body:
+        if op.name == "store" and op.operands[1] in computed:
+            found.setdefault(computed[op.operands[1]], []).append(group_of[op])
+    return found
+
+
+def _may_come(group: Group, needs: Callable[[Group], Iterable[Group]], begun: Set[Group], written: Set[Group]) -> bool:
+    """Whether a group needs none that is ``begun``, but not ``written`` yet."""
+    seen = {group}
+    frontier = [group]
+    while frontier:
+        for needed in needs(frontier.pop()):
+            if needed in written or needed in seen:
+                continue
+            if needed in begun:
+                return False
+            seen.add(needed)
+            frontier.append(needed)
+    return True
+
+
+def _in_order(ops: list[Op]) -> list[Op]:
+    """The ops sorted so that each follows what it reads, otherwise as they were."""
+    producer = {result: op for op in ops for result in op.results}
+    ordered: dict[Op, None] = {}
+
+    def place(op: Op) -> None:
+        if op not in ordered:
+            for operand in reads_of(op) if op.regions else op.operands:
+                if operand in producer:
+                    place(producer[operand])
+            ordered[op] = None
+
+    for op in ops:
+        place(op)
+    return list(ordered)
+
+
+def without_unused(ops: Sequence[Op], results: Sequence[Value]) -> list[Op]:
+    """The ops without free ones that nothing outside of kernels reads any more."""
+    needed = set(results)
+    kept: list[Op] = []
+    for op in reversed(ops):
+        if not is_free(op) or any(result in needed for result in op.results):
+            kept.append(op)
+            needed.update(reads_of(op))
+    kept.reverse()
+    return kept

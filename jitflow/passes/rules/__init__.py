@@ -1,0 +1,1 @@
+"""Rewrite rules as named data, and the driver that applies them."""

@@ -1,0 +1,394 @@
+"""Rewriting: rules as named data, and the driver that applies them.
+
+A rule looks at one op, whose operands are simplified already, and says what computes the same; or it says nothing. Most
+rules are a line of algebra (`algebraic`), the others a function. The driver goes over a function once, forwards; what a
+rule makes goes through all rules before anything sees it, so one sweep reaches the fixpoint. A rule must lead to
+something smaller or closer to the normal form, so that this ends.
+
+What a rule may not do: change rounding, the sign of a zero, whether a nan comes out, the dtype, or whether something
+raises. The driver takes care of shape (a number that replaces an array is broadcast) and of identity: a result that was
+an array of its own stays one (`jitflow.passes.rules.identity`).
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Builder, Function, Op, Region, Value
+from jitflow.ir.dims import Dim, Expression, substitute
+from jitflow.ir.dtypes import DType
+from jitflow.ir.printer import print_op
+from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, map_dims
+from jitflow.passes.analyses.integers import Integers
+from jitflow.passes.analyses.lengths import Lengths
+from jitflow.passes.rules.identity import keep_apart
+
+__all__ = ["Replacement", "Rewriter", "Rule", "RuleTable", "algebraic", "dtype_of_value", "rewrite", "rule_table"]
+
+Replacement = Value | tuple[Value, ...] | None
+"""What stands for an op's results: a value, several, or None where the rule has nothing to say."""
+
+_DEEPEST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``apply(op, rewriter)`` is asked about every op called one of ``ops``; ``algebra`` says what it does."""
+
+    name: str
+    ops: tuple[str, ...]
+    algebra: str
+    apply: Callable[[Op, Rewriter], Replacement]
+
+
+RuleTable = Mapping[str, Sequence[Rule]]
+"""The rules that look at each op, by its name, in the order in which they are asked."""
+
+
+def rule_table(rules: Iterable[Rule]) -> RuleTable:
+    """Rules by the ops that they look at."""
+    table: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for name in rule.ops:
+            table.setdefault(name, []).append(rule)
+    return table
+
+
+def rewrite(function: Function, rules: RuleTable, fired: Counter[str] | None = None) -> Function:
+    """The function after one sweep of the rules; ``fired`` counts by name how often each replaced something."""
+    return Rewriter(function, rules, Counter() if fired is None else fired).run()
+
+
+class Rewriter:
+    """The state of a sweep, and what rules ask for and build with."""
+
+    def __init__(self, function: Function, rules: RuleTable, fired: Counter[str]) -> None:
+        self.function = function
+        self.fired = fired
+        self.builder = Builder()
+        self._rules = rules
+        self._values: dict[Value, Value] = {}
+        self._sizes: dict[str, Dim] = {}
+        self._producers: dict[Value, Op] = {}
+        self._depth = 0
+        self.integers = Integers(function, self._producers.get)
+        self._lengths = Lengths(self.integers, self.current)
+
+    def run(self) -> Function:
+        region = keep_apart(self.function.region, self._region(self.function.region))
+        return replace(self.function, region=region)
+
+    # What rules ask
+
+    def producer(self, value: Value, *names: str) -> Op | None:
+        """The op that gives ``value``, if it is called one of ``names``; any if none are given."""
+        op = self._producers.get(value)
+        return op if op is not None and (not names or op.name in names) else None
+
+    def constant(self, value: Value) -> Any:
+        """The Python number that ``value`` is, everywhere if it is an array; None if it is not known."""
+        if isinstance(value.type, Index):
+            return value.type.dim if isinstance(value.type.dim, int) else None
+        op = self.producer(value, "constant", "broadcast", "splat")
+        if op is None:
+            return None
+        if op.name != "constant":
+            return self.constant(op.operands[0])
+        number = op.attributes["value"]
+        return None if isinstance(number, tuple) else python_number(number, op.attributes["type"].dtype)
+
+    def holds(self, dim: Dim) -> bool:
+        """Whether ``dim >= 0`` is known here."""
+        return self.integers.bounds.proves(dim)
+
+    def may_be_negative(self, dim: Dim) -> bool:
+        """Whether ``dim`` mentions the position of a loop that may count below zero, of which dims know nothing."""
+        return self.integers.bounds.may_be_negative(dim)
+
+    # What rules build with
+
+    def add(self, name: str, *operands: Value, types: Sequence[Type] | None = None, **attributes: Any) -> Replacement:
+        """New ops, simplified: the values that stand for their results."""
+        self.builder.add(name, *operands, types=types, **attributes)
+        return self._simplify(self.builder.ops.pop())
+
+    def make(self, name: str, *operands: Value, **attributes: Any) -> Value:
+        """`add` for an op with one result."""
+        results = self.add(name, *operands, **attributes)
+        if isinstance(results, tuple):
+            (result,) = results
+            return result
+        assert results is not None
+        return results
+
+    def current(self, value: Value) -> Value:
+        """What stands for a value of the function as it was given."""
+        return self._values.get(value, value)
+
+    def number(self, number: Any, kind: Type) -> Value:
+        """``number`` as a value of a type, in every element."""
+        if isinstance(kind, Index):
+            return self.make("size", dim=int(number))
+        if isinstance(kind, Tensor) and kind.dims:
+            return self.make("broadcast", self.number(number, Scalar(kind.dtype)), dims=kind.dims, axes=())
+        if isinstance(kind, Vector):
+            return self.make("splat", self.number(number, Scalar(kind.dtype)), lanes=kind.lanes)
+        assert isinstance(kind, Scalar | Tensor)
+        exact = np.asarray(number).astype(kind.dtype.numpy)[()]
+        return self.make("constant", value=python_number(exact, kind.dtype), type=kind)
+
+    def as_type(self, value: Value, kind: Type) -> Value | None:
+        """``value`` in another shape or kind of scalar, None if it cannot stand for a value of that type."""
+        if value.type == kind:
+            return value
+        if isinstance(kind, Index) and isinstance(value.type, Index):
+            return value if kind.dim is None or substitute(kind.dim, self._sizes) == value.type.dim else None
+        if not isinstance(value.type, Scalar | Tensor) or not isinstance(kind, Scalar | Tensor | Vector):
+            return None
+        if dtype_of_value(value) != kind.dtype or (isinstance(value.type, Tensor) and value.type.dims):
+            return None
+        if isinstance(kind, Scalar):
+            return self.make("cast", value, dtype=kind.dtype, **({"weak": True} if kind.weak else {}))
+        if isinstance(kind, Vector):
+            return self.make("splat", value, lanes=kind.lanes) if isinstance(value.type, Scalar) else None
+        return self.make("broadcast", value, dims=kind.dims, axes=())
+
+    def rename_size(self, name: str, dim: Dim) -> None:
+        """From here on the size ``name``, which the op at hand would bind, is ``dim``."""
+        self._sizes[name] = dim
+
+    def inline(self, region: Region, arguments: Sequence[Value]) -> tuple[Value, ...]:
+        """The ops of a region in place of the op that has it: the values that it yields."""
+        self._values.update(zip(region.parameters, arguments, strict=True))
+        for op in region.body:
+            self._op(op)
+        return tuple(self._values.get(value, value) for value in region.yielded)
+
+    # The sweep
+
+    def _region(self, region: Region) -> Region:
+        outer, self.builder.ops = self.builder.ops, []
+        parameters = tuple(self._retyped(parameter) for parameter in region.parameters)
+        for op in region.ops:
+            self._op(op)
+        ops, self.builder.ops = tuple(self.builder.ops), outer
+        return Region(parameters, ops)
+
+    def _op(self, op: Op) -> None:
+        self.builder.loc = op.loc
+        operands = tuple(self._values.get(operand, operand) for operand in op.operands)
+        attributes = op.attributes
+        if self._sizes and attributes:
+            attributes = MappingProxyType({key: self._renamed(value) for key, value in attributes.items()})
+        if operands != op.operands or self._sizes:
+            results = tuple(map(self._retyped, op.results))
+            replacement = self._simplify(Op(op.definition, operands, results, attributes, op.regions, op.loc))
+        else:
+            replacement = self._simplify(op)
+        self._replace(op.results, replacement)
+
+    def _simplify(self, op: Op) -> Replacement:
+        """What stands for the results of an op, after asking every rule and appending what is needed."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise CompilerBug("expected rules that end", operation=print_op(op), location=op.loc)
+        try:
+            for rule in self._rules.get(op.name, ()):
+                results = self._fitting(op, rule.apply(op, self))
+                if results is not None:
+                    self.fired[rule.name] += 1
+                    return results
+        finally:
+            self._depth -= 1
+        if op.regions:
+            op = replace(op, regions=self._regions(op))
+        self.builder.ops.append(op)
+        self._producers.update(dict.fromkeys(op.results, op))
+        if op.name == "check":
+            self.integers.learn(op.operands[0], True)
+        elif op.name == "to_index" and "binds" in op.attributes:
+            self.integers.bound(op)
+        elif not op.regions:
+            self._lengths.pass_op(op)
+        return op.results
+
+    def _regions(self, op: Op) -> tuple[Region, ...]:
+        regions: list[Region] = []
+        self._lengths.enter(op)
+        for number, region in enumerate(op.regions):
+            mark = self.integers.enter(op, number, regions)
+            self._lengths.begin()
+            regions.append(self._region(region))
+            self._lengths.end()
+            self.integers.leave(mark, op, number)
+        self._lengths.leave()
+        return tuple(regions)
+
+    def _fitting(self, op: Op, replacement: Replacement) -> Replacement:
+        """The replacement with the types of the op's results, None if it cannot have them."""
+        if replacement is None:
+            return None
+        values = replacement if isinstance(replacement, tuple) else (replacement,)
+        fitting: list[Value] = []
+        for value, result in zip(values, op.results, strict=True):
+            typed = self.as_type(value, result.type)
+            if typed is None:
+                return None
+            fitting.append(typed)
+        return tuple(fitting)
+
+    def _replace(self, old: Sequence[Value], new: Replacement) -> None:
+        values = new if isinstance(new, tuple) else (new,)
+        for before, after in zip(old, values, strict=True):
+            if before is not after and after is not None:
+                self._values[before] = after
+
+    def _retyped(self, value: Value) -> Value:
+        if not self._sizes:
+            return value
+        kind = map_dims(value.type, lambda dim: substitute(dim, self._sizes))
+        if kind == value.type:
+            return value
+        self._values[value] = Value(kind, value.name)
+        return self._values[value]
+
+    def _renamed(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(self._renamed, value))
+        if isinstance(value, Tensor):
+            return map_dims(value, lambda dim: substitute(dim, self._sizes))
+        return substitute(value, self._sizes) if isinstance(value, Expression) else value
+
+
+def dtype_of_value(value: Value) -> DType | None:
+    """The element type of a value, None for what has none."""
+    kind = value.type
+    return kind.dtype if isinstance(kind, Scalar | Tensor | Vector) else None
+
+
+def python_number(number: Any, dtype: DType) -> Any:
+    """A number of that dtype as the Python number that has the same value."""
+    return {"b": bool, "i": int, "u": int, "f": float, "c": complex}[dtype.kind](number)
+
+
+# Rules written as algebra
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    arguments: tuple[_Pattern, ...]
+
+
+_Pattern = _Letter | _Number | _Call
+_Bound = dict[str, Value]
+
+
+def algebraic(name: str, text: str, kinds: str = "biufc") -> Rule:
+    """A rule written ``pattern -> result``, for operands whose dtype is of one of ``kinds``.
+
+    Both sides are calls of ops on letters and numbers. A letter stands for one value, a number for a constant, in every
+    element if it is an array; ``0`` does not match -0.0. Operands of commutative ops match in either order. Ops that
+    may raise are left alone. Sizes count as integers.
+    """
+    left, right = (_parse(ast.parse(side.strip(), mode="eval").body) for side in text.split("->"))
+    assert isinstance(left, _Call)
+    pattern = left
+
+    def apply(op: Op, rewriter: Rewriter) -> Replacement:
+        bound = _match_op(pattern, op, rewriter, {})
+        if bound is None:
+            return None
+        dtype = dtype_of_value(op.operands[-1])
+        if (dtype.kind if dtype else "i") not in kinds:
+            return None
+        return _build(right, op, rewriter, bound, op.results[0].type)
+
+    return Rule(name, (pattern.name,), text, apply)
+
+
+def _parse(node: ast.expr) -> _Pattern:
+    if isinstance(node, ast.Name):
+        return _Letter(node.id)
+    if isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Name)
+        return _Call(node.func.id, tuple(map(_parse, node.args)))
+    return _Number(ast.literal_eval(node))
+
+
+def _match_op(pattern: _Call, op: Op, rewriter: Rewriter, bound: _Bound) -> _Bound | None:
+    """What the letters stand for if the op, which has the pattern's name, matches."""
+    if op.attributes.get("checked"):
+        return None
+    found = _match_all(pattern.arguments, op.operands, rewriter, bound)
+    if found is None and len(op.operands) == 2 and "commutative" in op.definition.traits:
+        found = _match_all(pattern.arguments, op.operands[::-1], rewriter, bound)
+    return found
+
+
+def _match_all(
+    patterns: Sequence[_Pattern], values: Sequence[Value], rewriter: Rewriter, bound: _Bound
+) -> _Bound | None:
+    found: _Bound | None = bound
+    for pattern, value in zip(patterns, values, strict=True):
+        if found is None:
+            return None
+        found = _match(pattern, value, rewriter, found)
+    return found
+
+
+def _match(pattern: _Pattern, value: Value, rewriter: Rewriter, bound: _Bound) -> _Bound | None:
+    if isinstance(pattern, _Letter):
+        known = bound.get(pattern.name)
+        if known is None:
+            return {**bound, pattern.name: value}
+        return bound if known is value else None
+    if isinstance(pattern, _Call):
+        op = rewriter.producer(value, pattern.name)
+        return _match_op(pattern, op, rewriter, bound) if op is not None else None
+    return bound if _same_number(rewriter.constant(value), pattern.value) else None
+
+
+def _build(pattern: _Pattern, op: Op, rewriter: Rewriter, bound: _Bound, kind: Type) -> Value:
+    """What the pattern stands for, ``kind`` being the type of a number."""
+    if isinstance(pattern, _Letter):
+        return bound[pattern.name]
+    if isinstance(pattern, _Number):
+        return rewriter.number(pattern.value, kind)
+    # A number beside arrays needs no shape of its own; lanes do.
+    beside = op.operands[0].type
+    if isinstance(beside, Tensor):
+        beside = Scalar(beside.dtype)
+    return rewriter.make(
+        pattern.name, *(_build(argument, op, rewriter, bound, beside) for argument in pattern.arguments)
+    )
+
+
+def _same_number(found: Any, wanted: Any) -> bool:
+    """Whether a constant is the pattern's number; bools are not numbers, and zeros have signs."""
+    if found is None or isinstance(found, bool) != isinstance(wanted, bool) or found != wanted:
+        return False
+    if isinstance(found, complex):
+        parts = ((found.real, complex(wanted).real), (found.imag, complex(wanted).imag))
+        return all(math.copysign(1.0, a) == math.copysign(1.0, b) for a, b in parts)
+    # An integer has one zero; a float has two.
+    return not isinstance(found, float) or math.copysign(1.0, found) == math.copysign(1.0, wanted)

@@ -1,0 +1,151 @@
+"""Common subexpression elimination: what was computed before is not computed again.
+
+    %0: f32[n] = exp %x                         %0: f32[n] = exp %x
+    %1: f32[n] = exp %x                 ->      %2: f32[n] = add %0, %0
+    %2: f32[n] = add %0, %1
+
+Two ops are one if they have the same operands (in either order where that does not matter) and attributes, and the
+first stands before the second in the same region or an enclosing one. An op that may fail counts as well: it has not
+failed the first time. What reads storage counts until something conflicts with it (`jitflow.ir.effects`), also in the
+regions behind it; in a loop, until something in the loop does. An integer that becomes a size twice is one size.
+
+A branch on a number that chooses numbers is one with another that does the same; other ops with regions are left alone,
+and so is what makes storage of its own. Results that were arrays of their own stay so
+(`jitflow.passes.rules.identity`).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from typing import Any, get_args
+
+from jitflow.ir.core import Function, Op, Region, Value, clone_op
+from jitflow.ir.dims import Dim, Expression, substitute, symbol
+from jitflow.ir.effects import Effects
+from jitflow.ir.types import Scalar, Type, map_dims
+from jitflow.passes.rules.identity import keep_apart
+
+__all__ = ["cse", "exact_key"]
+
+Key = tuple[Any, ...]
+
+
+def cse(function: Function) -> Function:
+    """The function with each common subexpression computed once."""
+    sweep = _Sweep(Effects(function))
+    region = keep_apart(function.region, sweep.region(function.region, {}, {}))
+    return replace(function, region=_renamed(region, sweep.sizes) if sweep.sizes else region)
+
+
+class _Sweep:
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self.values: dict[Value, Value] = {}
+        self.numbers: dict[Value, int] = {}
+        self.sizes: dict[str, Dim] = {}
+        """Sizes that are other sizes. Until the end the function still mentions them."""
+
+    def region(self, region: Region, outer: dict[Key, Op], read_outside: dict[Key, Op]) -> Region:
+        known = dict(outer)
+        reads = dict(read_outside)
+        ops: list[Op] = []
+        for op in region.ops:
+            op = self.mapped(op)
+            if op.regions:
+                op = self.entered(op, known, reads)
+            kinds = {access.kind for access in self.effects.of(op)}
+            if not kinds <= {"check", "reads"}:
+                reads = self.unchanged(reads, op)
+            elif self.may_be_known(op):
+                table = reads if "reads" in kinds else known
+                key = self.key(op)
+                if key in table:
+                    self.replace(op, table[key])
+                    continue
+                table[key] = op
+            ops.append(op)
+        return Region(region.parameters, tuple(ops))
+
+    def may_be_known(self, op: Op) -> bool:
+        """Whether an op gives what one like it has given, or fails if that would have failed."""
+        if not op.regions:
+            return op.name == "check" or (bool(op.results) and op.name != "copy")
+        inside = [inner for region in op.regions for inner in region.ops]
+        results = [result for each in (op, *inside) for result in each.results]
+        return (
+            op.name == "if"
+            and not any(inner.regions or "binds" in inner.attributes for inner in inside)
+            and all(isinstance(result.type, Scalar) for result in results)
+        )
+
+    def entered(self, op: Op, known: dict[Key, Op], reads: dict[Key, Op]) -> Op:
+        """The op with its regions swept."""
+        if op.name != "if":
+            reads = self.unchanged(reads, op)
+        return replace(op, regions=tuple(self.region(inner, known, reads) for inner in op.regions))
+
+    def unchanged(self, reads: dict[Key, Op], op: Op) -> dict[Key, Op]:
+        """The reads that ``op`` does not conflict with."""
+        return {key: read for key, read in reads.items() if not self.effects.conflict(read, op)}
+
+    def replace(self, op: Op, earlier: Op) -> None:
+        self.values.update(zip(op.results, earlier.results, strict=True))
+        if "binds" in op.attributes:
+            self.sizes[op.attributes["binds"]] = symbol(earlier.attributes["binds"])
+
+    def mapped(self, op: Op) -> Op:
+        if not any(operand in self.values for operand in op.operands):
+            return op
+        return replace(op, operands=tuple(self.values.get(operand, operand) for operand in op.operands))
+
+    def key(self, op: Op) -> Key:
+        if op.name == "check":  # what it would say it has not said
+            return ("check", self.number(op.operands[0]))
+        operands = [self.number(operand) for operand in op.operands]
+        if "commutative" in op.definition.traits:
+            operands.sort()
+        given = op.attributes.items()
+        if "binds" in op.attributes:  # the name does not matter, nor a type that mentions it
+            attributes = sorted((name, exact_key(value)) for name, value in given if name != "binds")
+            return (op.name, *operands, "binds", *attributes)
+        attributes = sorted((name, exact_key(self.present(value))) for name, value in given)
+        types = (self.present(result.type) for result in op.results)
+        return (op.name, *operands, "|", *attributes, *types, *map(self.region_key, op.regions))
+
+    def region_key(self, region: Region) -> Key:
+        """The keys of a region's ops, whose results are told by their places."""
+        for place, result in enumerate(result for op in region.ops for result in op.results):
+            self.numbers[result] = -1 - place
+        return tuple(map(self.key, region.ops))
+
+    def present(self, value: Any) -> Any:
+        """An attribute or type with its sizes by their present names."""
+        if not self.sizes:
+            return value
+        if isinstance(value, tuple):
+            return tuple(map(self.present, value))
+        if isinstance(value, Expression):
+            return substitute(value, self.sizes)
+        if isinstance(value, get_args(Type)):
+            return map_dims(value, lambda dim: substitute(dim, self.sizes))
+        return value
+
+    def number(self, value: Value) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
+
+
+def _renamed(region: Region, sizes: dict[str, Dim]) -> Region:
+    values: dict[Value, Value] = {}
+    return Region(region.parameters, tuple(clone_op(op, values, sizes) for op in region.ops))
+
+
+def exact_key(value: Any) -> Any:
+    """A key that tells 1, 1.0 and True apart, and 0.0 from -0.0, and finds a nan equal to itself."""
+    if isinstance(value, tuple):
+        return tuple(map(exact_key, value))
+    if isinstance(value, float):
+        return ("float", struct.pack("<d", value))
+    if isinstance(value, complex):
+        return ("complex", struct.pack("<dd", value.real, value.imag))
+    return (type(value).__name__, value)

@@ -1,0 +1,273 @@
+"""Promotion: what the program knows to be in storage is not read from there, and what nobody reads is not written.
+
+Two sweeps. Forwards, a load of a place gives the value that was last stored to it, or a view of what was stored to a
+place around it, as long as nothing in between may have written to its elements; a variable is known to hold what it
+starts as. Backwards, a store vanishes if its place is overwritten, or never read again, before anybody looks: a caller
+looks at what it can see where the function ends or may fail. A variable that only lives in one stretch of code so
+becomes a plain value, and one of which a loop writes every row before anybody looks starts as no matter what.
+
+    %v: var f64[n] = variable %x                 %0: f64[n] = multiply %x, %x
+    store %v, %0  [= multiply %x, %x]      ->    yield %0
+    %1: f64[n] = load %v
+    yield %1
+
+Places are the same if they are the same views on the same variable. What is known before an ``if`` is known inside; of
+a loop, what it does not write to. Relies on `jitflow.ir.effects`. It does not carry contents round loops, and leaves
+``dce`` the variables that nobody uses any more. Where a stored value is still used after its store, `reload` reads it
+from where it was stored to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
+from jitflow.ir.effects import ANYTHING, Access, Effects
+from jitflow.ir.types import Place, Tensor, Variable, dims_of
+from jitflow.passes.analyses.extents import Extents, covers
+from jitflow.passes.rules.identity import keep_apart
+
+__all__ = ["promote"]
+
+Views = tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """A place: views, outermost last, on a variable or on a place that comes from elsewhere."""
+
+    root: Value
+    views: Views = ()
+
+    @property
+    def part(self) -> dict[str, Any] | None:
+        """The attributes of the slice of the root that a place is all of, None if it is not all of one."""
+        if not self.views or self.views[0][0] != "slice" or any(name != "reshape" for name, _ in self.views[1:]):
+            return None
+        return dict(self.views[0][1])
+
+    def part_of(self, other: _Where) -> bool:
+        """Whether this place is a view of ``other``, or ``other`` itself."""
+        return self.root is other.root and self.views[: len(other.views)] == other.views
+
+
+def promote(function: Function) -> Function:
+    """The function without loads of what is known and stores that nobody reads."""
+    if not any(op.name in ("store", "variable") for op in walk(function.region)):
+        return function
+    places = _Places(function)
+    region = _Forwards(places).region(function.region, {})
+    region = _Backwards(places, function).region(region, frozenset(), function.region)
+    return replace(function, region=keep_apart(function.region, region))
+
+
+class _Places:
+    """The places of a function by their views, and what ops do to them."""
+
+    def __init__(self, function: Function) -> None:
+        self.effects = Effects(function)
+        self.where: dict[Value, _Where] = {}
+        for op in walk(function.region):
+            if "view" in op.definition.traits and isinstance(op.result.type, Place):
+                source = self.of(op.operands[0])
+                attributes = tuple(sorted(op.attributes.items()))
+                self.where[op.result] = _Where(source.root, (*source.views, (op.name, attributes)))
+
+    def of(self, place: Value) -> _Where:
+        return self.where.get(place, _Where(place))
+
+
+# -- forwards ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a place is known to hold."""
+
+    value: Value
+    access: Access
+
+
+_Known = dict[_Where, _Content]
+
+
+class _Forwards:
+    def __init__(self, places: _Places) -> None:
+        self.places = places
+        self.effects = places.effects
+        self.values: dict[Value, Value] = {}
+
+    def region(self, region: Region, outside: _Known) -> Region:
+        """The region with its loads of what is known replaced."""
+        known = dict(outside)
+        builder = Builder()
+        for op in region.ops:
+            if any(operand in self.values for operand in op.operands):
+                op = replace(op, operands=tuple(self.values.get(operand, operand) for operand in op.operands))
+            if op.name == "load":
+                value = self.known_value(op, known, builder)
+                if value is not None:
+                    self.values[op.result] = value
+                    continue
+            if op.regions:
+                inside = known if op.name == "if" else self.unwritten(known, op)
+                op = replace(op, regions=tuple(self.region(inner, inside) for inner in op.regions))
+            builder.ops.append(op)
+            known = self.unwritten(known, op)
+            self.note(op, known)
+        return Region(region.parameters, tuple(builder.ops))
+
+    def note(self, op: Op, known: _Known) -> None:
+        """Learn what an op puts where."""
+        if op.name == "variable":
+            known[_Where(op.result)] = _Content(op.operands[0], self.effects.access("reads", op.result))
+        elif op.name == "store":
+            place, value = op.operands
+            known[self.places.of(place)] = _Content(value, self.effects.access("reads", place))
+
+    def unwritten(self, known: _Known, op: Op) -> _Known:
+        """What is still known behind an op."""
+        accesses = self.effects.of(op)
+        if any(access.kind == "external" for access in accesses) and op.name != "print":
+            return {}
+        writes = [access for access in accesses if access.kind == "writes"]
+        if not writes or not known:
+            return known
+        return {
+            where: content
+            for where, content in known.items()
+            if not any(self.effects.overlap(content.access, access) for access in writes)
+        }
+
+    def known_value(self, load: Op, known: _Known, builder: Builder) -> Value | None:
+        """What a load gives, if that is known."""
+        wanted = self.places.of(load.operands[0])
+        for length in reversed(range(len(wanted.views) + 1)):
+            content = known.get(_Where(wanted.root, wanted.views[:length]))
+            if content is not None:
+                break
+        else:
+            return None
+        builder.loc = load.loc
+        kind = load.result.type
+        assert isinstance(kind, Tensor)
+        value = content.value
+        if isinstance(value.type, Tensor) and (length < len(wanted.views) or value.type == kind):
+            if not dims_of(value.type) and length < len(wanted.views):
+                return builder.make("broadcast", value, dims=kind.dims, axes=())
+            for name, attributes in wanted.views[length:]:
+                value = builder.make(name, value, **dict(attributes))
+            return value
+        return builder.make("broadcast", value, dims=kind.dims, axes=())
+
+
+# -- backwards -----------------------------------------------------------------------------------------
+
+_Dead = frozenset[_Where]
+
+
+class _Backwards:
+    def __init__(self, places: _Places, function: Function) -> None:
+        self.places = places
+        self.effects = places.effects
+        self.function = function
+
+    def region(self, region: Region, dead: _Dead, before: Region) -> Region:
+        """The region without its dead stores; ``dead`` are the places that nobody reads behind it."""
+        dead = dead | self.local(region)
+        kept: list[Op] = []
+        for op in reversed(region.ops):
+            if op.name == "store" and self.is_dead(op, dead):
+                continue
+            if op.regions:
+                inside = dead if op.name == "if" else self.unread(dead, op)
+                op = replace(op, regions=tuple(self.region(inner, inside, inner) for inner in op.regions))
+            kept.append(op)
+            if op.name == "variable" and self.is_overwritten(op, dead):
+                kept[-1:] = reversed(_started_empty(op))
+            dead = self.unread(dead, op)
+            if op.name == "store":
+                dead = dead | {self.places.of(op.operands[0])}
+            elif op.name == "for":
+                dead = dead | self.covered(op)
+        kept.reverse()
+        return Region(region.parameters, tuple(kept))
+
+    def local(self, region: Region) -> _Dead:
+        """The variables that a region makes and does not hand out."""
+        made = {op.result for op in region.body if op.name == "variable"}
+        for value in region.yielded if made else ():
+            if isinstance(value.type, Variable | Place):
+                shown = self.effects.places(value)
+                made = set() if ANYTHING in shown else made - shown
+        return frozenset(_Where(variable) for variable in made)
+
+    def is_dead(self, store: Op, dead: _Dead) -> bool:
+        where = self.places.of(store.operands[0])
+        return any(where.part_of(other) for other in dead)
+
+    def covered(self, loop: Op) -> _Dead:
+        """The variables that no caller sees of which a loop overwrites every row, and reads none."""
+        accesses = self.effects.of(loop)
+        reads = [access for access in accesses if access.kind == "reads"]
+        if any(access.kind == "external" for access in accesses):
+            return frozenset()
+        found = set()
+        for op in loop.regions[0].body:
+            where = self.places.of(op.operands[0]) if op.name == "store" else None
+            part = None if where is None else where.part
+            if where is None or part is None or not isinstance(where.root.type, Variable):
+                continue
+            own = self.effects.access("reads", where.root)
+            if self.is_visible(own) or any(self.effects.overlap(own, access) for access in reads):
+                continue
+            if covers(loop, part, where.root.type.dims):
+                found.add(_Where(where.root))
+        return frozenset(found)
+
+    def is_overwritten(self, variable: Op, dead: _Dead) -> bool:
+        """Whether nobody reads what a variable starts as."""
+        if _Where(variable.result) in dead:
+            return True
+        parts = [where.part for where in dead if where.root is variable.result]
+        slices = [part for part in parts if part is not None]
+        return len(slices) > 1 and self.extents.fill(slices, dims_of(variable.result.type))
+
+    @cached_property
+    def extents(self) -> Extents:
+        """Proofs, which most functions need none of."""
+        return Extents(self.function)
+
+    def unread(self, dead: _Dead, op: Op) -> _Dead:
+        """What of ``dead`` nobody reads from the op on."""
+        if not dead:
+            return dead
+        accesses = self.effects.of(op)
+        reads = [access for access in accesses if access.kind == "reads"]
+        kinds = {access.kind for access in accesses}
+        if not reads and kinds.isdisjoint(("check", "external")):
+            return dead
+        return frozenset(where for where in dead if not self.is_read(where, reads, kinds))
+
+    def is_read(self, where: _Where, reads: list[Access], kinds: set[str]) -> bool:
+        own = self.effects.access("reads", where.root)
+        if "external" in kinds or ("check" in kinds and self.is_visible(own)):
+            return True
+        return any(self.effects.overlap(own, access) for access in reads)
+
+    def is_visible(self, access: Access) -> bool:
+        """Whether a caller may see what an access touches."""
+        visible = self.effects.visible
+        return visible is None or not visible.isdisjoint(access.places)
+
+
+def _started_empty(variable: Op) -> list[Op]:
+    """The variable, whose first content nobody reads."""
+    (first,) = variable.operands
+    if not isinstance(first.type, Tensor) or not first.type.dims:
+        return [variable]
+    builder = Builder(loc=variable.loc)
+    empty = builder.make("empty", dtype=first.type.dtype, dims=first.type.dims)
+    return [*builder.ops, replace(variable, operands=(empty,))]
