@@ -37,9 +37,9 @@ from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable
 from jitflow.passes.lower.tapes import TAPE_OPS
-from jitflow.passes.lower.target import CPU, Target
 from jitflow.passes.plan.record import Plan, Version
 from jitflow.passes.runner import Observer, run
+from jitflow.passes.schedule.target import CPU, Target
 
 __all__ = ["LOWERING", "Lowered", "lower"]
 

@@ -1,21 +1,11 @@
-"""One fusion becomes one kernel: explicit loops, vectors and tails.
+"""One fusion becomes one kernel: explicit loops, vectors and tails, as a schedule says.
 
-The reduced loops and the vector loop are those of `sweeps.py`.
-
-    for row:                           (outer loops)
-      sweep 0: for column by 32: ...   (main part without, tail with a mask)
-      ...                              (what follows from the sweep, once a row)
-      sweep 1: ...
-      stores of outer results
-
-A value that an earlier sweep computed at some cost and a later one needs again (the exponentials of a softmax) is kept
-in the result that the later sweep writes, or in a scratch row; cheap ones are computed again from memory that is
-still in the cache.
+What it does at one position of its loops is in `elements.py`, the loops are in `loops.py`; here is what is around them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -24,11 +14,12 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
-from jitflow.passes.fusion.nest import Loop, Nest
-from jitflow.passes.lower.bands import Bands, worth_bands
-from jitflow.passes.lower.sharing import Span, outermost_span
-from jitflow.passes.lower.sweeps import Sweeps
-from jitflow.passes.lower.target import CPU, Target
+from jitflow.passes.fusion.nest import Nest
+from jitflow.passes.lower.loops import Loops
+from jitflow.passes.lower.sharing import Span, open_span
+from jitflow.passes.schedule.choose import choose
+from jitflow.passes.schedule.target import CPU, Target
+from jitflow.passes.schedule.tree import For, Keep, walk_nodes
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
 
@@ -69,8 +60,8 @@ def lower_nest(
     return KernelLowering(op, nest, target, backwards, into, used).run(name)
 
 
-class KernelLowering(Sweeps):
-    """The loops around the elements."""
+class KernelLowering(Loops):
+    """What the host passes, and what is in it."""
 
     def run(self, name: str) -> Kernel:
         for parameter in self.region.parameters:
@@ -81,75 +72,19 @@ class KernelLowering(Sweeps):
                 self.emitter.depth_of[self.scalars[parameter]] = 0
         for value in self.region.yielded:
             self.declare_output(value)
-        self.place_saved()
-        choice = worth_bands(self)
-        self.span = self.make_span() if choice == 0 else None
-        self._loops(choice)
+        self.emit_loops()
         return self._finish(name)
 
-    def make_span(self) -> Span | None:
-        """How threads share the kernel, None if they do not."""
-        return outermost_span(self)
-
-    # Loops
-
-    def _loops(self, choice: Dim) -> None:
-        """All loops; where the sizes decide (0 or 1) whether a reduction goes in bands of rows, both ways.
-
-        Then the other way is for small matrices, which need no tiles.
-        """
-        emitter = self.emitter
-
-        def in_bands() -> None:
-            self._store_results(set())
-            Bands(self, self._store_row).run()
-
-        if choice == 0:
-            self._outer_loops(list(self.outer))
-        elif choice == 1:
-            in_bands()
-        else:
-            large = emitter.emit("greater", emitter.size(choice), emitter.size(0))
-            self.lanes, self.compiled_once = self.register_lanes, True
-            emitter.branch(large, in_bands, lambda: self._outer_loops(list(self.outer)))
-
-    def _outer_loops(self, loops: list[Loop]) -> None:
-        if not loops:
-            self._row()
-            return
-        self._store_results(set(self.outer) - set(loops))
-        loop, *inner = loops
-        emitter = self.emitter
-        start, stop = self.ends(loop)
-
-        def body(_: Sequence[Value]) -> Sequence[Value]:
-            self._outer_loops(inner)
-            return ()
-
-        if loop is self.vector:
-            self.vector_loop(loop, (), lambda carried: body(carried))
-        else:
-            distributed = self.target.distributed
-            emitter.loop(start, stop, emitter.size(1), (), body, loop, parallel=distributed)
-
-    def _row(self) -> None:
-        """All sweeps for one position of the outer loops, and the stores of what is then known."""
-        for number in range(self.schedule.sweeps):
-            self.sweep = number
-            self.run_sweep(number)
-        self._store_row()
-
-    def _store_row(self) -> None:
-        """Store what is known behind all sweeps."""
-        self.sweep = self.schedule.sweeps
-        self._store_results(set(self.outer))
-
-    def _store_results(self, loops: set[Loop]) -> None:
-        """Store what varies along these outer loops alone, outside of the others: those may have no turn at all."""
-        ready = [value for value in self.outputs if set(self.schedule.loops_of(value)) == loops]
-        computed = [self.value(value) for value in ready]  # all before any is written over what it is computed from
-        for value, number in zip(ready, computed, strict=True):
-            self.store(self.outputs[value][2], number, last=True)
+    def emit_loops(self) -> None:
+        """All that the kernel does, as its schedule says."""
+        schedule = choose(self.joined, self.target)
+        loops = [node for node in walk_nodes(schedule.body) if isinstance(node, For)]
+        self.lanes = next((loop.step for loop in loops if loop.how == "lanes"), 0)
+        self.make_room(node for node in walk_nodes(schedule.body) if isinstance(node, Keep))
+        for loop in loops:
+            if loop.threads != 0:
+                self.span = open_span(self, loop.loop, loop.loop.dim, loop.step, loop.threads)
+        self.nodes(schedule.body)
 
     # The finished kernel
 

@@ -18,9 +18,9 @@ from jitflow.ir.types import Scalar, dims_of
 from jitflow.passes.lower.host import lower
 from jitflow.passes.lower.program import is_array
 from jitflow.passes.lower.results import ResultPlace
-from jitflow.passes.lower.target import CPU, Target
 from jitflow.passes.plan.record import Plan
 from jitflow.passes.runner import Observer
+from jitflow.passes.schedule.target import CPU, Target
 
 __all__ = ["LoweredParts", "Part", "lower_parts", "on_device"]
 

@@ -19,7 +19,7 @@ from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
-from jitflow.passes.lower.target import Target
+from jitflow.passes.schedule.target import Target
 
 __all__ = ["HostProgram", "Storage", "is_array"]
 

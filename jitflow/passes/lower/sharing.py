@@ -21,19 +21,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, maximum, minimum, product
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Index
 from jitflow.passes.fusion.nest import Loop
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements
 
-__all__ = ["Span", "outermost_span", "span_over"]
-
-WORTH = 1 << 18
-"""Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
-FOR_MEMORY = 4
-"""What reading or writing an element costs in these."""
+__all__ = ["Span", "open_span"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,25 +47,8 @@ class Span:
     """How many positions are worth a thread's while."""
 
 
-def outermost_span(kernel: Elements) -> Span | None:
-    """How the outermost loop of a kernel is shared; None where it is not."""
-    schedule = kernel.schedule
-    if not kernel.outer:
-        return None
-    outermost, *inner = kernel.outer
-    if any(outermost not in schedule.loops_of(value) for value in kernel.region.yielded):
-        return None
-    step = kernel.lanes if outermost is kernel.vector else 1
-    accesses = len(kernel.nest.layouts) + len(kernel.region.yielded)
-    volume = product([loop.dim for loop in (*inner, *kernel.reduced)]) * (schedule.cost + FOR_MEMORY * accesses)
-    return span_over(kernel, outermost, outermost.dim, step, volume)
-
-
-def span_over(kernel: Elements, loop: Loop | None, count: Dim, step: int, work: Dim) -> Span | None:
-    """The span of a loop with ``count`` positions of so much ``work`` each; None if that is never worth it."""
-    least = maximum(WORTH // maximum(minimum(work, WORTH), 1), step)
-    if kernel.target.threads == 1 or (isinstance(count, int) and isinstance(least, int) and count < 2 * least):
-        return None
+def open_span(kernel: Elements, loop: Loop | None, count: Dim, step: int, least: Dim) -> Span:
+    """The span of a loop with ``count`` positions, of which ``least`` are worth a thread's while."""
     first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
     kernel.worker = worker
     kernel.emitter.depth_of |= dict.fromkeys((first, last, worker), 0)

@@ -1,0 +1,49 @@
+"""What the result of a reduction means beyond its op: the tree in which it adds, which no schedule may change.
+
+Sums of floating-point numbers are *blocked*: plain partial sums within `BLOCK` elements of a row (or rows, one after
+the other, for each lane), and compensated addition between blocks. Sums of squares are also *centred*: each block is
+read twice, the second time around its mean. The position of an extreme of narrow numbers is *located*: each block is
+folded to its extreme, and searched only if that is better than all before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jitflow.ir.core import Op
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Tensor
+from jitflow.passes.schedule.joined import JoinedLoops
+
+__all__ = ["BLOCK", "Folding", "folding_of"]
+
+BLOCK = 1024
+"""Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """How one reduction folds."""
+
+    blocked: bool = False
+    centred: bool = False
+    located: bool = False
+    has_last_word: bool = False
+    """Whether one element may decide the result, whatever follows it."""
+
+
+def folding_of(op: Op, loops: JoinedLoops, *, distributed: bool) -> Folding:
+    """How a reduction of a nest folds; on a ``distributed`` processor its lanes are those of a warp."""
+    (operand,) = op.operands
+    assert isinstance(operand.type, Tensor)
+    name, dtype = op.name.removeprefix("reduce_"), operand.type.dtype
+    horizontal = loops.vector is not None and loops.vector.reduced
+    if name in ("argmax", "argmin"):
+        narrow = dtype.itemsize < I64.itemsize and loops.is_cheap(operand)
+        located = horizontal and not distributed and narrow
+        return Folding(blocked=located, located=located, has_last_word=horizontal and dtype.kind == "b")
+    if name == "m2":
+        return Folding(blocked=True, centred=True)
+    if name == "add" and dtype.kind in "fc":
+        return Folding(blocked=True)
+    return Folding(has_last_word=horizontal and name in ("logical_or", "logical_and"))
