@@ -18,6 +18,7 @@ from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.lower.loops import Loops
 from jitflow.passes.lower.sharing import Span, open_span
 from jitflow.passes.schedule.choose import choose
+from jitflow.passes.schedule.scheduled import Scheduled
 from jitflow.passes.schedule.target import CPU, Target
 from jitflow.passes.schedule.tree import For, Keep, walk_nodes
 
@@ -46,6 +47,8 @@ class Kernel:
     arguments: tuple[KernelArgument, ...]
     layouts: tuple[Layout, ...]
     span: Span | None = None
+    scheduled: Scheduled | None = None
+    """What it was made of, None if that is no nest."""
 
 
 def lower_nest(
@@ -63,6 +66,8 @@ def lower_nest(
 class KernelLowering(Loops):
     """What the host passes, and what is in it."""
 
+    scheduled: Scheduled | None = None
+
     def run(self, name: str) -> Kernel:
         for parameter in self.region.parameters:
             if isinstance(parameter.type, Tensor):
@@ -78,6 +83,7 @@ class KernelLowering(Loops):
     def emit_loops(self) -> None:
         """All that the kernel does, as its schedule says."""
         schedule = choose(self.joined, self.target)
+        self.scheduled = Scheduled(self.op, self.joined, schedule)
         loops = [node for node in walk_nodes(schedule.body) if isinstance(node, For)]
         self.lanes = next((loop.step for loop in loops if loop.how == "lanes"), 0)
         self.make_room(node for node in walk_nodes(schedule.body) if isinstance(node, Keep))
@@ -113,7 +119,8 @@ class KernelLowering(Loops):
             parameters += [self.span.first, self.span.last, self.span.worker]
         region = self.emitter.close(parameters, [])
         function = Function(name, region, (), "loop", MappingProxyType({}))
-        return Kernel(function, tuple(arguments), tuple(layout for _, layout, _ in self.outputs.values()), self.span)
+        layouts = tuple(layout for _, layout, _ in self.outputs.values())
+        return Kernel(function, tuple(arguments), layouts, self.span, self.scheduled)
 
 
 def _dtype(buffer: Value) -> DType:

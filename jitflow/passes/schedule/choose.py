@@ -20,7 +20,7 @@ from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule import cost
-from jitflow.passes.schedule.folding import BLOCK, Folding, folding_of
+from jitflow.passes.schedule.folding import BLOCK, Folding, folding_of, partial_lanes
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tree import Deviate, Fold, For, Keep, Locate, Match, Node, Reduce, Schedule, Store, When
@@ -66,10 +66,8 @@ class _Choice:
         """How many lanes the turns of a vector loop have."""
         if self.vector is None:
             return 0
-        if self.target.lanes:
-            return self.target.lanes
-        if self.horizontal:
-            return cost.HORIZONTAL_LANES
+        if self.target.lanes or self.horizontal:
+            return partial_lanes(self.target)
         if self.loops.period:
             return math.lcm(self.loops.period, cost.PERIOD_LANES)
         return self.register * (cost.TILE if self.tiled else 1)
@@ -253,7 +251,7 @@ class _Choice:
         if len(outer) != 1 or len(reduced) != 1 or self.vector is not outer[0] or cost.is_short(reduced):
             return 0
         ops = loops.reductions(0)
-        plain = all(not (f.centred or f.located) and not _finds_place(op) for op in ops for f in [self._folding(op)])
+        plain = not any(f.centred or f.located or f.finds_place for f in map(self._folding, ops))
         if loops.sweeps != 1 or loops.stores(0) or not ops or not plain:
             return 0
         columns, rows = (loop.dim for loop in (*outer, *reduced))
@@ -273,7 +271,3 @@ class _Choice:
         added = For(rows, band, (along(For(rows, 1, (Fold(ops),), "written out")),))
         reduced = Reduce(ops, (For(rows, BLOCK, (added,)),), in_memory=True)
         return (*self._stores(set()), For(columns, cost.STRIP, (reduced, along(*self._stores(set(self.outer))))))
-
-
-def _finds_place(op: Op) -> bool:
-    return op.name in ("reduce_argmax", "reduce_argmin")

@@ -26,8 +26,6 @@ _COMPLEX = 4
 
 # Vectors
 
-HORIZONTAL_LANES = 32
-"""Lanes of partial results along a row; more than one register has, so that none waits for its last addition."""
 TILE = 4
 """Vectors that a reduction down the rows works on at once, if its body is at most `LIGHT_BODY` instructions long."""
 LIGHT_BODY = 40

@@ -14,8 +14,9 @@ from jitflow.ir.core import Op
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
 from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.target import Target
 
-__all__ = ["BLOCK", "Folding", "folding_of"]
+__all__ = ["BLOCK", "Folding", "folding_of", "partial_lanes"]
 
 BLOCK = 1024
 """Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
@@ -30,6 +31,17 @@ class Folding:
     located: bool = False
     has_last_word: bool = False
     """Whether one element may decide the result, whatever follows it."""
+    finds_place: bool = False
+    """Whether the result is a position."""
+
+
+HORIZONTAL_LANES = 32
+"""Lanes of partial results along a row; more than one register has, so that none waits for its last addition."""
+
+
+def partial_lanes(target: Target) -> int:
+    """How many partial results a row has."""
+    return target.lanes or HORIZONTAL_LANES
 
 
 def folding_of(op: Op, loops: JoinedLoops, *, distributed: bool) -> Folding:
@@ -41,7 +53,8 @@ def folding_of(op: Op, loops: JoinedLoops, *, distributed: bool) -> Folding:
     if name in ("argmax", "argmin"):
         narrow = dtype.itemsize < I64.itemsize and loops.is_cheap(operand)
         located = horizontal and not distributed and narrow
-        return Folding(blocked=located, located=located, has_last_word=horizontal and dtype.kind == "b")
+        last_word = horizontal and dtype.kind == "b"
+        return Folding(blocked=located, located=located, has_last_word=last_word, finds_place=True)
     if name == "m2":
         return Folding(blocked=True, centred=True)
     if name == "add" and dtype.kind in "fc":

@@ -12,8 +12,8 @@ from jitflow.ir.core import walk
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Vector
 from jitflow.passes.fusion.fuse import fuse
-from jitflow.passes.schedule import cost
 from jitflow.passes.lower.host import lower
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import CPU
 from tests.compare import EXACT, assert_same
 
