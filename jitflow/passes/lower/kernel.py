@@ -18,7 +18,7 @@ from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.lower.loops import Loops
 from jitflow.passes.lower.sharing import Span, open_span
 from jitflow.passes.schedule.choose import choose
-from jitflow.passes.schedule.scheduled import Scheduled
+from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
 from jitflow.passes.schedule.target import CPU, Target
 from jitflow.passes.schedule.tree import For, Keep, walk_nodes
 
@@ -53,7 +53,7 @@ class Kernel:
 
 def lower_nest(
     op: Op, nest: Nest, target: Target = CPU, *, name: str, backwards: bool = False,
-    into: Mapping[int, Layout] = MappingProxyType({}), used: Collection[int] = (),
+    into: Mapping[int, Layout] = MappingProxyType({}), used: Collection[int] = ()
 ) -> Kernel:  # fmt: skip
     """Lower the ``fusion`` op.
 
@@ -77,12 +77,16 @@ class KernelLowering(Loops):
                 self.emitter.depth_of[self.scalars[parameter]] = 0
         for value in self.region.yielded:
             self.declare_output(value)
-        self.emit_loops()
+        self.emit_loops(name)
         return self._finish(name)
 
-    def emit_loops(self) -> None:
-        """All that the kernel does, as its schedule says."""
-        schedule = choose(self.joined, self.target)
+    def emit_loops(self, name: str) -> None:
+        """All that the kernel of this name does, as its schedule says."""
+        given = next((given for given in self.target.given if given.kernel == name), None)
+        if given is None:
+            schedule = choose(self.joined, self.target)
+        else:
+            schedule = schedule_given(given, self.op, self.joined, self.target)
         self.scheduled = Scheduled(self.op, self.joined, schedule)
         loops = [node for node in walk_nodes(schedule.body) if isinstance(node, For)]
         self.lanes = next((loop.step for loop in loops if loop.how == "lanes"), 0)

@@ -61,7 +61,7 @@ class Tiles(KernelLowering):
     def is_periodic(self) -> bool:
         return False
 
-    def emit_loops(self) -> None:
+    def emit_loops(self, name: str) -> None:
         """Set out what is multiplied, and share the rows."""
         self.lanes = register_lanes(self.joined, self.target)
         assert self.target.tile is not None

@@ -236,7 +236,7 @@ class _Check:
         return self.names.text([value])
 
     def fail(self, what: str) -> NoReturn:
-        raise UserValueError(f"the schedule is not one of its nest: {what}", expected="a legal schedule")
+        raise UserValueError(f"the schedule cannot be followed: {what}")
 
 
 def _paths(body: Sequence[Node], around: tuple[Node, ...]) -> list[tuple[Node, ...]]:

@@ -39,16 +39,16 @@ _FOR = re.compile(
 _OTHERS = re.compile(r"(reduce|fold|deviate|locate|match|keep|store|when|\} else)\b ?(.*?)( \{)?")
 
 
-def parse_schedule(text: str, names: ScheduleNames, vector: Loop | None) -> Schedule:
+def parse_schedule(text: str, names: ScheduleNames, vector: Loop | None, first_line: int = 1) -> Schedule:
     """The schedule that a text describes. Raises `UserValueError` at the line that is none of its nodes."""
-    return Schedule(_Reader(text, names).nodes(None), vector)
+    return Schedule(_Reader(text, names, first_line).nodes(None), vector)
 
 
 class _Reader:
     """Reads nodes, a line each."""
 
-    def __init__(self, text: str, names: ScheduleNames) -> None:
-        lines = ((number, line.split(";")[0].strip()) for number, line in enumerate(text.splitlines(), 1))
+    def __init__(self, text: str, names: ScheduleNames, first_line: int) -> None:
+        lines = ((number, line.split(";")[0].strip()) for number, line in enumerate(text.splitlines(), first_line))
         self.lines = [(number, line) for number, line in lines if line]
         self.names = names
         self.number = 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,3 +121,51 @@ def test_many_schedules_have_the_same_bits(seed: int, monkeypatch: pytest.Monkey
     numbers = random.Random(seed)
     name = numbers.choice(list(PROGRAMS))
     check(name, numbers.choice(["f4", "f8", "i4", "u1", "f2"]), seed, monkeypatch)
+
+
+# Schedules that the user gives
+
+
+def column_sums(x: Any) -> Any:
+    return x.sum(0)
+
+
+def given(text: str, folder: Path) -> Any:
+    file = folder / "column_sums.schedule"
+    file.write_text(text)
+    return jitflow.function(column_sums, schedule=file)
+
+
+@pytest.fixture(scope="module")
+def printed() -> str:
+    return jitflow.function(column_sums).ir(np.ones((3, 40)), stage="scheduled")
+
+
+def test_a_schedule_is_followed(printed: str, tmp_path: Path) -> None:
+    edited = printed.replace("for i by 4096", "for i by 64").replace("by 8 in lanes", "by 16 in lanes")
+    assert edited != printed
+    scheduled, x = given(edited, tmp_path), np.random.default_rng(0).normal(size=(2100, 300))
+    assert_same(scheduled(x), jitflow.function(column_sums)(x), EXACT)
+    assert scheduled.ir(stage="scheduled") == edited
+
+
+MISTAKES = {
+    "fold %2 ": ("store %2 ", "%2 is folded 0 times"),
+    "by 1024": ("by 512", "%2 is folded in blocks of 1024"),
+    "i: m, j: n": ("i: n, j: m", "kernel kernel_0 has other loops"),
+    "@kernel_0": ("@kernel_1", "there is no kernel kernel_1 to be scheduled"),
+    "for i": ("for k", "there is no loop k"),
+    "store %2": ("store %9", "there is no value %9"),
+    "in lanes, masked": ("in lanes, sideways", "is no node of a schedule"),
+    "schedule": ("plan", "there is no schedule in"),
+    "for j by 4 ": ("for j by 3000 ", "the loop j by 3000 does not fit into the one around it"),
+    "reduce %2 in memory": ("reduce %2", "a sweep stands where the loops of its results are open, or a strip of them"),
+}
+
+
+@pytest.mark.parametrize("found", MISTAKES)
+def test_what_cannot_be_followed_is_refused(found: str, printed: str, tmp_path: Path) -> None:
+    edited, message = MISTAKES[found]
+    assert found in printed
+    with pytest.raises(ValueError, match=re.escape(message)):
+        given(printed.replace(found, edited), tmp_path)(np.ones((3, 40)))
