@@ -31,10 +31,10 @@ TILE = 4
 """Vectors that a reduction down the rows works on at once, if its body is at most `LIGHT_BODY` instructions long."""
 LIGHT_BODY = 40
 
-STREAM_FROM = 1 << 22
-"""Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
+STREAM_FROM = 5 << 22
+"""Bytes that a kernel reads and writes from which on results go past the caches: more than they would keep anyway."""
 STREAM_USED_FROM = 1 << 25
-"""The same for what the program works on next, for which a large cache shared by all processors is good enough."""
+"""Bytes of a result for the same, if the program works on it next."""
 CACHE_LINE = 64
 
 
@@ -310,7 +310,12 @@ class Elements:
         if width % CACHE_LINE and width not in (16, 32):
             return None
         nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
-        choice: Dim = minimum(nbytes // (STREAM_USED_FROM if access.buffer in self.used else STREAM_FROM), 1)
+        if access.buffer in self.used:
+            choice: Dim = minimum(nbytes // STREAM_USED_FROM, 1)
+        else:
+            read = [value.type for value in self.region.parameters if isinstance(value.type, Tensor)]
+            around = sum((product(tensor.dims) * tensor.dtype.itemsize for tensor in read), nbytes)
+            choice = minimum(around // STREAM_FROM, 1)
         for loop, stride in access.strides.items():
             if loop is not self.vector:
                 choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
