@@ -266,7 +266,12 @@ class Elements:
         if width % CACHE_LINE and width not in (16, 32):
             return None
         nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
-        choice: Dim = minimum(nbytes // (STREAM_USED_FROM if access.buffer in self.used else STREAM_FROM), 1)
+        if access.buffer in self.used:
+            choice: Dim = minimum(nbytes // STREAM_USED_FROM, 1)
+        else:
+            read = [value.type for value in self.region.parameters if isinstance(value.type, Tensor)]
+            around = sum((product(tensor.dims) * tensor.dtype.itemsize for tensor in read), nbytes)
+            choice = minimum(around // STREAM_FROM, 1)
         for loop, stride in access.strides.items():
             if loop is not self.vector:
                 choice = choice * (1 - minimum(stride % CACHE_LINE, 1))

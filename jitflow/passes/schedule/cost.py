@@ -52,10 +52,10 @@ UNDECIDED = 4096
 AHEAD, AHEAD_OF_BLOCKS = 512, 2048
 """How many elements in advance of a blocked reduction memory is asked for: where blocks are read once, and where they
 are read twice. What is asked for too early drives out of the first cache what is about to be read."""
-STREAM_FROM = 1 << 22
-"""Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
+STREAM_FROM = 5 << 22
+"""Bytes that a kernel reads and writes from which on results go past the caches: more than they would keep anyway."""
 STREAM_USED_FROM = 1 << 25
-"""The same for what the program works on next, for which a large cache shared by all processors is good enough."""
+"""Bytes of a result for the same, if the program works on it next."""
 CACHE_LINE = 64
 
 # Bands
