@@ -15,7 +15,7 @@ still in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -26,7 +26,7 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
 from jitflow.passes.fusion.nest import Loop, Nest
 from jitflow.passes.lower.bands import Bands, worth_bands
-from jitflow.passes.lower.sharing import Span, outermost_span
+from jitflow.passes.lower.sharing import WORTH, Span, outermost_span
 from jitflow.passes.lower.sweeps import Sweeps
 from jitflow.passes.lower.target import CPU, Target
 
@@ -49,12 +49,11 @@ class KernelArgument:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A loop function, what to call it with, where its results lie, and how threads share it, if they do."""
+    """A loop function, what to call it with, and where its results lie."""
 
     function: Function
     arguments: tuple[KernelArgument, ...]
     layouts: tuple[Layout, ...]
-    span: Span | None = None
 
 
 def lower_nest(
@@ -84,7 +83,10 @@ class KernelLowering(Sweeps):
         self.place_saved()
         choice = worth_bands(self)
         self.span = self.make_span() if choice == 0 else None
-        self._loops(choice)
+        if self.span is not None and self.span.loop is None:
+            self.shared(self.span, lambda: self._loops(choice))
+        else:
+            self._loops(choice)
         return self._finish(name)
 
     def make_span(self) -> Span | None:
@@ -113,17 +115,28 @@ class KernelLowering(Sweeps):
             self.lanes, self.compiled_once = self.register_lanes, True
             emitter.branch(large, in_bands, lambda: self._outer_loops(list(self.outer)))
 
+    def shared(self, span: Span, body: Callable[[], object]) -> None:
+        """Emit what threads share: ``body`` runs the span's loop from its first position to its last."""
+        size, parameters = self.emitter.size, (span.first, span.last, span.worker)
+        attributes = {"step": span.step, "threads": self.target.threads, "worth": WORTH}
+        self.emitter.share(size(span.count), size(span.work), parameters, body, **attributes)
+
     def _outer_loops(self, loops: list[Loop]) -> None:
         if not loops:
             self._row()
             return
         self._store_results(set(self.outer) - set(loops))
-        loop, *inner = loops
+        if self.span is not None and loops[0] is self.span.loop:
+            self.shared(self.span, lambda: self._run_loop(*loops))
+        else:
+            self._run_loop(*loops)
+
+    def _run_loop(self, loop: Loop, *inner: Loop) -> None:
         emitter = self.emitter
         start, stop = self.ends(loop)
 
         def body(_: Sequence[Value]) -> Sequence[Value]:
-            self._outer_loops(inner)
+            self._outer_loops(list(inner))
             return ()
 
         if loop is self.vector:
@@ -174,11 +187,9 @@ class KernelLowering(Sweeps):
             if not isinstance(dim, int):
                 arguments.append(KernelArgument("size", 0, dim))
                 parameters.append(value)
-        if self.span is not None:
-            parameters += [self.span.first, self.span.last, self.span.worker]
         region = self.emitter.close(parameters, [])
         function = Function(name, region, (), "loop", MappingProxyType({}))
-        return Kernel(function, tuple(arguments), tuple(layout for _, layout, _ in self.outputs.values()), self.span)
+        return Kernel(function, tuple(arguments), tuple(layout for _, layout, _ in self.outputs.values()))
 
 
 def _dtype(buffer: Value) -> DType:
