@@ -43,8 +43,9 @@ class Config:
     cache_size: int = 64
     """`JITFLOW_CACHE_SIZE=N`: specialisations kept for each function before the oldest is evicted."""
 
-    threads: int = 1
-    """`JITFLOW_THREADS=N`: how many threads a call may use until `jitflow.set_num_threads` says otherwise."""
+    threads: int = 0
+    """`JITFLOW_THREADS=N`: how many threads a call may use until `jitflow.set_num_threads` says otherwise; 0 if nothing
+    is said, which is as many as the process may use processors (`cores.py`)."""
 
     cpu: str = "host"
     """`JITFLOW_CPU=x86-64-v3`: code is compiled for a lesser processor than the machine's (`processor.py`)."""
@@ -74,7 +75,7 @@ def read_config(environment: Mapping[str, str]) -> Config:
         verify=_flag(environment, "JITFLOW_VERIFY"),
         dump=_integer(environment, "JITFLOW_DUMP", default=0, smallest=0, largest=_DUMP_LEVELS - 1),
         cache_size=_integer(environment, "JITFLOW_CACHE_SIZE", default=64, smallest=1, largest=1 << 20),
-        threads=_integer(environment, "JITFLOW_THREADS", default=1, smallest=1, largest=1 << 10),
+        threads=_integer(environment, "JITFLOW_THREADS", default=0, smallest=1, largest=1 << 10),
         cpu=_one_of(environment, "JITFLOW_CPU", ("host", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")),
         cpu_devices=_integer(environment, "JITFLOW_CPU_DEVICES", default=1, smallest=1, largest=1 << 8),
     )

@@ -36,6 +36,7 @@ def facts() -> Iterator[tuple[str, str]]:
         "system": lambda: f"{platform.system()} {platform.machine()}",
         "cpu": _processor,
         "vectors": _vectors,
+        "threads": _threads,
         "blas": _blas,
         "gpu": _gpu,
         "entry path": _entry_path,
@@ -92,6 +93,14 @@ def _vectors() -> str:
     widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
     feature, bits = next(((name, bits) for name, bits in widths if processor.has_features(name)), ("none found", 64))
     return f"{bits} bits ({feature})"
+
+
+def _threads() -> str:
+    from jitflow.cores import usable_cores
+
+    cores = usable_cores()
+    said = f"{CONFIG.threads} (JITFLOW_THREADS)" if CONFIG.threads else str(cores)
+    return f"{said}, of {cores} processors that the process may use"
 
 
 def _blas() -> str:

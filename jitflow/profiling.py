@@ -151,6 +151,9 @@ class Profile:
             if recorder().end():
                 change_sides(False)
                 recorder().forget()
+        from jitflow.runtime.threads import name_helpers  # which asks for a switch that a script may set
+
+        name_helpers()
         self.machine = this_machine()  # not before: a script that is profiled may say how many devices it wants
         self._sum_up(self._taken)
         if self.path is not None:

@@ -25,6 +25,7 @@ from jitflow.ir.records import (
     TypeRuleError,
     Value,
     clone_op,
+    free_values,
     kernel_operands,
     uses,
     walk,
@@ -35,7 +36,7 @@ from jitflow.ir.records import (
 from jitflow.ir.types import Type
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Builder", "Effect", "Fact", "Function", "Op", "OpDef", "Region",
-           "TypeRuleError", "Value", "clone_op", "kernel_operands", "uses",
+           "TypeRuleError", "Value", "clone_op", "free_values", "kernel_operands", "uses",
            "walk", "walk_inside", "walk_loops", "walk_ops"]  # fmt: skip
 
 Function.__str__ = print_function  # type: ignore[method-assign, assignment]

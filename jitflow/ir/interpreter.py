@@ -145,6 +145,10 @@ class _Interpreter:
         multiply_tile([*multiplied, op.attributes["columns"], steps], op.attributes, ())
         return ()
 
+    def share(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        self.region(op, op.regions[0], (0, operands[0], 0), sizes)
+        return ()
+
     def while_(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         condition, body = op.regions
         carried = operands
@@ -215,6 +219,7 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "if": _Interpreter.if_,
     "for": _Interpreter.for_,
     "overlap_tile": _Interpreter.overlap_tile,
+    "share": _Interpreter.share,
     "while": _Interpreter.while_,
     "recursion": _Interpreter.recursion,
     "recur": _Interpreter.recur,

@@ -19,7 +19,7 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.types import Type, map_dims
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
-           "Value", "clone_op", "kernel_operands", "uses", "walk", "walk_inside",
+           "Value", "clone_op", "free_values", "kernel_operands", "uses", "walk", "walk_inside",
            "walk_loops", "walk_ops"]  # fmt: skip
 
 Attributes = Mapping[str, Any]
@@ -172,9 +172,7 @@ _Operand = TypeVar("_Operand")
 
 def kernel_operands(launch: Op, operands: Sequence[_Operand]) -> Sequence[_Operand]:
     """Those of the operands of a launch that the kernel takes; behind them stands how it is launched."""
-    beside = 1 if "shared" in launch.attributes else 0
-    if "block" in launch.attributes:
-        beside = 3 + bool(launch.attributes.get("recorded"))
+    beside = 3 + bool(launch.attributes.get("recorded")) if "block" in launch.attributes else 0
     return operands[: len(operands) - beside]
 
 
@@ -212,6 +210,25 @@ def walk_loops(region: Region) -> Iterator[Op]:
 def uses(region: Region) -> Counter[Value]:
     """How often each value is an operand, inner regions included."""
     return Counter(operand for op in walk(region) for operand in op.operands)
+
+
+def free_values(op: Op) -> list[Value]:
+    """What an op with regions reads from outside, in the order of first use."""
+    defined: set[Value] = set()
+    found: dict[Value, None] = {}
+
+    def visit(inner: Op) -> None:
+        for operand in inner.operands:
+            if operand not in defined:
+                found[operand] = None
+        for region in inner.regions:
+            defined.update(region.parameters)
+            for nested in region.ops:
+                visit(nested)
+        defined.update(inner.results)
+
+    visit(op)
+    return list(found)
 
 
 def clone_op(

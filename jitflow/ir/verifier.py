@@ -268,6 +268,10 @@ class _Verifier:
             (body,) = op.regions
             self.flow(op, "the row and the column", operands[-2:], body.parameters, set())
             self.flow(op, "the results", body.yielded, results, bound)
+        elif op.name == "share":
+            (body,) = op.regions
+            self.flow(op, "the span and the thread", (*operands, operands[0]), body.parameters, set())
+            self.flow(op, "the results", body.yielded, results, bound)
         elif op.name == "while":
             condition, body = op.regions
             self.check_condition(op, condition.yielded)

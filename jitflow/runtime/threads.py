@@ -1,8 +1,8 @@
 """How many threads a call may use, and the threads that work for calls.
 
-Threads other than the caller's run spans of kernels (`workers_text`). They are started when code that uses them
-is linked, never end, and cost nothing while there is nothing to do. A process that was forked has none of them until
-more code is linked.
+Threads other than the caller's run spans of kernels (`workers_text`). They are started when there is first something
+for them to do, never end, and cost nothing while there is nothing. A process that was forked works without any until
+more code that uses them is linked there.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from functools import cache
 from typing import Protocol
 
 from jitflow.config import CONFIG
+from jitflow.cores import usable_cores
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.notes import TRACKS
-from jitflow.runtime.workers_text import JOB_FIELDS, SYSTEM_FUNCTIONS, workers_text
+from jitflow.runtime.workers_text import JOB_FIELDS, MOST_NAMED, SYSTEM_FUNCTIONS, workers_text
 
-__all__ = ["most_threads", "note_compiled", "num_threads", "set_num_threads", "share_address"]
+__all__ = ["most_threads", "name_helpers", "note_compiled", "num_threads", "set_num_threads", "share_address"]
 
-_limit = CONFIG.threads
+_limit = CONFIG.threads or usable_cores()
 _LOCK = threading.Lock()
 
 
@@ -50,10 +51,11 @@ if hasattr(os, "register_at_fork"):
 def set_num_threads(count: int) -> None:
     """Let a call use up to ``count`` threads, its own among them.
 
-    At the start they are as many as ``JITFLOW_THREADS`` says, or 1. With more of them, kernels over large arrays are
-    shared. Results have the same bits for any number of threads. Products of SciPy's BLAS have the number of threads
-    that it has. Functions that were compiled for fewer threads are compiled once more when they are next called. Where
-    the system has no more threads to give, or no POSIX threads at all, fewer are used.
+    At the start they are as many as ``JITFLOW_THREADS`` says, or as the process has processors, by its affinity and
+    its control group. Kernels over large arrays are shared among them. Results have the same bits for any number of
+    threads; so products of SciPy's BLAS have the number of threads that it has. Functions that were compiled for fewer
+    threads are compiled once more when they are next called. Where the system has no more threads to give, or no POSIX
+    threads at all, fewer are used.
 
     Raises ValueError for less than one.
     """
@@ -73,7 +75,7 @@ def set_num_threads(count: int) -> None:
 
 
 def num_threads() -> int:
-    """The limit that `set_num_threads` or ``JITFLOW_THREADS`` has set, else 1."""
+    """The limit that `set_num_threads` or ``JITFLOW_THREADS`` has set, else the number of processors."""
     return _limit
 
 
@@ -88,11 +90,17 @@ def note_compiled(function: _Compiled, threads: int) -> None:
         _compiled_for[function] = min(threads, _compiled_for.get(function, threads))
 
 
+def name_helpers() -> None:
+    """Tell profiles which threads work for calls."""
+    if _workers.cache_info().currsize:
+        _workers().name_tracks()
+
+
 _HAS_THREADS = sys.platform != "win32"
 
 
 def share_address() -> int:
-    """The address of the function that lets threads share a loop; from now on there are threads."""
+    """The address of the function that lets threads share a loop."""
     with _LOCK:
         workers = _workers()
         workers.allow(_limit)
@@ -103,11 +111,11 @@ class _Workers:
     """The threads of this process, and what they share."""
 
     def __init__(self) -> None:
-        code = NativeCode(workers_text(), optimisation=1)
+        code = NativeCode(workers_text())
         make_immortal(code)
         self.share_address = code.address("share")
-        self._work_address = code.address("work")
         self._job = (ctypes.c_int64 * len(JOB_FIELDS)).from_address(code.address("job"))
+        self._names = (ctypes.c_int64 * MOST_NAMED).from_address(code.address("names"))
         self._mutex, self._condition = code.address("mutex"), code.address("condition")
         self._system = ctypes.CDLL(None)
         functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("threads_system"))
@@ -118,19 +126,15 @@ class _Workers:
 
     def allow(self, count: int) -> None:
         """Let up to ``count`` threads work on a job, or as many as the system gives."""
-        thread, work = ctypes.c_void_p(), ctypes.c_void_p(self._work_address)
-        while self._started < count - 1:
-            number = ctypes.c_void_p(self._started + 1)
-            if self._system.pthread_create(ctypes.byref(thread), None, work, number):
-                break
-            self._system.pthread_detach(thread)
-            self._started += 1
-            TRACKS[thread.value or 0] = f"helper {self._started}"
-        self._job[JOB_FIELDS.index("limit")] = min(count, self._started + 1)
+        self._job[JOB_FIELDS.index("limit")] = count
+
+    def name_tracks(self) -> None:
+        """Tell profiles which threads these are."""
+        started = min(self._job[JOB_FIELDS.index("started")], MOST_NAMED)
+        TRACKS.update({thread: f"helper {number}" for number, thread in enumerate(self._names[:started], 1)})
 
     def _begin_anew(self) -> None:
         """No threads, no job: at the start, and in a process that was forked, perhaps in the middle of one."""
-        self._started = 0
         ctypes.memset(ctypes.addressof(self._job), 0, ctypes.sizeof(self._job))
         self._job[JOB_FIELDS.index("limit")] = 1
         self._system.pthread_mutex_init(ctypes.c_void_p(self._mutex), None)

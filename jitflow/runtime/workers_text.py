@@ -14,23 +14,26 @@ others have left: what it worked on the last time is still in its processor's ca
 
 ``open`` and ``inside`` are in one order for all threads: either a worker finds the job closed and touches nothing, or
 the owner finds the worker inside and waits. There is one job at a time; whoever comes while there is one does his work
-alone, so nobody waits for a thread that waits. Workers never touch Python.
+alone, so nobody waits for a thread that waits. Workers never touch Python. The first owner who wants them starts them;
+where the system has no more threads to give, fewer work.
 """
 
 from __future__ import annotations
 
 from jitflow.runtime.llvm_text import FunctionText, pause_declarations
 
-__all__ = ["JOB_FIELDS", "SYSTEM_FUNCTIONS", "workers_text"]
+__all__ = ["JOB_FIELDS", "MOST_NAMED", "SYSTEM_FUNCTIONS", "workers_text"]
 
 JOB_FIELDS = (
-    "limit", "busy", "open", "inside", "generation", "sleepers", "most", "parts", "pieces", "piece", "last", "function",
-    "arguments",
+    "limit", "started", "busy", "open", "inside", "generation", "sleepers", "most", "parts", "pieces", "piece", "last",
+    "function", "arguments",
 )  # fmt: skip
-"""The words of `@job`. At most ``limit`` threads work on any job, at most ``most`` on this one, the caller included."""
+"""The words of `@job`. At most ``limit`` threads work on any job, at most ``most`` on this one, the caller included;
+``started`` are there beside the caller."""
 
 SYSTEM_FUNCTIONS = (
     "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
+    "pthread_create", "pthread_detach",
 )  # fmt: skip
 """The pointers of `@threads_system`."""
 
@@ -38,11 +41,15 @@ PIECES = 4
 """Pieces for each thread: who is late takes fewer."""
 MOST_PARTS = 256
 """With more threads than this, some have a part together."""
+MOST_NAMED = 1024
+"""Of the workers started first it is known which threads they are."""
 CACHE_LINE = 64
 SPINS = 2000
 """How often a worker looks for the next job before it sleeps, some 100 us: waking it up takes about as long."""
 PATIENCE = 1000
 """How often an owner looks before he lets other threads have the processor."""
+GENEROUS = 64
+"""After so many looks a worker without a job lets other threads have the processor, as those of BLAS."""
 
 
 def workers_text() -> str:
@@ -52,12 +59,14 @@ def workers_text() -> str:
             f"@job = global [{len(JOB_FIELDS)} x i64] zeroinitializer, align 64",
             f"@taken = global [{MOST_PARTS * CACHE_LINE} x i8] zeroinitializer, align {CACHE_LINE}",
             f"@threads_system = global [{len(SYSTEM_FUNCTIONS)} x ptr] zeroinitializer",
+            f"@names = global [{MOST_NAMED} x i64] zeroinitializer",
             "@mutex = global [16 x i64] zeroinitializer, align 64",
             "@condition = global [16 x i64] zeroinitializer, align 64",
             "declare i64 @llvm.umin.i64(i64, i64)",
             "declare i64 @llvm.umax.i64(i64, i64)",
             *pause_declarations(),
             _take(),
+            _start(),
             _share(),
             _work(),
         ]
@@ -123,6 +132,36 @@ def _taken(function: FunctionText, part: str) -> str:
     return function.let(f"getelementptr [{CACHE_LINE} x i8], ptr @taken, i64 {part}")
 
 
+def _start() -> str:
+    """Start as many workers as are missing, and give how many threads there are then. For the owner of the job."""
+    function = FunctionText("internal i64 @start(i64 %limit)")
+    test, create, created, failed, done = map(function.label, ("test", "create", "created", "failed", "done"))
+    place = function.stack(1)
+    function.jump(test)
+    function.begin(test)
+    started = _get(function, "started")
+    following = function.let(f"add i64 {started}, 1")
+    function.branch(function.compare("ult", following, "%limit"), create, done)
+    function.begin(create)
+    number = function.let(f"inttoptr i64 {following} to ptr")
+    system = _system(function, "pthread_create")
+    problem = function.call("i32", system, f"ptr {place}", "ptr null", "ptr @work", f"ptr {number}")
+    function.branch(function.compare("eq", problem, "0", "i32"), created, failed)
+    function.begin(created)
+    thread = function.load("i64", place)
+    function.call("i32", _system(function, "pthread_detach"), f"i64 {thread}")
+    with function.when(function.compare("ult", started, str(MOST_NAMED))):
+        function.store("i64", thread, function.let(f"getelementptr i64, ptr @names, i64 {started}"))
+    _set(function, "started", following)
+    function.jump(test)
+    function.begin(failed)
+    _set(function, "limit", following)
+    function.jump(done)
+    function.begin(done)
+    function.give("i64", function.call("i64", "@llvm.umin.i64", f"i64 {following}", "i64 %limit"))
+    return function.text()
+
+
 def _share() -> str:
     """Run a function on all positions from 0 to ``last``, in pieces cut at multiples of ``step``, by ``most`` threads.
 
@@ -131,8 +170,8 @@ def _share() -> str:
     parameters = ("ptr %function", "ptr %arguments", *(f"i64 %{name}" for name in ("last", "step", "least", "most")))
     function = FunctionText(f"void @share({', '.join(parameters)})")
     alone, together = function.label("alone"), function.label("together")
-    limit = function.call("i64", "@llvm.umin.i64", f"i64 {_get(function, 'limit')}", "i64 %most")
-    function.require(function.compare("sgt", limit, "1"), alone)
+    allowed = function.call("i64", "@llvm.umin.i64", f"i64 {_get(function, 'limit')}", "i64 %most")
+    function.require(function.compare("sgt", allowed, "1"), alone)
     worth = function.let(f"sdiv i64 %last, {function.let('call i64 @llvm.umax.i64(i64 %least, i64 1)')}")
     function.require(function.compare("sgt", worth, "1"), alone)
     before = function.let(f"atomicrmw xchg ptr {_field(function, 'busy')}, i64 1 seq_cst")
@@ -141,6 +180,7 @@ def _share() -> str:
     function.run("%function", "ptr %arguments", "i64 0", "i64 %last", "i64 0")
     function.give("void")
     function.begin(together)
+    limit = function.call("i64", "@start", f"i64 {allowed}")
     wanted = function.let(f"mul i64 {limit}, {PIECES}")
     most = function.call("i64", "@llvm.umin.i64", f"i64 {worth}", f"i64 {wanted}")
     piece = _round_up(function, _up(function, "%last", most), "%step")
@@ -211,12 +251,17 @@ def _work() -> str:
     seen = function.phi("i64", ("0", start), ("%generation", go), ("%generation", leave))
     function.jump(look)
     function.begin(look)
-    looks = function.phi("i64", ("0", idle), ("%looks", again))
+    looks = function.phi("i64", ("0", idle), ("%looks", "looked"))
     function.do(f"%spinning = load atomic i64, ptr {_field(function, 'generation')} seq_cst, align 8")
     function.branch(function.compare("ne", "%spinning", seen), ready, again)
     function.begin(again)
     function.pause()
     function.do(f"%looks = add i64 {looks}, 1")
+    tired = function.let(f"urem i64 %looks, {GENEROUS}")
+    with function.when(function.compare("eq", tired, "0")):
+        function.call("i32", _system(function, "sched_yield"))
+    function.jump("looked")
+    function.begin("looked")
     function.branch(function.compare("ult", "%looks", str(SPINS)), look, sleep)
     function.begin(sleep)
     function.call("i32", _system(function, "pthread_mutex_lock"), "ptr @mutex")

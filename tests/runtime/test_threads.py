@@ -79,13 +79,25 @@ def test_any_number_of_threads_gives_the_same_bits(program: Program, shape: tupl
     assert results[0] == results[1] == results[2]
 
 
-def test_shared_kernels_take_a_span() -> None:
+def test_outermost_loops_are_shared() -> None:
     jitflow.set_num_threads(2)
     text = jitflow.function(elementwise).ir(np.ones((1000, 1000)), stage="kernels")
-    (launch,) = (line for line in text.splitlines() if "launch" in line)
-    assert "shared=[1, 2]" in launch
-    assert "%first: index, %last: index, %worker: index)" in text
-    assert "shared=[1, 2]" in jitflow.function(softmax).ir(np.ones((1000, 1000)), stage="kernels")
+    assert text.count("share %") == 1
+    assert "{step=1, threads=2, worth=262144} (%first: index, %last: index, %worker: index)" in text
+    assert "{step=1, threads=2, worth=262144}" in jitflow.function(softmax).ir(np.ones((1000, 1000)), stage="kernels")
+
+
+@pytest.mark.parametrize("places", [(1_999_999,), (5, 1_999_999), (1_200_000, 1_200_001, 1_100_000, 1_500_000)])
+def test_the_first_error_of_a_shared_kernel_is_raised(places: tuple[int, ...]) -> None:
+    x, positions = np.linspace(0.0, 1.0, 1000), np.arange(2_000_000) % 1000
+    for number, place in enumerate(places):
+        positions[place] = 5000 + number
+    for count in (1, 3):
+        jitflow.set_num_threads(count)
+        program = jitflow.function(lambda x, positions: np.tanh(x[positions]) + 1)
+        for _ in range(5):
+            with pytest.raises(IndexError, match=f"^index {positions[min(places)]} is out of bounds"):
+                program(x, positions)
 
 
 def test_more_threads_compile_anew_and_fewer_do_not() -> None:

@@ -8,7 +8,6 @@ version of llvmlite does not let them, they wait, with the same results.
 
 from __future__ import annotations
 
-import os
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
@@ -16,6 +15,8 @@ from ctypes import string_at
 from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
+
+from jitflow.cores import usable_cores
 
 __all__ = ["LIBRARY_LOCK", "at_once", "emit_object", "processors", "run_passes"]
 
@@ -32,8 +33,7 @@ _Result = TypeVar("_Result")
 
 def processors() -> int:
     """How many threads of this one's may compile at the same time."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(count, MOST)
+    return min(usable_cores(), MOST)
 
 
 def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:

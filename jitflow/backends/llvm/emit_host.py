@@ -13,7 +13,6 @@ from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail, takes_context
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.products import in_pieces, pays_in_pieces
-from jitflow.backends.llvm.sharing import can_be_shared, launch_shared
 from jitflow.backends.llvm.slots import from_slot, to_slots
 from jitflow.backends.llvm.symbols import FLAG_LETTERS, LIBRARY
 from jitflow.backends.llvm.types import element_type, register_type
@@ -98,15 +97,11 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
         raise CompilerBug(
             f"launch: expected a kernel of this program, got {op.attributes['kernel']!r}", location=op.loc
         )
-    if can_be_shared(op, kernel):
-        launch_shared(out, op, kernel)
-        return []
-    given = op.operands[:-1] if "shared" in op.attributes else op.operands
     types = [register_type(result.type) for result in op.results]
     places = [out.stack(text) for text in types]
     arguments = ", ".join(
         [
-            *(out.typed(operand) for operand in given),
+            *(out.typed(operand) for operand in op.operands),
             *(f"ptr {place}" for place in places),
             "ptr %error",
             *(["ptr %context"] if takes_context(kernel) else []),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.ledger import Ledger
     from jitflow.backends.llvm.tapes import TapeEnd
 
-__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "returned_type",
-           "takes_context"]  # fmt: skip
+__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "region_can_fail",
+           "returned_type", "takes_context"]  # fmt: skip
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "
@@ -293,8 +293,13 @@ def returned_type(function: Function) -> str:
 
 def can_fail(function: Function) -> bool:
     """Whether running a kernel can give a status that is not zero."""
+    return region_can_fail(function.region)
+
+
+def region_can_fail(region: Region) -> bool:
+    """Whether an op in a region can end the function with such a status."""
     names = ("check", "broadcast_dims", "push", "pop", "peek", "poke", *_TAKING_MEMORY)
-    return any(op.name in names or "polls" in op.attributes for op in walk(function.region))
+    return any(op.name in names or "polls" in op.attributes for op in walk(region))
 
 
 _TAKING_MEMORY = (
@@ -321,7 +326,8 @@ _TAKING_MEMORY = (
 
 def takes_context(function: Function) -> bool:
     """Whether a kernel calls what the context holds: then this is its last argument."""
-    return any("polls" in op.attributes or op.name in ("push", "clear", "draw") for op in walk(function.region))
+    names = ("push", "clear", "draw", "share")
+    return any("polls" in op.attributes or op.name in names for op in walk(function.region))
 
 
 def intrinsic_suffix(type: Number) -> str:

@@ -51,12 +51,10 @@ HOST_OPS = [
     OpDef("free", "buffer, bytes: gives memory back", "host", 2, _nothing,
           lambda operands, attributes, types: (), (Effect("writes", 0),)),
     OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "
-          "fails. With ``shared`` the kernel's last parameters are a span of positions and the number of a thread, and "
-          "so many threads as its second number says may take parts of the span, cut at multiples of the first; one "
-          "more operand says how many positions are worth a thread's while. With ``block`` (threads along x, y, z) a "
-          "GPU runs it: behind the kernel's operands come the error record, if it is ``recorded``, and the blocks of "
-          "the grid along x, y and z; a check in it fails at the next ``inspect``",
-          "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "shared", "block", "recorded")),
+          "fails. With ``block`` (threads along x, y, z) a GPU runs it: behind the kernel's operands come the error "
+          "record, if it is ``recorded``, and the blocks of the grid along x, y and z; a check in it fails at the next "
+          "``inspect``",
+          "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "block", "recorded")),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),
     OpDef("offset", "buffer, bytes: the same memory from that many bytes on", "host", 2,

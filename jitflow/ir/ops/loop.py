@@ -126,6 +126,11 @@ LOOP_OPS = [
           "between its steps the region takes each row from start to stop, and each of ``lanes`` columns of a tile",
           "loop", 13, _infer_write, None, (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "dtype", "lanes"), regions=1),
+    OpDef("share", "count, work (index): the region runs on spans of the positions below ``count``, several at the "
+          "same time: it takes the first position, the one behind the last, both multiples of ``step`` but for the "
+          "end, and the number of the thread, below ``threads``; a thread's while is worth ``worth``, of which each "
+          "position is ``work``", "loop", 2, _infer_write, None, (), frozenset(), ("step", "threads", "worth"),
+          regions=1),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor, Vector
 from jitflow.passes.lower.reductions import Reduction
 
@@ -19,9 +20,9 @@ __all__ = ["Cells"]
 
 
 class Cells:
-    """The partial results of some reductions along a strip, from the position ``first`` on: so many ``positions``."""
+    """The partial results of some reductions along a strip, from the position ``first`` on: at most so many ``positions``."""
 
-    def __init__(self, lowering: Elements, reductions: Sequence[Reduction], first: Value, positions: int) -> None:
+    def __init__(self, lowering: Elements, reductions: Sequence[Reduction], first: Value, positions: Dim) -> None:
         self.lowering, self.emitter = lowering, lowering.emitter
         self.reductions = reductions
         self.first, self.positions = first, positions
@@ -88,8 +89,9 @@ class Cells:
         if (reduction, number) not in self._memory:
             assert isinstance(value.type, Vector | Scalar)
             dtype = value.type.dtype
-            cells = self.lowering.buffer_for(Value(Tensor(dtype, (self.positions,)), "sums"), dtype)
-            self.lowering.scratch.append((cells, self.positions * dtype.itemsize))
+            cells = Value(Tensor(dtype, (self.positions,)), "sums")
+            self.lowering.rows[cells] = nbytes = self.positions * dtype.itemsize
+            self.lowering.scratch.append((self.lowering.buffer_for(cells, dtype), nbytes))
             self._memory[reduction, number] = cells
         buffer, offset, mask = self._cell(reduction, number)
         self.emitter.here("write", buffer, offset, self.emitter.splat(value, self.lowering.lanes), *mask)
@@ -104,4 +106,6 @@ class Cells:
             position = emitter.emit("subtract", index, self.first)
             offset = emitter.emit("multiply", position, emitter.size(itemsize))
             emitter.store_cached(("cell", index, itemsize), offset)
-        return self._memory[reduction, number], offset, () if mask is None else (mask,)
+        cells = self._memory[reduction, number]
+        at = emitter.arithmetic("add", self.lowering.start_of(cells, 0), offset)
+        return self.lowering.buffers[cells], at, () if mask is None else (mask,)

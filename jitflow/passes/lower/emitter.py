@@ -210,6 +210,17 @@ class Emitter:
             self.store_cached(key, found)
         return found
 
+    def share(
+        self, count: Value, work: Value, parameters: Sequence[Value], body: Callable[[], object], **attributes: Any
+    ) -> None:
+        """Let threads run ``body`` on spans of the positions below ``count``, each of which is in ``parameters``."""
+        depth = len(self.scopes)
+        self.scopes.append(Scope(Builder(), depth))
+        self.depth_of |= dict.fromkeys(parameters, depth)
+        body()
+        region = self.close(parameters, [])
+        self.here("share", count, work, types=(), regions=(region,), **attributes)
+
     def turns(self, body: Callable[[Value, Value], object]) -> Region:
         """A region that is run at rows and columns, emitted by ``body(row, column)`` in a scope of its own."""
         position = Value(Index(), "i"), Value(Index(), "j")

@@ -16,7 +16,6 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
 from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.lower.loops import Loops
-from jitflow.passes.lower.sharing import Span, open_span
 from jitflow.passes.schedule.choose import choose
 from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
 from jitflow.passes.schedule.target import CPU, Target
@@ -41,12 +40,11 @@ class KernelArgument:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A loop function, what to call it with, where its results lie, and how threads share it, if they do."""
+    """A loop function, what to call it with, and where its results lie."""
 
     function: Function
     arguments: tuple[KernelArgument, ...]
     layouts: tuple[Layout, ...]
-    span: Span | None = None
     scheduled: Scheduled | None = None
     """What it was made of, None if that is no nest."""
 
@@ -91,9 +89,6 @@ class KernelLowering(Loops):
         loops = [node for node in walk_nodes(schedule.body) if isinstance(node, For)]
         self.lanes = next((loop.step for loop in loops if loop.how == "lanes"), 0)
         self.make_room(node for node in walk_nodes(schedule.body) if isinstance(node, Keep))
-        for loop in loops:
-            if loop.threads != 0:
-                self.span = open_span(self, loop.loop, loop.loop.dim, loop.step, loop.threads)
         self.nodes(schedule.body)
 
     # The finished kernel
@@ -112,19 +107,17 @@ class KernelLowering(Loops):
             arguments.append(KernelArgument("output", position))
             parameters.append(self.outputs[value][0])
         for buffer, size in self.scratch:
-            parts = self.target.threads if self.span is not None else 1
+            parts = self.target.threads if self.is_shared else 1
             arguments.append(KernelArgument("scratch", 0, size * parts, _dtype(buffer)))
             parameters.append(buffer)
         for dim, value in self.emitter.sizes.items():
             if not isinstance(dim, int):
                 arguments.append(KernelArgument("size", 0, dim))
                 parameters.append(value)
-        if self.span is not None:
-            parameters += [self.span.first, self.span.last, self.span.worker]
         region = self.emitter.close(parameters, [])
         function = Function(name, region, (), "loop", MappingProxyType({}))
         layouts = tuple(layout for _, layout, _ in self.outputs.values())
-        return Kernel(function, tuple(arguments), layouts, self.span, self.scheduled)
+        return Kernel(function, tuple(arguments), layouts, self.scheduled)
 
 
 def _dtype(buffer: Value) -> DType:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim, minimum
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.cells import Cells
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.reductions import Reduction, reduction_for
-from jitflow.passes.lower.sharing import Span
+from jitflow.passes.lower.sharing import Span, open_span
+from jitflow.passes.schedule.cost import WORTH
 from jitflow.passes.schedule.tree import (
     Deviate,
     Fold,
@@ -39,7 +42,9 @@ class Loops(Elements):
     """Emits the nodes of a schedule."""
 
     span: Span | None = None
-    """How threads share the kernel, if they do."""
+    """The part of a loop that is a thread's, where threads share one."""
+    is_shared = False
+    """Whether threads share any loop, each with scratch memory of its own."""
     reductions: Sequence[Reduction] = ()
     """Those of the open sweep."""
     handed_on: Sequence[tuple[Reduction, str]] = ()
@@ -128,9 +133,9 @@ class Loops(Elements):
 
     def _reduce_in_memory(self, node: Reduce) -> None:
         assert self.vector is not None
-        first, _, positions = self.taken[self.vector]
+        first, _, strip = self.taken[self.vector]
         self.handed_on = ()
-        self.cells = cells = Cells(self, self.reductions, first, positions)
+        self.cells = cells = Cells(self, self.reductions, first, minimum(strip, self.vector.dim))
         self._along(cells.begin)
         self.nodes(node.body)
         self.cells, self.finished = None, cells
@@ -148,7 +153,21 @@ class Loops(Elements):
 
     # Loops
 
+    def share(self, loop: Loop | None, count: Dim, step: int, work: Dim, body: Callable[[], None]) -> None:
+        """Let threads share what ``body`` does with the positions of a loop, of which each is so much ``work``."""
+        size, span = self.emitter.size, open_span(self, loop, count, step, work)
+        self.span, self.is_shared = span, True
+        self.emitter.share(
+            size(count), size(work), (span.first, span.last, span.worker), body, step=step,
+            threads=self.target.threads, worth=WORTH,
+        )  # fmt: skip
+        self.span = self.worker = None
+
     def _for(self, node: For) -> None:
+        if node.threads != 0 and self.target.threads > 1:
+            alone = replace(node, threads=0)
+            self.share(node.loop, node.loop.dim, node.step, node.threads, lambda: self._for(alone))
+            return
         inner = [loop for loop in _loops_in(node.body) if loop.loop is node.loop]
         if node.how == "lanes":
             self._vectors(node)

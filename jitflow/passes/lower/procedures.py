@@ -22,8 +22,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
-from jitflow.passes.scalar_loops.outline import free_values
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, free_values, walk
 
 __all__ = ["procedures"]
 

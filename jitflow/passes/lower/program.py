@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from jitflow.ir.core import Builder, Function, Region, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
@@ -247,14 +246,10 @@ class HostProgram:
                 buffer = self.builder.make("alloc", nbytes, dtype=argument.dtype)
                 scratch.append((buffer, nbytes))
                 arguments.append(buffer)
-        shared: dict[str, Any] = {}
-        if (span := kernel.span) is not None:
-            arguments += [self.dim(0), self.dim(span.count), self.dim(0), self.dim(span.least)]
-            shared = {"shared": (span.step, self.target.threads)}
         self.kernels[kernel.function.name] = kernel.function
         if kernel.scheduled is not None:
             self.scheduled[kernel.function.name] = kernel.scheduled
-        self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name, **shared)
+        self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)
 

@@ -1,15 +1,13 @@
 """Kernels that several threads share: each takes a span of the outermost loop.
 
-    kernel @k(..., %n) {                   kernel @k(..., %n, %first, %last, %worker) {
-      for %0, %n, %1 (%i) { ... }    ->      for %first, %last, %1 (%i) { ... }
-
-    launch ..., %n                         launch ..., %n, %0, %n, %0, %least {shared=(1, 8)}
+    for %0, %n, %1 (%i) { ... }    ->    share %n, %work {step=1, threads=8} (%first, %last, %worker) {
+                                           for %first, %last, %1 (%i) { ... }
+                                         }
 
 A row, or a vector of outputs, is computed by one thread in the way in which it would be computed alone, so the bits are
-the same for any number of threads. What the kernel gives on the whole span at once, ``launch`` gives in spans side by
-side, cut at multiples of the first number of ``shared``, to at most as many threads as the second one says; ``least``
-says how many positions are worth a thread's while. The number of the thread, 0 for the caller's, tells which part of
-scratch memory is its own.
+the same for any number of threads. What the loop does on the whole span at once, ``share`` does in spans side by side,
+cut at multiples of ``step``; ``work`` is what a position costs. The number of the thread, 0 for the caller's, tells
+which part of scratch memory is its own.
 
 Left to one thread are kernels in which a loop around the others is reduced, that hold a result outside of all loops, or
 that go down large matrices in bands.
@@ -33,7 +31,7 @@ __all__ = ["Span", "open_span"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """The part of a loop that a kernel is to run, and who runs it: three more parameters."""
+    """The part of a loop that a thread is to run, and which thread that is."""
 
     loop: Loop | None
     """None where it is no axis of the nest, but rows of it."""
@@ -43,13 +41,12 @@ class Span:
     worker: Value
     step: int
     """Spans begin at multiples of it."""
-    least: Dim
-    """How many positions are worth a thread's while."""
+    work: Dim
+    """How many instructions a position costs."""
 
 
-def open_span(kernel: Elements, loop: Loop | None, count: Dim, step: int, least: Dim) -> Span:
-    """The span of a loop with ``count`` positions, of which ``least`` are worth a thread's while."""
+def open_span(kernel: Elements, loop: Loop | None, count: Dim, step: int, work: Dim) -> Span:
+    """The span of a loop with ``count`` positions of so much ``work`` each."""
     first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
     kernel.worker = worker
-    kernel.emitter.depth_of |= dict.fromkeys((first, last, worker), 0)
-    return Span(loop, count, first, last, worker, step, least)
+    return Span(loop, count, first, last, worker, step, work)

@@ -27,7 +27,6 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.fusion.nest import Access, Loop
 from jitflow.passes.lower.kernel import KernelLowering
-from jitflow.passes.lower.sharing import open_span
 from jitflow.passes.schedule.choose import register_lanes
 from jitflow.passes.schedule.cost import worth_threads
 from jitflow.passes.schedule.target import Target
@@ -74,9 +73,10 @@ class Tiles(KernelLowering):
         pitch, _ = self.nest.layouts[self.product].strides
         self.rows[self.product] = self.height * (pitch + nbytes) * self.choice
         work = columns * (inner * self.choice + self.joined.cost)
-        least = worth_threads(rows, self.height, work, self.target.threads)
-        self.span = None if least == 0 else open_span(self, None, rows, self.height, least)
-        self._outer_loops(list(self.outer))
+        if worth_threads(rows, self.height, work, self.target.threads):
+            self.share(None, rows, self.height, work, lambda: self._outer_loops(list(self.outer)))
+        else:
+            self._outer_loops(list(self.outer))
 
     @property
     def shape(self) -> tuple[Dim, Dim]:

@@ -20,10 +20,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses, walk, walk_inside
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, free_values, uses, walk, walk_inside
 from jitflow.ir.types import Buffer
 
-__all__ = ["edges", "free_values", "in_scalar_kernels", "outline"]
+__all__ = ["edges", "in_scalar_kernels", "outline"]
 
 _LAYERS = ("any", "loop")
 _EXTERNAL = frozenset({"print", "send", "recv", "meet", "progress", "call"})
@@ -165,22 +165,3 @@ def _reaches_memory(op: Op) -> bool:
     flowing += [value for inner in ops for value in inner.results]
     known = not any(isinstance(value.type, Buffer) for value in flowing)
     return known and any(isinstance(value.type, Buffer) for value in free_values(op))
-
-
-def free_values(op: Op) -> list[Value]:
-    """What an op with regions reads from outside, in the order of first use."""
-    defined: set[Value] = set()
-    found: dict[Value, None] = {}
-
-    def visit(inner: Op) -> None:
-        for operand in inner.operands:
-            if operand not in defined:
-                found[operand] = None
-        for region in inner.regions:
-            defined.update(region.parameters)
-            for nested in region.ops:
-                visit(nested)
-        defined.update(inner.results)
-
-    visit(op)
-    return list(found)

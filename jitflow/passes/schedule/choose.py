@@ -56,10 +56,11 @@ class _Choice:
         if bands == 0:
             body = self._shared(self._outer(list(self.outer)))
         elif bands == 1:
-            body = self._bands()
+            body = self._shared(self._bands())
         else:
             self.lanes, self.masked = self.register, True
-            body = (When(bands, self._bands(), self._outer(list(self.outer))),)
+            ways = self._bands(), self._outer(list(self.outer))
+            body = (When(bands, *map(self._shared, ways)),)
         return Schedule(body, self.vector)
 
     def _lanes(self) -> int:
@@ -160,12 +161,14 @@ class _Choice:
         accesses = len(nest.layouts) + len(self.loops.yielded)
         volume = product([loop.dim for loop in (*inner, *self.reduced)])
         work = volume * (self.loops.cost + cost.FOR_MEMORY * accesses)
-        return tuple(
-            replace(node, threads=cost.worth_threads(outermost.dim, node.step, work, self.target.threads))
-            if isinstance(node, For) and node.loop is outermost
-            else node
-            for node in nodes
-        )
+
+        def shared(node: Node) -> Node:
+            if not isinstance(node, For) or node.loop is not outermost:
+                return node
+            worth = cost.worth_threads(outermost.dim, node.step, work, self.target.threads)
+            return replace(node, threads=work) if worth else node
+
+        return tuple(map(shared, nodes))
 
     # Sweeps
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Op
-from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 
@@ -79,12 +79,11 @@ FOR_MEMORY = 4
 """What reading or writing an element costs in these."""
 
 
-def worth_threads(count: Dim, step: int, work: Dim, threads: int) -> Dim:
-    """How many positions of a loop are worth a thread's while, with so much ``work`` each; 0 if it is never shared."""
-    least = maximum(WORTH // maximum(minimum(work, WORTH), 1), step)
-    if threads == 1 or (isinstance(count, int) and isinstance(least, int) and count < 2 * least):
-        return 0
-    return least
+def worth_threads(count: Dim, step: int, work: Dim, threads: int) -> bool:
+    """Whether some sizes of a loop whose positions take so much ``work`` are worth more than one thread's while."""
+    too_short = isinstance(count, int) and count < 2 * step
+    too_little = isinstance(count, int) and isinstance(work, int) and count * work < 2 * WORTH
+    return threads > 1 and not too_short and not too_little
 
 
 def cost_of(op: Op) -> int:

@@ -1,6 +1,6 @@
 """The text of schedules: what people read, edit and hand back.
 
-    for i by 1 in threads of 64 {                           ; turns that threads share, 64 or more each
+    for i by 1 in threads of 40*m {                         ; shared by threads; a turn's work, in instructions
       reduce %1 {                                           ; ``in memory`` if partial results lie there
         for j by 32 in lanes, apart {                       ; or ``masked``, or ``narrow 16``
           fold %1                                           ; soft.py:3

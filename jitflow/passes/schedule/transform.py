@@ -44,9 +44,9 @@ def with_tail(schedule: Schedule, tail: Tail, narrow: int = 0) -> Schedule:
     return _each(schedule, lambda node: replace(node, tail=tail, narrow=narrow))
 
 
-def share(schedule: Schedule, node: For, least: Dim) -> Schedule:
-    """Threads share a loop, ``least`` positions or more each; 0 for not at all."""
-    return _with(schedule, node, (replace(node, threads=least),))
+def share(schedule: Schedule, node: For, work: Dim) -> Schedule:
+    """Threads share a loop, with so much work at a position; 0 for not at all."""
+    return _with(schedule, node, (replace(node, threads=work),))
 
 
 def in_memory(schedule: Schedule, node: For, strip: int, band: int, lanes: int) -> Schedule:

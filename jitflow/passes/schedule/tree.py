@@ -2,7 +2,7 @@
 
     softmax of rows                               a vector times a large matrix, down its rows
 
-    for i by 1 in threads {                       for j by 4096 {
+    for i by 1 in threads of 40*m {               for j by 4096 {
       reduce %1 {                                   reduce %2 in memory {
         for j by 32 in lanes, apart {                 for i by 1024 {
           fold %1                                       for i by 4 written out {
@@ -63,7 +63,7 @@ class For:
     narrow: int = 0
     """How many lanes the turns of a narrow tail have."""
     threads: Dim = 0
-    """Threads share the loop, which is an outermost one: how many positions are worth one's while; 0 if they do not."""
+    """Threads share the loop, which is an outermost one, with so much work at a position; 0 if they do not."""
     parallel: bool = False
     """The turns may run at the same time, each by itself: on a GPU, where they are spread over the grid."""
     while_undecided: bool = False

@@ -1,0 +1,227 @@
+"""Loops that several threads share (`jitflow.runtime.workers_text`).
+
+The region becomes a function of its own, the *part*, which runs one span. What it uses from outside lies in the
+caller's frame for as long as the loop lasts; what is made of constants and such values it makes again, since LLVM knows
+a constant only where it sees it. A loop that is too short to be worth threads is one call of the part.
+
+A part that may fail ends where it fails, as a loop does. Of all failures the one with the lowest span is that of the
+loop: the spans before it have run to their ends, and what the later ones do or leave out nobody sees, since a kernel
+that fails has written to nothing but memory that is given back. In a program that is profiled, each thread notes its
+spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from jitflow.backends.llvm.emit_notes import read_clock, write_note
+from jitflow.backends.llvm.emitter import Emission, Emitter, region_can_fail
+from jitflow.backends.llvm.slots import ERROR_SLOTS
+from jitflow.backends.llvm.types import register_type
+from jitflow.ir.core import Op, Value, free_values, walk
+from jitflow.ir.routines import SHARE
+
+__all__ = ["SHARING_EMISSION"]
+
+_SPAN = "ptr %area, i64 %first, i64 %last, i64 %worker"
+_FAILURE = f"{{ i64, i64, i32, [{ERROR_SLOTS} x i64] }}"
+"""A lock, then the first position of the lowest span that has failed, its status, and what it reports."""
+_NOWHERE = str((1 << 63) - 1)
+
+
+def _share(out: Emitter, op: Op) -> Sequence[str]:
+    part = _Part(out, op)
+    count, work = map(out.operand, op.operands)
+    area = part.fill_area()
+    step, worth = op.attributes["step"], op.attributes["worth"]
+    together, alone, done = map(out.label, ("together", "alone", "done"))
+    enough = out.let(f"icmp uge i64 {out.let(f'mul i64 {count}, {work}')}, {2 * worth}")
+    several = out.let(f"icmp sge i64 {count}, {2 * step}")
+    out.branch(out.let(f"and i1 {enough}, {several}"), together, alone)
+    out.begin(alone)
+    part.end(part.call(out, f"ptr {area}, i64 0, i64 {count}, i64 0", "%error"))
+    out.jump(done)
+    out.begin(together)
+    part.fill_rest(area)
+    share = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(SHARE)))}, align 8")
+    least = out.call("i64", "llvm.umax.i64", f"i64 {out.let(f'udiv i64 {worth}, {work}')}", f"i64 {step}")
+    sizes = f"i64 {count}, i64 {step}, i64 {least}, i64 {op.attributes['threads']}"
+    out.do(f"call void {share}(ptr @{part.shared_name()}, ptr {area}, {sizes})")
+    part.end(part.failure(area))
+    out.jump(done)
+    out.begin(done)
+    return ()
+
+
+class _Part:
+    """The function of a region, and the record in the caller's frame that it reads: values, context, failure."""
+
+    def __init__(self, out: Emitter, op: Op) -> None:
+        self.out, self.op = out, op
+        self.name = f"{out.function.name}_part{out.fresh()}"
+        self.may_fail = region_can_fail(op.regions[0])
+        self.made: dict[Op, None] = {}
+        """The ops outside that the part does again, in order."""
+        self.taken: dict[Value, None] = {}
+        """The values that it finds in the record."""
+        for value in free_values(replace(op, operands=())):
+            self._need(value)
+        self.record = "{ " + ", ".join([*(register_type(value.type) for value in self.taken), "ptr", _FAILURE]) + " }"
+        out.module.define(self.name, self._text())
+
+    def _need(self, value: Value) -> None:
+        producer = self.out.producers.get(value)
+        if producer is None or producer.own_effects or producer.regions:
+            self.taken[value] = None
+        elif producer not in self.made:
+            for operand in producer.operands:
+                self._need(operand)
+            self.made[producer] = None
+
+    def field(self, out: Emitter, area: str, number: int, *inside: int) -> str:
+        """The address of a field. Those of the values are not aligned: vectors may be wider than frames are."""
+        path = "".join(f", i32 {place}" for place in (number, *inside))
+        return out.let(f"getelementptr {self.record}, ptr {area}, i32 0{path}")
+
+    def of_failure(self, out: Emitter, area: str, *inside: int) -> str:
+        return self.field(out, area, len(self.taken) + 1, *inside)
+
+    # The caller's side
+
+    def fill_area(self) -> str:
+        """The record, with the values."""
+        area = self.out.stack(self.record)
+        for number, value in enumerate(self.taken):
+            self.out.do(f"store {self.out.typed(value)}, ptr {self.field(self.out, area, number)}, align 1")
+        return area
+
+    def fill_rest(self, area: str) -> None:
+        """What only threads need."""
+        out = self.out
+        if out.module.notes:
+            out.do(f"store ptr %context, ptr {self.field(out, area, len(self.taken))}, align 1")
+        if self.may_fail:
+            out.do(f"store i64 0, ptr {self.of_failure(out, area, 0)}, align 8")
+            out.do(f"store i64 {_NOWHERE}, ptr {self.of_failure(out, area, 1)}, align 8")
+            out.do(f"store i32 0, ptr {self.of_failure(out, area, 2)}, align 8")
+
+    def failure(self, area: str) -> str:
+        """The status behind all spans; what was reported is then where the caller looks for it."""
+        if not self.may_fail:
+            return ""
+        source, size = self.of_failure(self.out, area, 3), 8 * ERROR_SLOTS
+        status = self.out.let(f"load i32, ptr {self.of_failure(self.out, area, 2)}, align 8")
+        passed = self.out.let(f"icmp eq i32 {status}, 0")
+
+        def fail() -> None:
+            _copy(self.out, "%error", source, size)
+            self.out.leave(status)
+
+        self.out.fail_unless(passed, fail)
+        return ""
+
+    def call(self, out: Emitter, span: str, error: str) -> str:
+        """Run the part on a span; its status, if it has one."""
+        if self.may_fail:
+            return out.let(f'call i32 @"{self.name}"({span}, ptr {error})')
+        out.do(f'call void @"{self.name}"({span})')
+        return ""
+
+    def end(self, status: str) -> None:
+        """End as the part did that the caller has run alone."""
+        if status:
+            self.out.fail_unless(self.out.let(f"icmp eq i32 {status}, 0"), lambda: self.out.leave(status))
+
+    # The functions
+
+    def _text(self) -> str:
+        inner = Emitter(self.out.module, self.out.function, self.out.rows)
+        inner.lines.append("  br label %enter")
+        inner.begin("enter")
+        for number, value in enumerate(self.taken):
+            place = self.field(inner, "%area", number)
+            inner.operands[value] = inner.let(f"load {register_type(value.type)}, ptr {place}, align 1")
+        (region,) = self.op.regions
+        inner.operands.update(zip(region.parameters, ("%first", "%last", "%worker"), strict=True))
+        for producer in self.made:
+            inner.emit(producer)
+        inner.emit_region(region)
+        if any(one.attributes.get("streaming") for one in walk(region)):
+            # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
+            inner.do("fence seq_cst")
+        inner.do("ret i32 0" if self.may_fail else "ret void")
+        kind, error = ("i32", ", ptr %error") if self.may_fail else ("void", "")
+        return inner.text(f'internal {kind} @"{self.name}"({_SPAN}{error}) noinline #0')
+
+    def shared_name(self) -> str:
+        """What the threads call: the part, with what they have to note."""
+        if not (self.may_fail or self.out.module.notes):
+            return f'"{self.name}"'
+        name = f'"{self.name}_span"'
+        self.out.module.define(name, self._span_text(name))
+        return name
+
+    def _span_text(self, name: str) -> str:
+        inner, notes = Emitter(self.out.module, self.out.function, self.out.rows), self.out.module.notes
+        inner.lines.append("  br label %enter")
+        inner.begin("enter")
+        over, context, start = inner.label("over"), "", ""
+        if self.may_fail:
+            lowest = inner.let(f"load atomic i64, ptr {self.of_failure(inner, '%area', 1)} monotonic, align 8")
+            go_on = inner.label("on")
+            inner.branch(inner.let(f"icmp slt i64 {lowest}, %first"), over, go_on)
+            inner.begin(go_on)
+        if notes:
+            context = inner.let(f"load ptr, ptr {self.field(inner, '%area', len(self.taken))}, align 1")
+            start = read_clock(inner, context)
+        error = inner.stack("i64", ERROR_SLOTS) if self.may_fail else ""
+        status = self.call(inner, _SPAN, error)
+        if notes:
+            write_note(inner, self._site(), start, context=context)
+        if self.may_fail:
+            failed = inner.label("failed")
+            inner.branch(inner.let(f"icmp eq i32 {status}, 0"), over, failed)
+            inner.begin(failed)
+            self._note_failure(inner, status, error, over)
+        else:
+            inner.jump(over)
+        inner.begin(over)
+        inner.do("ret void")
+        return inner.text(f"internal void @{name}({_SPAN}) #0")
+
+    def _note_failure(self, inner: Emitter, status: str, error: str, over: str) -> None:
+        """Keep the failure if no lower span has one; one thread at a time."""
+        lock, position = (self.of_failure(inner, "%area", place) for place in (0, 1))
+        wait, held, lower, free = map(inner.label, ("wait", "held", "lower", "free"))
+        inner.jump(wait)
+        inner.begin(wait)
+        before = inner.let(f"atomicrmw xchg ptr {lock}, i64 1 acquire")
+        inner.branch(inner.let(f"icmp eq i64 {before}, 0"), held, wait)
+        inner.begin(held)
+        lowest = inner.let(f"load atomic i64, ptr {position} monotonic, align 8")
+        inner.branch(inner.let(f"icmp slt i64 %first, {lowest}"), lower, free)
+        inner.begin(lower)
+        inner.do(f"store atomic i64 %first, ptr {position} monotonic, align 8")
+        inner.do(f"store i32 {status}, ptr {self.of_failure(inner, '%area', 2)}, align 8")
+        _copy(inner, self.of_failure(inner, "%area", 3), error, 8 * ERROR_SLOTS)
+        inner.jump(free)
+        inner.begin(free)
+        inner.do(f"store atomic i64 0, ptr {lock} release, align 8")
+        inner.jump(over)
+
+    def _site(self) -> Op:
+        """The op under which a profile knows the spans: it tells the kernel and the device."""
+        function = self.out.function
+        known = {"kernel": function.name, **{k: v for k, v in function.attributes.items() if k == "device"}}
+        return replace(self.op, attributes=MappingProxyType({**self.op.attributes, **known}))
+
+
+def _copy(out: Emitter, target: str, source: str, size: int) -> None:
+    name = "llvm.memcpy.p0.p0.i64"
+    out.module.declare(name, "void", ["ptr", "ptr", "i64", "i1"])
+    out.do(f"call void @{name}(ptr {target}, ptr {source}, i64 {size}, i1 false)")
+
+
+SHARING_EMISSION: dict[str, Emission] = {"share": _share}
