@@ -10,14 +10,13 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value
-from jitflow.ir.dims import Dim, minimum, product
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.fusion.nest import Access, Loop, Nest
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.schedule.cost import CACHE_LINE, STREAM_FROM, STREAM_USED_FROM
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tree import Keep
@@ -41,8 +40,6 @@ class Elements:
         self.outputs: dict[Value, tuple[Value, Layout, Access]] = {}
         placed = {value: into[position] for position, value in enumerate(self.region.yielded) if position in into}
         self.joined = JoinedLoops(nest, backwards, placed, periodic=self.is_periodic)
-        self.placed = frozenset(placed)
-        """Outputs in memory that exists, which may be the caller's."""
         self.used = {value for position, value in enumerate(self.region.yielded) if position in used}
         """Outputs that the program goes on to work on, and would like to find in the caches."""
         self.outer, self.reduced, self.vector = self.joined.outer, self.joined.reduced, self.joined.vector
@@ -229,8 +226,8 @@ class Elements:
         offsets = emitter.elementwise("add", distance, start)
         return emitter.emit("read_at", buffer, offsets, depth=0, lanes=self.lanes)
 
-    def store(self, access: Access, value: Value, *, last: bool = False) -> None:
-        """Write a value at the current position. ``last``: nothing in this kernel reads it again."""
+    def store(self, access: Access, value: Value, past_caches: Dim = 0) -> None:
+        """Write a value at the current position, past the caches where that size is 1."""
         emitter = self.emitter
         buffer = self.buffers[access.buffer]
         offset = self._offset(access)
@@ -243,7 +240,7 @@ class Elements:
         if stride != access.dtype.itemsize:
             emitter.here("write_strided", buffer, offset, emitter.size(stride), value, *mask)
             return
-        streams = self._streams(access) if last and not self.target.distributed else None
+        streams = None if past_caches == 0 else self._passes_caches(past_caches)
         if streams is None:
             emitter.here("write", buffer, offset, value, *mask)
             return
@@ -253,30 +250,9 @@ class Elements:
             lambda: emitter.here("write", buffer, offset, value, *mask),
         )
 
-    def _streams(self, access: Access) -> Value | None:
-        """Whether the vector written here goes past the caches; None where that is never so.
-
-        It does if its array is large and lies on whole cache lines, which only memory of the program's own is known to
-        do, and no lane is masked.
-        """
-        if access.buffer in self.placed:
-            return None
+    def _passes_caches(self, choice: Dim) -> Value | None:
+        """Whether the vector written here goes past the caches; None where that is never so, as lanes are masked."""
         emitter = self.emitter
-        width = self.lanes * access.dtype.itemsize
-        if width % CACHE_LINE and width not in (16, 32):
-            return None
-        nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
-        if access.buffer in self.used:
-            choice: Dim = minimum(nbytes // STREAM_USED_FROM, 1)
-        else:
-            read = [value.type for value in self.region.parameters if isinstance(value.type, Tensor)]
-            around = sum((product(tensor.dims) * tensor.dtype.itemsize for tensor in read), nbytes)
-            choice = minimum(around // STREAM_FROM, 1)
-        for loop, stride in access.strides.items():
-            if loop is not self.vector:
-                choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
-        if access.offset != 0 or choice == 0:
-            return None
         key = ("streams", choice)
         streams = emitter.cached(key)
         if streams is None:

@@ -82,7 +82,7 @@ class KernelLowering(Loops):
         """All that the kernel of this name does, as its schedule says."""
         given = next((given for given in self.target.given if given.kernel == name), None)
         if given is None:
-            schedule = choose(self.joined, self.target)
+            schedule = choose(self.joined, self.target, self.used)
         else:
             schedule = schedule_given(given, self.op, self.joined, self.target)
         self.scheduled = Scheduled(self.op, self.joined, schedule)

@@ -85,8 +85,9 @@ class Loops(Elements):
 
     def _store(self, node: Store) -> None:
         computed = [self.value(value) for value in node.values]  # all before any is written over what it is made of
-        for value, number in zip(node.values, computed, strict=True):
-            self.store(self.outputs[value][2], number, last=value not in self.hosts)
+        past = node.past_caches or (0,) * len(computed)
+        for value, number, size in zip(node.values, computed, past, strict=True):
+            self.store(self.outputs[value][2], number, size)
 
     def _when(self, node: When) -> None:
         emitter = self.emitter

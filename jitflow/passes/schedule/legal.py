@@ -15,6 +15,8 @@
 8. A value is kept in a sweep before those that need it, in scratch memory or in a result of its dtype and loops that is
    stored last.
 9. Threads share a loop that no other is around, along which all results vary.
+10. What is written past the caches is memory of the program's own, and a vector of it is some of whole cache lines, or
+    a part of one.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule.cost import is_short
 from jitflow.passes.schedule.folding import BLOCK, Folding, folding_of, partial_lanes
 from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.past_caches import may_pass_caches
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.text import ScheduleNames
 from jitflow.passes.schedule.tree import (
@@ -84,8 +87,10 @@ class _Check:
                 case Reduce():
                     self.reduce(node)
                 case Store():
-                    for value in node.values:
+                    for number, value in enumerate(node.values):
                         self.store(value)
+                        if node.past_caches and node.past_caches[number] != 0:
+                            self.past_caches(value)
                 case Keep():
                     self.keep(node)
                 case When():
@@ -146,6 +151,11 @@ class _Check:
             self.fail(f"{self.name(value)} cannot be stored here")
         self.needs(value)
         self.stored.append(value)
+
+    def past_caches(self, value: Value) -> None:
+        lanes = next((node.step for node in self.open if node.how == "lanes"), 0)
+        if not may_pass_caches(value, self.loops, lanes):
+            self.fail(f"{self.name(value)} cannot be written past the caches")
 
     def keep(self, node: Keep) -> None:
         loops, into = self.loops, node.into

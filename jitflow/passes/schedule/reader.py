@@ -140,10 +140,27 @@ def _keep(reader: _Reader, text: str) -> Node:
     return Keep(reader.value(value), None if into == "scratch" else reader.value(into))
 
 
+def _store(reader: _Reader, text: str) -> Node:
+    values, _, past = text.partition(" past caches where ")
+    return Store(reader.values(values), tuple(map(reader.dim, _separated(past))))
+
+
+def _separated(text: str) -> list[str]:
+    """The parts between commas that stand in no parentheses."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part]
+
+
 _LEAVES: dict[str, Callable[[_Reader, str], Node]] = {
     "fold": lambda reader, text: Fold(reader.ops(text)),
     "deviate": lambda reader, text: Deviate(reader.ops(text)),
     "match": lambda reader, text: Match(reader.op(text)),
-    "store": lambda reader, text: Store(reader.values(text)),
+    "store": _store,
     "keep": _keep,
 }

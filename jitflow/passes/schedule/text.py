@@ -116,7 +116,8 @@ def _leaf(node: Node, names: ScheduleNames) -> str:
         case Keep():
             return f"keep {names.text([node.value])} in {names.text([node.into]) if node.into else 'scratch'}"
         case Store():
-            return f"store {names.text(node.values)}"
+            past = f" past caches where {', '.join(map(str, node.past_caches))}" if node.past_caches else ""
+            return f"store {names.text(node.values)}{past}"
     raise AssertionError(f"{type(node).__name__} is no leaf")
 
 

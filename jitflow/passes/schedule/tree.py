@@ -120,9 +120,14 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store:
-    """Writes results, which are all computed before the first is written."""
+    """Writes results, which are all computed before the first is written.
+
+    Vectors of each go past the caches where a size is 1 and not 0; of none if there are no such sizes. That is right
+    where memory of the program's own lies on whole cache lines, and nothing in the kernel reads it again.
+    """
 
     values: tuple[Value, ...]
+    past_caches: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
