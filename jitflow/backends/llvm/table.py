@@ -16,6 +16,7 @@ from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
 from jitflow.backends.llvm.emit_messages import MESSAGE_EMISSION
 from jitflow.backends.llvm.emit_notes import NOTES_EMISSION
 from jitflow.backends.llvm.emit_overlap import OVERLAP_EMISSION
+from jitflow.backends.llvm.emit_panels import PANEL_EMISSION
 from jitflow.backends.llvm.emit_sharing import SHARING_EMISSION
 from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
 from jitflow.backends.llvm.emit_texts import TEXT_EMISSION
@@ -41,6 +42,7 @@ EMISSION: dict[str, Emission] = {
     **CONTAINER_EMISSION,
     **TEXT_EMISSION,
     **TILE_EMISSION,
+    **PANEL_EMISSION,
     **OVERLAP_EMISSION,
     **SHARING_EMISSION,
 }

@@ -18,6 +18,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import ArraySource, array_operand, new, operand, view
+from jitflow.frontend.arrays.windows import part_of_windows
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
@@ -235,7 +236,9 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
         sizes.append(size)
         steps.append(step)
         axis += 1
-    sliced = values.slice_axes(value, starts, sizes, steps)
+    sliced = part_of_windows(value, starts, sizes, steps)
+    if sliced is None:
+        sliced = values.slice_axes(value, starts, sizes, steps)
     return values.reshape(sliced, tuple(entry.size for entry in entries)), entries
 
 

@@ -18,7 +18,7 @@ CONTROL = {"for", "while", "if", "yield", "check", "constant", "size", "to_index
 MEMORY = {"read", "write", "read_pair", "write_pair"}
 """Memory ops that host programs use too."""
 
-FOR_PROCESSORS = {"multiply_tile", "overlap_tile", "share"}
+FOR_PROCESSORS = {"multiply_tile", "overlap_tile", "share", "pack_panel", "multiply_panel", "unpack_sums"}
 """Ops that kernels for a GPU do not use: there, products are the library's, and all threads have a kernel each."""
 
 
