@@ -74,6 +74,8 @@ class Elements:
         """What is kept in scratch memory, and how many bytes of it a thread has."""
         self.worker: Value | None = None
         """The number of the thread, where several run the kernel."""
+        self.bounds: dict[Loop, tuple[Value, Value]] = {}
+        """From where to where those loops run that do not run as a whole."""
 
     def make_schedule(self, backwards: bool, placed: dict[Value, Layout]) -> Schedule:
         return Schedule(self.nest, backwards, placed, periodic=not self.target.distributed)

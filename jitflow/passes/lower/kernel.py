@@ -118,6 +118,8 @@ class KernelLowering(Sweeps):
     def shared(self, span: Span, body: Callable[[], object]) -> None:
         """Emit what threads share: ``body`` runs the span's loop from its first position to its last."""
         size, parameters = self.emitter.size, (span.first, span.last, span.worker)
+        if span.loop is not None:
+            self.bounds[span.loop] = span.first, span.last
         attributes = {"step": span.step, "threads": self.target.threads, "worth": WORTH}
         self.emitter.share(size(span.count), size(span.work), parameters, body, **attributes)
 

@@ -10,6 +10,8 @@ not depend on what else the kernel computes.
     fold the lanes
     sweep 1: ...
 
+Long rows are folded in chunks, which threads may share (`chunks.py`).
+
 Where nothing but `any`, `all` and their like comes of a sweep, blocks behind the one that decides them are left out.
 """
 
@@ -20,6 +22,7 @@ from contextlib import contextmanager
 
 from jitflow.ir.core import Value
 from jitflow.passes.fusion.nest import Loop
+from jitflow.passes.lower.chunks import Chunks
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.reductions import BLOCK, Reduction, reduction_for
 from jitflow.passes.lower.schedule import is_short
@@ -46,9 +49,7 @@ class Sweeps(Elements):
 
     def ends(self, loop: Loop) -> tuple[Value, Value]:
         """From where to where a loop runs."""
-        if self.span is not None and loop is self.span.loop:
-            return self.span.first, self.span.last
-        return self.emitter.size(0), self.emitter.size(loop.dim)
+        return self.bounds.get(loop) or (self.emitter.size(0), self.emitter.size(loop.dim))
 
     def vector_loop(
         self, loop: Loop, carried: Sequence[Value], body: Callable[[Sequence[Value]], Sequence[Value]]
@@ -66,7 +67,7 @@ class Sweeps(Elements):
                 parallel=self.target.distributed and not loop.reduced,
             )  # fmt: skip
         main = self._whole_vectors(loop)
-        if self.span is not None and loop is self.span.loop:
+        if loop in self.bounds:
             main = emitter.arithmetic("minimum", stop, main)
         if not (isinstance(loop.dim, int) and loop.dim < self.lanes):
             carried = emitter.loop(start, main, step, carried, body, loop, self.lanes)
@@ -113,22 +114,20 @@ class Sweeps(Elements):
             for value, result in zip(stores, results, strict=True):
                 self.store(self.outputs[value][2], result, last=value not in self.hosts)
 
-        states = self._reduced_loops(list(self.reduced), reductions, visit, [s for r in reductions for s in r.state])
-        for reduction in reductions:
-            states = reduction.take(states)
+        Chunks(self, reductions, visit).run()
         for reduction in reductions:
             result = reduction.finish()
             emitter.store_cached(reduction.op.result, result)
 
-    def _reduced_loops(
+    def reduced_loops(
         self, loops: list[Loop], reductions: list[Reduction], visit: Callable[[], None], carried: Sequence[Value]
     ) -> Sequence[Value]:
         emitter = self.emitter
         if len(loops) > 1:
             loop, *inner = loops
             return emitter.loop(
-                emitter.size(0), emitter.size(loop.dim), emitter.size(1), carried,
-                lambda values: self._reduced_loops(inner, reductions, visit, values), loop,
+                *self.ends(loop), emitter.size(1), carried,
+                lambda values: self.reduced_loops(inner, reductions, visit, values), loop,
             )  # fmt: skip
         innermost = loops[0] if loops else None
         if (
@@ -138,7 +137,7 @@ class Sweeps(Elements):
             and is_short(self.reduced)
         ):
             return self._written_out(innermost, reductions, visit, carried)
-        if any(reduction.blocked for reduction in reductions) or self._may_end_early(innermost, reductions):
+        if any(reduction.blocked for reduction in reductions) or self.may_end_early(innermost, reductions):
             return self._blocks(innermost, reductions, visit, carried)
 
         def body(values: Sequence[Value]) -> Sequence[Value]:
@@ -153,9 +152,9 @@ class Sweeps(Elements):
             return body(carried)
         if innermost is self.vector:
             return self.vector_loop(innermost, carried, body)
-        return emitter.loop(emitter.size(0), emitter.size(innermost.dim), emitter.size(1), carried, body, innermost)
+        return emitter.loop(*self.ends(innermost), emitter.size(1), carried, body, innermost)
 
-    def _may_end_early(self, innermost: Loop | None, reductions: list[Reduction]) -> bool:
+    def may_end_early(self, innermost: Loop | None, reductions: list[Reduction]) -> bool:
         """Whether a sweep has nothing to do but to decide reductions: it stores nothing, and no element may fail."""
         writes = self.schedule.stores(self.sweep) or self.sweep in self.schedule.saved.values()
         return (
@@ -194,8 +193,8 @@ class Sweeps(Elements):
         emitter = self.emitter
         if loop is None:
             return self._block(None, None, None, reductions, visit, carried)
-        stop = emitter.size(loop.dim)
-        ends_early = self._may_end_early(loop, reductions)
+        start, stop = self.ends(loop)
+        ends_early = self.may_end_early(loop, reductions)
         size = emitter.size(BLOCK if any(reduction.blocked for reduction in reductions) else UNDECIDED)
 
         def one_block(values: Sequence[Value]) -> Sequence[Value]:
@@ -214,7 +213,7 @@ class Sweeps(Elements):
                 undecided, lambda: self._block(loop, first, last, reductions, visit, values), lambda: values
             )
 
-        return emitter.loop(emitter.size(0), stop, size, carried, one_block)
+        return emitter.loop(start, stop, size, carried, one_block)
 
     def _block(
         self,

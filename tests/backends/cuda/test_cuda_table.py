@@ -18,8 +18,8 @@ CONTROL = {"for", "while", "if", "yield", "check", "constant", "size", "to_index
 MEMORY = {"read", "write", "read_pair", "write_pair"}
 """Memory ops that host programs use too."""
 
-FOR_PROCESSORS = {"multiply_tile", "overlap_tile", "share"}
-"""Ops that kernels for a GPU do not use: there, products are the library's, and all threads have a kernel each."""
+FOR_PROCESSORS = {"multiply_tile", "overlap_tile", "local", "share"}
+"""Ops that kernels for a GPU do not use: there, products are the library's, and whole kernels the threads'."""
 
 
 def test_every_op_of_kernels_has_a_row() -> None:
