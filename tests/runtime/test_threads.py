@@ -64,19 +64,46 @@ def pictures(x: Any) -> Any:
     return x.reshape(-1, 3) * np.array([0.5, 1.0, 2.0])
 
 
+def whole_sums(x: Any) -> Any:
+    narrow = x.astype(np.float32)
+    return x.sum(), (x * x).mean(), narrow.var(), np.prod(1 + narrow / 1e7), np.sum(x > 0), x[::2].std()
+
+
+def whole_extremes(x: Any) -> Any:
+    narrow = (x * 20).astype(np.int8)
+    return x.max(), x.argmin(), narrow.argmax(), np.fmax.reduce(x.ravel()), (x > 6).any(), x.T.argmax()
+
+
+def standardised(x: Any) -> Any:
+    powers = np.exp(x - x.max())
+    return powers / powers.sum(), (x - x.mean()) / x.std()
+
+
 @pytest.mark.parametrize(
-    "program", [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures],
+    "program",
+    [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures, whole_sums,
+     whole_extremes, standardised],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
 def test_any_number_of_threads_gives_the_same_bits(program: Program, shape: tuple[int, int]) -> None:
     x = np.random.default_rng(0).standard_normal(shape)
     results = []
-    for count in (1, 2, 5):
+    for count in (1, 2, 3, 7):
         jitflow.set_num_threads(count)
         found = jitflow.function(program)(x)
         results.append([np.asarray(part).tobytes() for part in (found if isinstance(found, tuple) else (found,))])
-    assert results[0] == results[1] == results[2]
+    assert all(result == results[0] for result in results)
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 256 * 65_536 + 3])
+def test_whole_arrays_are_reduced_in_chunks(size: int) -> None:
+    jitflow.set_num_threads(3)
+    x = np.random.default_rng(size).standard_normal(size).astype(np.float32)
+    program = jitflow.function(lambda x: (x.sum(), (x * x).sum(), x.max(initial=-9), np.argmax(np.append(x, 2.0))))
+    found = program(x)
+    expected = x.sum(dtype=float), (x * x).sum(dtype=float), x.max(initial=-9), np.argmax(np.append(x, 2.0))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * max(size, 1) ** 0.5)
 
 
 def test_outermost_loops_are_shared() -> None:

@@ -224,4 +224,8 @@ def _copy(out: Emitter, target: str, source: str, size: int) -> None:
     out.do(f"call void @{name}(ptr {target}, ptr {source}, i64 {size}, i1 false)")
 
 
-SHARING_EMISSION: dict[str, Emission] = {"share": _share}
+def _local(out: Emitter, op: Op) -> Sequence[str]:
+    return [out.stack("i8", op.attributes["count"] * op.attributes["dtype"].itemsize)]
+
+
+SHARING_EMISSION: dict[str, Emission] = {"share": _share, "local": _local}

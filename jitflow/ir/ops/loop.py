@@ -53,6 +53,10 @@ def _check_lanes(types: Sequence[Type]) -> None:
         raise TypeRuleError(f"expected as many lanes everywhere, got {', '.join(map(str, types))}")
 
 
+def _infer_local(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Buffer(attributes["dtype"]),)
+
+
 def _infer_splat(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     (operand,) = operands
     if not isinstance(operand, Scalar):
@@ -126,6 +130,8 @@ LOOP_OPS = [
           "between its steps the region takes each row from start to stop, and each of ``lanes`` columns of a tile",
           "loop", 13, _infer_write, None, (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "dtype", "lanes"), regions=1),
+    OpDef("local", "memory for ``count`` numbers of ``dtype`` in the kernel's frame, with whatever is there", "loop", 0,
+          _infer_local, memory.local, (Effect("allocates"),), frozenset(), ("dtype", "count")),
     OpDef("share", "count, work (index): the region runs on spans of the positions below ``count``, several at the "
           "same time: it takes the first position, the one behind the last, both multiples of ``step`` but for the "
           "end, and the number of the thread, below ``threads``; a thread's while is worth ``worth``, of which each "

@@ -230,6 +230,11 @@ def alloc(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     return Memory.new(operands[0])
 
 
+def local(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """New memory for so many numbers."""
+    return Memory.new(attributes["count"] * attributes["dtype"].itemsize)
+
+
 def offset(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """The same memory from so many bytes on."""
     return Memory(operands[0].content, operands[0].start + operands[1])

@@ -6,7 +6,8 @@ remembers it for as long as the loops that it varies along stay there. `kernel.p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value
@@ -48,7 +49,7 @@ class Elements:
         """How many lanes a turn of the vector loop has."""
         self.masked_turns = False
         """Whether all turns of the open vector loop have masks, not just the last."""
-        self.taken: dict[Loop, tuple[Value, Value, int]] = {}
+        self.taken: dict[Loop, tuple[Value, Value, Dim]] = {}
         """Positions that an open loop has taken, for loops inside of it: from, to, and at most how many."""
         self.saved: dict[Value, Access] = {}
         self.hosts: set[Value] = set()
@@ -67,6 +68,14 @@ class Elements:
     def is_periodic(self) -> bool:
         """Whether short loops may join the loops around them, under patterns of lanes."""
         return not self.target.distributed
+
+    @contextmanager
+    def taking(self, loop: Loop, first: Value, last: Value, count: Dim) -> Iterator[None]:
+        """While a loop has taken these positions."""
+        before = self.taken
+        self.taken = {**before, loop: (first, last, count)}
+        yield
+        self.taken = before
 
     def buffer_for(self, key: Value, dtype: DType) -> Value:
         self.buffers[key] = Value(Buffer(dtype), key.name or "buffer")

@@ -15,6 +15,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, minimum
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.cells import Cells
+from jitflow.passes.lower.chunks import Chunks
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.reductions import Reduction, reduction_for
 from jitflow.passes.lower.sharing import Span, open_span
@@ -165,6 +166,9 @@ class Loops(Elements):
         self.span = self.worker = None
 
     def _for(self, node: For) -> None:
+        if node.how == "chunks":
+            Chunks(self, node, self.reductions, lambda: self.nodes(node.body)).run()
+            return
         if node.threads != 0 and self.target.threads > 1:
             alone = replace(node, threads=0)
             self.share(node.loop, node.loop.dim, node.step, node.threads, lambda: self._for(alone))
@@ -205,7 +209,7 @@ class Loops(Elements):
             first = emitter.scope.index
             assert first is not None
             last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(node.step)), stop)
-            with self._taking(node.loop, first, last, node.step):
+            with self.taking(node.loop, first, last, node.step):
                 if not node.loop.reduced:
                     self.nodes(node.body)
                     self.finished = None
@@ -225,7 +229,7 @@ class Loops(Elements):
             def turn() -> None:
                 first = emitter.scope.index
                 assert first is not None
-                with self._taking(node.loop, first, first, count):
+                with self.taking(node.loop, first, first, count):
                     self.nodes(node.body)
 
             return turn
@@ -239,6 +243,7 @@ class Loops(Elements):
         emitter = self.emitter
         if node.loop in self.taken:
             first, _, count = self.taken[node.loop]
+            assert isinstance(count, int)
             rows = [first, *(emitter.emit("add", first, emitter.size(number)) for number in range(1, count))]
             for row in rows:
                 with emitter.step(node.loop, row):
@@ -374,14 +379,6 @@ class Loops(Elements):
         reduction.state = list(self.emitter.either(reduction.is_better(extreme), search, lambda: state))
 
     # What is handed on
-
-    @contextmanager
-    def _taking(self, loop: Loop, first: Value, last: Value, count: int) -> Iterator[None]:
-        """While a loop has taken these positions."""
-        before = self.taken
-        self.taken = {**before, loop: (first, last, count)}
-        yield
-        self.taken = before
 
     @contextmanager
     def _handing_on(self, what: Sequence[tuple[Reduction, str]]) -> Iterator[None]:

@@ -117,6 +117,13 @@ class Reduction:
         """Set ``state`` to what it is before any element."""
         self.state = [self.lanes_of(_IDENTITY[self.fold](self.accumulator), self.accumulator)]
 
+    def nothing(self) -> Sequence[Value]:
+        """What ``state`` is, when it is closed, before any element."""
+        lanes, self.lanes = self.lanes, 0 if self.lowering.horizontal else self.lanes
+        self.begin()
+        self.lanes = lanes
+        return self.state
+
     def lanes_of(self, number: object, dtype: DType) -> Value:
         """A constant shaped as the accumulators are."""
         return self.emitter.number(number, dtype, self.lanes)
@@ -137,6 +144,14 @@ class Reduction:
         """Fold the element at this position into ``state``."""
         element = self.element(_IDENTITY[self.fold](self.accumulator))
         self.state = [self.emitter.elementwise(self.fold, self.state[0], element)]
+
+    def close(self) -> None:
+        """Fold the lanes of ``state`` into one, if they belong to one row: behind a chunk."""
+        self.state = [self.folded(self.state[0], self.fold)]
+
+    def follow(self, before: Sequence[Value]) -> Sequence[Value]:
+        """The state behind ``before``, the closed one of what comes earlier, and this one, which is closed too."""
+        return [self.emitter.elementwise(self.fold, *before, *self.state)]
 
     def finish(self) -> Value:
         """The result: lanes folded into one number if they belong to one row."""
@@ -263,21 +278,36 @@ class SumReduction(Reduction):
             follows = self.emitter.emit("less", self.emitter.size(0), first)
             self.state = list(self.emitter.either(follows, added, alone))
 
+    def close(self) -> None:
+        total, lost = self.state
+        lost = self._where_several(lambda: self.folded(lost, "add"), lambda: self.emitter.number(0, self.accumulator))
+        self.state = [self.folded(total, "add"), lost]
+
+    def follow(self, before: Sequence[Value]) -> Sequence[Value]:
+        arithmetic = self.emitter.elementwise
+        total, error = self.two_sum(before[0], self.state[0])
+        return [total, arithmetic("add", arithmetic("add", before[1], self.state[1]), error)]
+
     def finish(self) -> Value:
         """The sum with what rounding lost, which is nothing in a row of one block."""
         total = self.folded(self.state[0], "add")
 
-        def corrected() -> Sequence[Value]:
+        def corrected() -> Value:
             arithmetic = self.emitter.elementwise
             lost = self.folded(self.state[1], "add")
             usable = arithmetic("isfinite", lost)
-            return [arithmetic("select", usable, arithmetic("add", total, lost), total)]
+            return arithmetic("select", usable, arithmetic("add", total, lost), total)
 
+        return self.narrow(self._where_several(corrected, lambda: total))
+
+    def _where_several(self, body: Callable[[], Value], otherwise: Callable[[], Value]) -> Value:
+        """What ``body`` gives, or the other where the row is of one block."""
         if not self.is_one_row:
-            return self.narrow(*corrected())
+            return body()
         row = self.emitter.size(self.lowering.reduced[0].dim)
         several = self.emitter.emit("less", self.emitter.size(BLOCK), row)
-        return self.narrow(*self.emitter.either(several, corrected, lambda: [total]))
+        (found,) = self.emitter.either(several, lambda: [body()], lambda: [otherwise()])
+        return found
 
     @property
     def is_one_row(self) -> bool:
@@ -328,15 +358,26 @@ class MomentReduction(Reduction):
         first, second = (self.folded(value, "add") for value in pair)
         low = arithmetic("divide", first, self.count)
         second = arithmetic("subtract", second, arithmetic("multiply", first, low))
-        so_far, mean, mean_low, moment = self.state
-        total = arithmetic("add", so_far, self.count)
-        delta = arithmetic("add", arithmetic("subtract", self.mean, mean), arithmetic("subtract", low, mean_low))
-        weight = arithmetic("divide", self.count, total)
+        total, mean, mean_low, moment = self._joined(self.state, (self.count, self.mean, low, second))
+        self.state = [self._like(total), mean, self._like(mean_low), moment]
+
+    def _joined(self, before: Sequence[Value], part: Sequence[Value]) -> Sequence[Value]:
+        """Count, mean, its low part, and the squares around it, of what comes before and of a part behind that."""
+        arithmetic = self.emitter.elementwise
+        (so_far, mean, mean_low, moment), (count, own, low, second) = before, part
+        total = arithmetic("add", so_far, count)
+        delta = arithmetic("add", arithmetic("subtract", own, mean), arithmetic("subtract", low, mean_low))
+        weight = arithmetic("divide", count, total)
         mean, error = self.two_sum(mean, arithmetic("multiply", delta, weight))
         between = arithmetic("multiply", arithmetic("multiply", delta, delta), arithmetic("multiply", so_far, weight))
         moment = arithmetic("add", moment, arithmetic("add", second, between))
-        total, mean_low = (self._like(value) for value in (total, arithmetic("add", mean_low, error)))
-        self.state = [total, mean, mean_low, moment]
+        return [total, mean, arithmetic("add", mean_low, error), moment]
+
+    def close(self) -> None:
+        """There are no lanes: blocks are closed."""
+
+    def follow(self, before: Sequence[Value]) -> Sequence[Value]:
+        return self._joined(before, self.state)
 
     def fold_steps(self, elements: list[Value], count: Value) -> None:
         arithmetic = self.emitter.elementwise
@@ -460,14 +501,23 @@ class ArgReduction(Reduction):
             return self.lanes_of(0, I64)
         return self.emitter.splat(total, self.lanes) if self.lanes else total
 
+    def follow(self, before: Sequence[Value]) -> Sequence[Value]:
+        mine, self.state = self.state, list(before)
+        better = self.is_better(mine[0])
+        return [self.emitter.elementwise("select", better, new, old) for new, old in zip(mine, before, strict=True)]
+
     def finish(self) -> Value:
+        self.close()
+        return self.state[1]
+
+    def close(self) -> None:
         best, position = self.state
         if not (self.lowering.horizontal and isinstance(best.type, Vector)):
-            return position  # located, or one a lane
+            return  # located, or one a lane
         arithmetic = self.emitter.elementwise
         extreme = self.folded(best, self.extremum)
         same = arithmetic("equal", best, extreme)
         if self.dtype.is_float:
             same = arithmetic("logical_or", same, arithmetic("isnan", best))
         last = self.lanes_of(int(np.iinfo(np.int64).max), I64)
-        return self.folded(arithmetic("select", same, position, last), "minimum")
+        self.state = [extreme, self.folded(arithmetic("select", same, position, last), "minimum")]

@@ -20,7 +20,15 @@ from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule import cost
-from jitflow.passes.schedule.folding import BLOCK, Folding, folding_of, partial_lanes
+from jitflow.passes.schedule.folding import (
+    BLOCK,
+    Folding,
+    chunk_elements,
+    chunk_positions,
+    folding_of,
+    is_one_chunk,
+    partial_lanes,
+)
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.past_caches import past_caches
 from jitflow.passes.schedule.target import Target
@@ -191,8 +199,20 @@ class _Choice:
         visit = (*keeps, *stores)
         if not ops and not visit:
             return ()
-        body = self._reduced(number, list(self.reduced), ops, visit)
+        body = self._chunks(number, ops, self._reduced(number, list(self.reduced), ops, visit))
         return (Reduce(ops, body),) if ops else body
+
+    def _chunks(self, sweep: int, ops: tuple[Op, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The loops of a sweep in chunks, if all of an array is reduced, which threads share.
+
+        Where one thread does all, what reduces nothing needs no chunks.
+        """
+        elements = chunk_elements(self.loops, self.target, [self._folding(op) for op in ops])
+        if elements == 0 or is_one_chunk(self.loops, elements) or (not ops and self.target.threads == 1):
+            return body
+        inside = product([chunk_positions(self.loops, elements), *(loop.dim for loop in self.reduced[1:])])
+        work = inside * (self.loops.sweep_cost(sweep) + cost.FOR_MEMORY) if self.target.threads > 1 else 0
+        return (For(self.reduced[0], elements, body, "chunks", threads=work),)
 
     def _reduced(
         self, sweep: int, left: Sequence[Loop], ops: tuple[Op, ...], visit: tuple[Node, ...]

@@ -8,15 +8,19 @@ folded to its extreme, and searched only if that is better than all before it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from jitflow.ir.core import Op
+from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
+from jitflow.passes.schedule.cost import is_short
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["BLOCK", "Folding", "folding_of", "partial_lanes"]
+__all__ = ["BLOCK", "Folding", "chunk_elements", "chunk_positions", "folding_of", "is_one_chunk",
+           "partial_lanes"]  # fmt: skip
 
 BLOCK = 1024
 """Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
@@ -37,6 +41,40 @@ class Folding:
 
 HORIZONTAL_LANES = 32
 """Lanes of partial results along a row; more than one register has, so that none waits for its last addition."""
+
+
+CHUNK_ALONG_A_ROW, CHUNK_DOWN_THE_ROWS = 64 * BLOCK, 8 * BLOCK
+"""Elements of a chunk; down the rows those of a column, since there lanes are columns."""
+
+
+def chunk_elements(loops: JoinedLoops, target: Target, foldings: Collection[Folding]) -> int:
+    """How many elements are a chunk of what is reduced; 0 where there are no chunks.
+
+    There are where all of an array is reduced; of many rows each is left to one thread, and has none, which would cost
+    short rows a fifth of their time. A sweep that ends where it is decided has none either: most is never done.
+    """
+    if loops.outer or not loops.reduced or target.distributed or loops.vector is None:
+        return 0
+    horizontal = loops.vector.reduced
+    if (not horizontal and is_short(loops.reduced)) or _is_decided_early(foldings):
+        return 0
+    return CHUNK_ALONG_A_ROW if horizontal else CHUNK_DOWN_THE_ROWS
+
+
+def _is_decided_early(foldings: Collection[Folding]) -> bool:
+    return bool(foldings) and all(folding.has_last_word for folding in foldings)
+
+
+def is_one_chunk(loops: JoinedLoops, elements: int) -> bool:
+    """Whether all that is reduced is known to be one chunk."""
+    count, length = loops.reduced[0].dim, chunk_positions(loops, elements)
+    return isinstance(count, int) and isinstance(length, int) and count <= length
+
+
+def chunk_positions(loops: JoinedLoops, elements: int) -> Dim:
+    """How many positions of the outermost reduced loop a chunk of so many elements has."""
+    inside = product([loop.dim for loop in loops.reduced[1:]])
+    return elements if inside == 1 else maximum(elements // maximum(inside, 1), 1)
 
 
 def partial_lanes(target: Target) -> int:

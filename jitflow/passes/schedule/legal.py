@@ -9,6 +9,7 @@
    reduced loops are open as well, in the order of the nest.
 5. Blocks are those of the reduction: a reduced loop takes `BLOCK` positions, once, if anything in it is blocked, and
    then the innermost of them does. What is centred is gone over once more in each block, what is located looked for.
+   Where all of an array is reduced, there are the reduction's chunks around.
 6. A reduced loop is written out if it is short and lanes are outputs, or where the loop around it takes as many.
 7. Partial results lie in memory in a loop that takes a strip of the vector loop, if they are one number or sum a lane;
    inside of the reduced loops are lanes, and in these the positions of a band, written out.
@@ -29,7 +30,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule.cost import is_short
-from jitflow.passes.schedule.folding import BLOCK, Folding, folding_of, partial_lanes
+from jitflow.passes.schedule.folding import BLOCK, Folding, chunk_elements, folding_of, is_one_chunk, partial_lanes
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.past_caches import may_pass_caches
 from jitflow.passes.schedule.target import Target
@@ -111,9 +112,13 @@ class _Check:
             self.fail(f"the loop {name} by {node.step} does not fit into the one around it")
         if around and around[-1].step == node.step and node.how != "written out":
             self.fail(f"the loop {name} by {node.step} takes as many positions as the one around it")
-        if node.threads != 0 and (self.open or not self._may_be_shared(node.loop)):
+        if node.threads != 0 and node.how != "chunks" and (self.open or not self._may_be_shared(node.loop)):
             self.fail(f"threads cannot share the loop {name}")
-        if node.how == "lanes":
+        if node.how == "chunks":
+            ops = () if self.sweep is None else self.sweep.ops
+            if self.open or node.step != self._chunk(ops):
+                self.fail(f"the loop {name} has no chunks of {node.step}")
+        elif node.how == "lanes":
             self.lanes(node)
         elif node.how == "written out":
             if node.step != 1 or (not around and not (is_short(self.loops.reduced) and self._is_vertical(node.loop))):
@@ -135,6 +140,11 @@ class _Check:
             self.fail(f"rows are folded in {partial} lanes, not in {node.step}")
         if node.tail == "narrow" and (node.narrow < 2 or node.step % node.narrow):
             self.fail(f"{node.step} lanes have no tail of {node.narrow}")
+
+    def _chunk(self, ops: Sequence[Op]) -> int:
+        """How many elements a chunk of what these reduce has, 0 if there are no chunks."""
+        foldings = [folding_of(op, self.loops, distributed=self.target.distributed) for op in ops]
+        return chunk_elements(self.loops, self.target, foldings)
 
     def _may_be_shared(self, loop: Loop) -> bool:
         return not loop.reduced and all(loop in self.loops.loops_of(value) for value in self.loops.yielded)
@@ -224,11 +234,14 @@ class _Check:
         reduced = list(dict.fromkeys(one.loop for one in along if one.loop.reduced))
         if reduced != self.loops.reduced or any(not _is_covered(loop, along) for loop in reduced):
             self.fail(f"{name} is not folded along all that it reduces, in the order of the nest")
+        chunk = self._chunk(node.ops)
+        if bool(chunk) != any(one.how == "chunks" for one in along) and not is_one_chunk(self.loops, chunk):
+            self.fail(f"{name} is folded in chunks of {chunk}")
         whole = [one for one in along if one.how == "written out" and not _has_around(one, along)]
         if whole and self.loops.reduced and not is_short(self.loops.reduced):
             self.fail(f"the loops of {name} are not short")
         blocks = [one.step for one in along if one.loop.reduced and one.step > 1 and _has_inside(one, along)
-                  and not _is_band(one, along)]  # fmt: skip
+                  and one.how != "chunks" and not _is_band(one, along)]  # fmt: skip
         if len(blocks) > 1 or (folding.blocked and reduced and not whole and blocks != [BLOCK]):
             self.fail(f"{name} is folded in blocks of {BLOCK}")
         inside = list(walk_nodes(node.body))

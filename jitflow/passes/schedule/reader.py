@@ -32,7 +32,7 @@ __all__ = ["parse_schedule"]
 
 _FOR = re.compile(
     r"for (?P<loop>\w+) by (?P<step>\d+)"
-    r"(?P<written> written out)?(?: in lanes, (?P<tail>apart|masked|narrow (?P<narrow>\d+)))?"
+    r"(?P<written> written out)?(?P<chunks> in chunks)?(?: in lanes, (?P<tail>apart|masked|narrow (?P<narrow>\d+)))?"
     r"(?: in threads of (?P<threads>[^{]+?))?(?P<parallel> in parallel)?(?P<undecided> while undecided)?"
     r"(?: ahead (?P<ahead>\d+))? \{"
 )
@@ -95,6 +95,7 @@ class _Reader:
         if name not in self.names.by_loop:
             self.fail(f"there is no loop {name}", self.names.loops_text)
         how = "written out" if parts["written"] else "lanes" if parts["tail"] else "serial"
+        how = "chunks" if parts["chunks"] else how
         return For(
             self.names.by_loop[name], int(parts["step"] or 1), self.nodes("}"), cast(How, how), cast(Tail, tail),
             narrow=int(parts["narrow"] or 0), threads=self.dim(parts["threads"]) if parts["threads"] else 0,

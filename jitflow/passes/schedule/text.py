@@ -95,7 +95,7 @@ def _head(node: For | Reduce | Locate, names: ScheduleNames) -> str:
         case For():
             return "".join([
                 f"for {names.loops[node.loop]} by {node.step}",
-                " written out" if node.how == "written out" else "",
+                " written out" if node.how == "written out" else " in chunks" if node.how == "chunks" else "",
                 f" in lanes, {node.tail}" if node.how == "lanes" else "",
                 f" {node.narrow}" if node.how == "lanes" and node.tail == "narrow" else "",
                 f" in threads of {node.threads}" if node.threads != 0 else "",
