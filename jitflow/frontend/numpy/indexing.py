@@ -94,16 +94,17 @@ def _parts(item: Any) -> list[Any]:
 
 
 def unravelled(positions: Value, dims: Sequence[Dim]) -> list[Value]:
-    """Positions in C order as one index for each axis."""
-    indices = []
+    """Positions in C order as one index for each axis. What a quotient leaves costs less than a remainder."""
+    indices, rest = [], positions
     for axis in range(len(dims)):
         inner = product(list(dims[axis + 1 :]))
-        index = positions
-        if inner != 1:
-            index = emit("floor_divide", index, values.size_value(inner))
-        if axis:
-            index = emit("remainder", index, values.size_value(dims[axis]))
-        indices.append(index)
+        if inner == 1:
+            indices.append(rest)
+            rest = emit("subtract", rest, rest)
+        else:
+            size = values.size_value(inner)
+            indices.append(emit("floor_divide", rest, size))
+            rest = emit("subtract", rest, emit("multiply", indices[-1], size))
     return indices
 
 
