@@ -274,7 +274,7 @@ def clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     return ()
 
 
-def pack_panel(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+def gather_panel(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """panel, offset, source, offset, steps, offset, columns, offset, how many steps, how many columns."""
     panel, panel_at, source, source_at, steps, steps_at, columns, columns_at, depth, count = operands
     dtype = attributes["dtype"]
@@ -287,7 +287,7 @@ def pack_panel(operands: Sequence[Any], attributes: Attributes, types: Sequence[
     return ()
 
 
-def multiply_panel(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+def multiply_gathered(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """sums, offset, left, offset, rows, offset, steps, offset, panel, offset, how many rows, steps, columns, before."""
     add_product = _ELEMENTWISE["fma"].evaluate
     assert add_product is not None
@@ -307,7 +307,7 @@ def multiply_panel(operands: Sequence[Any], attributes: Attributes, types: Seque
     return ()
 
 
-def unpack_sums(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+def scatter_sums(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """target, offset, rows, offset, columns, offset, sums, offset, how many rows, how many columns."""
     target, target_at, rows, rows_at, columns, columns_at, sums, sums_at, high, count = operands
     dtype, pitch = attributes["dtype"], _pitch(attributes, count)

@@ -8,9 +8,9 @@ several. Of the right operand some steps of some columns are packed into a panel
     for rows by 1024:
       for columns by 256 bytes:
         for steps by 512:
-          pack_panel panel, right
-          multiply_panel sums, left, panel
-        unpack_sums result, sums
+          gather_panel panel, right
+          multiply_gathered sums, left, panel
+        scatter_sums result, sums
 
 Each element is summed up by steps in their order, each product and sum rounded once, and what comes of 512 steps is
 added to what came before: so its bits depend on the number of its steps alone.
@@ -191,18 +191,18 @@ class _Contraction:
                     depth = self._fill(self.steps, start, steps, _STEPS, (self.step_left, self.step_right))
                     panel = (self.panel, self._start(self.panel))
                     emitter.here(
-                        "pack_panel", *panel, self.right, right, *self._at(self.step_right),
+                        "gather_panel", *panel, self.right, right, *self._at(self.step_right),
                         *self._at(self.column_right), depth, count, dtype=self.dtype,
                     )  # fmt: skip
                     emitter.here(
-                        "multiply_panel", *self._at(self.sums), self.left, left, *self._at(self.row_left),
+                        "multiply_gathered", *self._at(self.sums), self.left, left, *self._at(self.row_left),
                         *self._at(self.step_left), *panel, rows, depth, count, start, dtype=self.dtype,
                     )  # fmt: skip
 
                 # Once at least: a sum of nothing is 0.
                 self._loop(emitter.size(0), emitter.emit("maximum", steps, emitter.size(1)), _STEPS, share)
                 emitter.here(
-                    "unpack_sums", self.out, out, *self._at(self.row_out), *self._at(self.column_out),
+                    "scatter_sums", self.out, out, *self._at(self.row_out), *self._at(self.column_out),
                     *self._at(self.sums), rows, count, dtype=self.dtype,
                 )  # fmt: skip
 

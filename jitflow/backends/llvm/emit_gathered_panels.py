@@ -21,7 +21,7 @@ from jitflow.ir.core import Op
 from jitflow.ir.dtypes import DType
 from jitflow.ir.ops.memory import PANEL_BYTES
 
-__all__ = ["PANEL_EMISSION"]
+__all__ = ["GATHERED_EMISSION"]
 
 _BLOCK = 16
 """Steps, or rows, that are turned round together, so that their lines of memory are in the first cache."""
@@ -311,8 +311,8 @@ def _unpack(f: _Function) -> None:
     f.label("done")
 
 
-PANEL_EMISSION: dict[str, Emission] = {
-    "pack_panel": _emission("pack_panel", 4, _pack),
-    "multiply_panel": _emission("multiply_panel", 5, _multiply),
-    "unpack_sums": _emission("unpack_sums", 4, _unpack),
+GATHERED_EMISSION: dict[str, Emission] = {
+    "gather_panel": _emission("gather_panel", 4, _pack),
+    "multiply_gathered": _emission("multiply_gathered", 5, _multiply),
+    "scatter_sums": _emission("scatter_sums", 4, _unpack),
 }
