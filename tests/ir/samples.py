@@ -207,9 +207,12 @@ _LOOP_BODIES = {
     "extract_lane": "%0: f32 = extract_lane %v, %zero\n yield %0",
     "divide_truncated": "%0: u32 = divide_truncated %u, %u\n yield %0",
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
-    "multiply_tile": "multiply_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero"
-    " {rows=2, columns=4, dtype=f32}\n yield",
-    "overlap_tile": "overlap_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
+    "multiply_block": "multiply_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %zero,"
+    " %zero, %four {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
+    "multiply_along": "multiply_along %m, %zero, %four, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, %zero,"
+    " %zero {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
+    "pack_panel": "pack_panel %m, %zero, %m, %zero, %four, %four, %four, %zero {columns=4, lanes=4, dtype=f32}\n yield",
+    "overlap_block": "overlap_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
     " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "add_overflows": "%s: i32 = bitcast %u {dtype=i32}\n %0: bool = add_overflows %s, %s\n yield %0",
     "subtract_overflows": "%s: i32 = bitcast %u {dtype=i32}\n %0: bool = subtract_overflows %s, %s\n yield %0",

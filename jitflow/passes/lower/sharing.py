@@ -18,7 +18,7 @@ that go down large matrices in bands.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
@@ -27,6 +27,8 @@ from jitflow.passes.fusion.nest import Loop
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements
+    from jitflow.passes.lower.emitter import Emitter
+    from jitflow.passes.lower.target import Target
 
 __all__ = ["Span", "outermost_span", "span_over"]
 
@@ -66,7 +68,15 @@ def outermost_span(kernel: Elements) -> Span | None:
     return span_over(kernel, outermost, outermost.dim, step, volume)
 
 
-def span_over(kernel: Elements, loop: Loop | None, count: Dim, step: int, work: Dim) -> Span | None:
+class Shared(Protocol):
+    """A kernel under construction that threads may share."""
+
+    target: Target
+    emitter: Emitter
+    worker: Value | None
+
+
+def span_over(kernel: Shared, loop: Loop | None, count: Dim, step: int, work: Dim) -> Span | None:
     """The span of a loop with ``count`` positions of so much ``work`` each; None if that is never worth it."""
     least = maximum(WORTH // maximum(minimum(work, WORTH), 1), step)
     if kernel.target.threads == 1 or (isinstance(count, int) and isinstance(least, int) and count < 2 * least):

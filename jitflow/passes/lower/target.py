@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jitflow.passes.schedule.products import Processor
+
 __all__ = ["CPU", "GPU", "Target"]
 
 
@@ -21,8 +23,8 @@ class Target:
     caches is left out (short loops joined under patterns of lanes, versions for short sizes, writes past the caches).
     ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
     ``threads``: how many may run a kernel, each of which takes spans of the outermost loop (`sharing.py`).
-    ``tile`` is how many rows of how many bytes of a matrix product are made at a time, None where products are the
-    library's. ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`).
+    ``processor`` is what products by blocks need to know of a core, None where all products are the library's.
+    ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`).
     """
 
     vector_bytes: int = 64
@@ -30,9 +32,9 @@ class Target:
     distributed: bool = False
     masked: bool = False
     threads: int = 1
-    tile: tuple[int, int] | None = None
+    processor: Processor | None = None
     notes: bool = False
 
 
-CPU = Target(tile=(16, 192))
+CPU = Target(processor=Processor())
 GPU = Target(lanes=32, distributed=True, masked=True)
