@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jitflow.passes.plan.record import Plan as BufferPlan
     from jitflow.passes.runner import Step
     from jitflow.passes.schedule.scheduled import Scheduled
-    from jitflow.passes.schedule.target import Given
+    from jitflow.passes.schedule.target import Given, Processor
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
@@ -277,7 +277,7 @@ def plan(compilation: Compilation) -> tuple[BufferPlan, ...]:
         fused, devices, targets = fuse(compilation), compilation.devices, _targets(compilation)
         with compilation.stage("plan"):
             compilation.buffers = tuple(
-                plan_buffers(one, device, distributed=target.distributed, tile=target.tile)
+                plan_buffers(one, device, distributed=target.distributed, processor=target.processor)
                 for one, device, target in zip(fused, devices, targets, strict=True)
             )
         if CONFIG.dump >= 3:
@@ -371,14 +371,22 @@ def with_layouts(traced: TracedFunction) -> Function:
 
 def _targets(compilation: Compilation) -> tuple[Target, ...]:
     """What lowering must know of the processor of each partition."""
-    from jitflow.backends.llvm.engine import ENGINE
     from jitflow.hardware import is_gpu
     from jitflow.passes.lower import CPU, GPU
 
-    tile = CPU.tile if ENGINE.makes_products else None
-    here = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes, given=compilation.schedules)
-    there = replace(GPU, notes=compilation.notes, given=compilation.schedules)
+    asked = compilation.notes, compilation.schedules
+    here = replace(CPU, threads=compilation.threads, processor=_processor(), notes=asked[0], given=asked[1])
+    there = replace(GPU, notes=asked[0], given=asked[1])
     return tuple(there if is_gpu(device) else here for device in compilation.devices)
+
+
+def _processor() -> Processor | None:
+    """What products need to know of this processor; None where it has no vectors that multiply and add at once."""
+    from jitflow import processor
+    from jitflow.passes.schedule.target import Processor
+
+    vector_bytes, registers = processor.vectors()
+    return Processor(vector_bytes, registers, processor.second_cache(), processor.threads()) if vector_bytes else None
 
 
 def _plan(compilation: Compilation) -> Plan:

@@ -6,13 +6,15 @@ AVX-512 runs can be tried on one that has it.
 
 from __future__ import annotations
 
+import os
 from functools import cache
+from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from jitflow.config import CONFIG
+from jitflow.config import CONFIG, library_threads
 
-__all__ = ["features", "has_features", "name"]
+__all__ = ["features", "has_features", "name", "second_cache", "threads", "vectors"]
 
 _ADDED = {
     "x86-64": "64bit cmov cx8 fxsr mmx sse sse2",
@@ -51,3 +53,35 @@ def has_features(*wanted: str) -> bool:
     """Whether the processor has all of these."""
     found = features()
     return all(found.get(feature, False) for feature in wanted)
+
+
+def vectors() -> tuple[int, int]:
+    """How wide the vectors are that are multiplied and added to at once, in bytes, and how many registers there are.
+
+    0 where there are none.
+    """
+    if has_features("avx512f"):
+        return 64, 32
+    if has_features("avx2", "fma"):
+        return 32, 16
+    return (16, 32) if has_features("neon") or has_features("fp-armv8") else (0, 0)
+
+
+@cache
+def second_cache() -> int:
+    """The bytes of the second cache of a core; a usual size where the system does not say."""
+    folder = Path("/sys/devices/system/cpu/cpu0/cache")
+    try:
+        for index in sorted(folder.glob("index*")):
+            if (index / "level").read_text().strip() == "2":
+                return int((index / "size").read_text().strip().removesuffix("K")) << 10
+    except (OSError, ValueError):
+        pass
+    return 1 << 19
+
+
+@cache
+def threads() -> int:
+    """How many threads a library uses that takes as many as there are processors, unless it is told otherwise."""
+    everyone = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return library_threads() or everyone

@@ -33,7 +33,8 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.channels import Channels
 from jitflow.ir.core import Attributes, Function, Op, Region, Value, kernel_operands
 from jitflow.ir.dims import Dim, Expression, evaluate, substitute, symbols
-from jitflow.ir.ops.memory import Memory, multiply_tile
+from jitflow.ir.ops.memory import Memory
+from jitflow.ir.ops.products import multiply_block
 from jitflow.ir.printer import print_op
 from jitflow.ir.python_numbers import CHECKED_ARITHMETIC
 from jitflow.ir.types import Buffer, Container, Index, Place, Scalar, Tensor, Type, Variable, Vector, dims_of, map_dims
@@ -137,12 +138,13 @@ class _Interpreter:
             carried = list(self.region(op, op.regions[0], (position, *carried), sizes))
         return carried
 
-    def overlap_tile(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+    def overlap_block(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         *multiplied, steps, start, stop = operands
         for row in range(start, stop):
             for column in range(0, op.attributes["columns"], op.attributes["lanes"]):
                 self.region(op, op.regions[0], (row, column), sizes)
-        multiply_tile([*multiplied, op.attributes["columns"], steps], op.attributes, ())
+        counts = op.attributes["rows"], op.attributes["columns"], steps, 0, 0
+        multiply_block([*multiplied, *counts], op.attributes, ())
         return ()
 
     def share(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
@@ -218,7 +220,7 @@ class _Interpreter:
 _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Results]] = {
     "if": _Interpreter.if_,
     "for": _Interpreter.for_,
-    "overlap_tile": _Interpreter.overlap_tile,
+    "overlap_block": _Interpreter.overlap_block,
     "share": _Interpreter.share,
     "while": _Interpreter.while_,
     "recursion": _Interpreter.recursion,

@@ -264,7 +264,7 @@ class _Verifier:
             for source in (operands[3:], body.yielded):
                 self.flow(op, "the carried values", source, body.parameters[1:], fresh)
                 self.flow(op, "the results", source, results, bound)
-        elif op.name == "overlap_tile":
+        elif op.name == "overlap_block":
             (body,) = op.regions
             self.flow(op, "the row and the column", operands[-2:], body.parameters, set())
             self.flow(op, "the results", body.yielded, results, bound)

@@ -210,13 +210,16 @@ _LOOP_BODIES = {
     "extract_lane": "%0: f32 = extract_lane %v, %zero\n yield %0",
     "divide_truncated": "%0: u32 = divide_truncated %u, %u\n yield %0",
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
-    "multiply_tile": "multiply_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero"
-    " {rows=2, columns=4, dtype=f32}\n yield",
     "gather_panel": "gather_panel %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four {dtype=f32}\n yield",
-    "multiply_gathered": "multiply_gathered %m, %zero, %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four, %four, %zero"
-    " {dtype=f32}\n yield",
+    "multiply_gathered": "multiply_gathered %m, %zero, %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four, %four,"
+    " %zero {dtype=f32}\n yield",
     "scatter_sums": "scatter_sums %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %zero {dtype=f32}\n yield",
-    "overlap_tile": "overlap_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
+    "multiply_block": "multiply_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %zero,"
+    " %zero, %four {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
+    "multiply_along": "multiply_along %m, %zero, %four, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, %zero,"
+    " %zero {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
+    "pack_panel": "pack_panel %m, %zero, %m, %zero, %four, %four, %four, %zero {columns=4, lanes=4, dtype=f32}\n yield",
+    "overlap_block": "overlap_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
     " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",
     "share": "share %four, %zero {step=1, threads=2, worth=9} (%i: index, %j: index, %k: index) {\n yield\n }\n yield",

@@ -12,7 +12,6 @@ from itertools import islice
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail, takes_context
 from jitflow.backends.llvm.ledger import Ledger
-from jitflow.backends.llvm.products import in_pieces, pays_in_pieces
 from jitflow.backends.llvm.slots import from_slot, to_slots
 from jitflow.backends.llvm.symbols import FLAG_LETTERS, LIBRARY
 from jitflow.backends.llvm.types import element_type, register_type
@@ -129,10 +128,6 @@ def _library(out: Emitter, op: Op) -> Sequence[str]:
         for parameter, count in zip(function.parameters, counts, strict=True)
     ]
     address = _context_function(out, out.module.symbol_slot(symbol))
-    if pays_in_pieces(symbol):
-        name, text = in_pieces(symbol)
-        out.module.define(name, text)
-        address, arguments = f"@{name}", [address, *arguments]
     call = f"{address}({', '.join(f'ptr {argument}' for argument in arguments)})"
     if function.result:
         text = element_type(parse_dtype(function.result))

@@ -1,15 +1,15 @@
 """Tiles of matrix products, multiplied while the processor divides.
 
 A division or a root keeps one part of a processor busy for many cycles, in which the others could multiply. They look
-only so far ahead that the two must alternate every few instructions. So the sums of a tile stay in registers while the
-work on the tile before is done, one turn of the region after the other, with one step along the inner axis after each:
+only so far ahead that the two must alternate every few instructions. So the sums of a block stay in registers while the
+work on the block before is done, one turn of the region after the other, with one step along the inner axis after each:
 
     turn:    the region for a vector;  a step, if one is left;  until all vectors are done
     alone:   steps, until none is left
-    done:    the sums go to the tile
+    done:    the sums go to the block
 
-It is written into each kernel, since the region is, but only for tiles that are whole vectors; `emit_tiles` has the
-others. The bits are those of its tiles.
+It is written into each kernel, since the region is, but only for whole blocks; `emit_blocks` has the others. The bits
+are those of its blocks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import phi
 from jitflow.backends.llvm.emit_memory import prefetch
-from jitflow.backends.llvm.emit_narrow_tiles import AHEAD, VECTOR_BYTES
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
@@ -26,40 +25,46 @@ from jitflow.ir.core import Op
 __all__ = ["OVERLAP_EMISSION"]
 
 
-def _overlap_tile(out: Emitter, op: Op) -> Sequence[str]:
-    tile = _Tile(out, op)
+_VECTOR_BYTES = 64
+_AHEAD = 8
+"""Steps by which numbers of the left matrix are brought near in advance: from the next line of a wide matrix, which
+processors do not foresee."""
+
+
+def _overlap_block(out: Emitter, op: Op) -> Sequence[str]:
+    block = _Block(out, op)
     (region,) = op.regions
     start, stop = map(out.operand, op.operands[-2:])
     turn, some, joined, test, alone, done = map(out.label, ("turn", "some", "joined", "test", "alone", "done"))
-    before, first = out.block, tile.at_first()
+    before, first = out.block, block.at_first()
     out.branch(out.let(f"icmp slt i64 {start}, {stop}"), turn, test)
 
     out.begin(turn)
-    position, state = _Phis(out, ["i64", "i64"]), _Phis(out, tile.types)
+    position, state = _Phis(out, ["i64", "i64"]), _Phis(out, block.types)
     out.operands.update(zip(region.parameters, position.names, strict=True))
     out.emit_region(region)
-    out.branch(tile.is_left(state.names), some, joined)
+    out.branch(block.is_left(state.names), some, joined)
     worked = out.block
     out.begin(some)
-    stepped = tile.step(state.names)
+    stepped = block.step(state.names)
     out.jump(joined)
     out.begin(joined)
-    either = _merged(out, tile.types, (state.names, worked), (stepped, some))
+    either = _merged(out, block.types, (state.names, worked), (stepped, some))
     following = _following(out, op, *position.names)
     out.branch(out.let(f"icmp slt i64 {following[0]}, {stop}"), turn, test)
     position.come(([start, "0"], before), (following, joined))
     state.come((first, before), (either, joined))
 
     out.begin(test)
-    left = _merged(out, tile.types, (first, before), (either, joined))
-    out.branch(tile.is_left(left), alone, done)
+    left = _merged(out, block.types, (first, before), (either, joined))
+    out.branch(block.is_left(left), alone, done)
     out.begin(alone)
-    state = _Phis(out, tile.types)
-    stepped = tile.step(state.names)
-    out.branch(tile.is_left(stepped), alone, done)
+    state = _Phis(out, block.types)
+    stepped = block.step(state.names)
+    out.branch(block.is_left(stepped), alone, done)
     state.come((left, test), (stepped, alone))
     out.begin(done)
-    tile.store(_merged(out, tile.types, (left, test), (stepped, alone)))
+    block.store(_merged(out, block.types, (left, test), (stepped, alone)))
     return ()
 
 
@@ -98,24 +103,24 @@ class _Phis:
             self.out.lines[line] = f"  {name} = {phi(type, *incoming)}"
 
 
-class _Tile:
+class _Block:
     """What steps have made of it: how many are left, how far the left and the right matrix are behind, and the sums."""
 
     def __init__(self, out: Emitter, op: Op) -> None:
         self.out = out
-        tile, tile_at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, steps = map(
+        block, block_at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, steps = map(
             out.operand, op.operands[:-2]
         )
         dtype = op.attributes["dtype"]
         self.itemsize, self.element = dtype.itemsize, element_type(dtype)
-        self.lanes = VECTOR_BYTES // self.itemsize
+        self.lanes = _VECTOR_BYTES // self.itemsize
         self.vector = f"<{self.lanes} x {self.element}>"
         self.rows, self.columns = range(op.attributes["rows"]), range(op.attributes["columns"] // self.lanes)
         self.types = ["i64", "i64", "ptr", *(self.vector for _ in self.rows for _ in self.columns)]
-        self.lines = self._lines(out.at(tile, tile_at), pitch)
+        self.lines = self._lines(out.at(block, block_at), pitch)
         self.factors = self._lines(out.at(left, left_at), row_stride)
         self.right, self.steps, self.left_step, self.right_step = out.at(right, right_at), steps, left_step, right_step
-        self.ahead = out.let(f"mul i64 {left_step}, {AHEAD}")
+        self.ahead = out.let(f"mul i64 {left_step}, {_AHEAD}")
 
     def _lines(self, first: str, stride: str) -> list[str]:
         """Where the rows of a matrix begin."""
@@ -135,7 +140,7 @@ class _Tile:
     def step(self, state: Sequence[str]) -> list[str]:
         """One step along the inner axis, and what there is then."""
         out, (rest, at, right, *sums) = self.out, state
-        places = [out.at(right, str(column * VECTOR_BYTES)) for column in self.columns]
+        places = [out.at(right, str(column * _VECTOR_BYTES)) for column in self.columns]
         vectors = [out.let(f"load {self.vector}, ptr {place}, align {self.itemsize}") for place in places]
         prefetch(out, out.at(out.at(self.factors[-1], at), self.ahead))
         following: list[str] = []
@@ -153,12 +158,12 @@ class _Tile:
         ]
 
     def store(self, state: Sequence[str]) -> None:
-        """The sums go to the tile."""
+        """The sums go to the block."""
         out, sums = self.out, iter(state[3:])
         for line in self.lines:
             for column in self.columns:
-                there = out.at(line, str(column * VECTOR_BYTES))
+                there = out.at(line, str(column * _VECTOR_BYTES))
                 out.do(f"store {self.vector} {next(sums)}, ptr {there}, align {self.itemsize}")
 
 
-OVERLAP_EMISSION: dict[str, Emission] = {"overlap_tile": _overlap_tile}
+OVERLAP_EMISSION: dict[str, Emission] = {"overlap_block": _overlap_block}

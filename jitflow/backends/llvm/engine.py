@@ -87,11 +87,6 @@ class Engine:
         width = 512 if processor.has_features("avx512f") else 256 if processor.has_features("avx2") else 128
         return f'nounwind "prefer-vector-width"="{width}"'
 
-    @property
-    def makes_products(self) -> bool:
-        """Whether products by tiles were measured to be worth it on this kind of CPU."""
-        return processor.has_features("avx512f")
-
     def generate(self, modules: Sequence[ModuleCode]) -> list[bytes]:
         """Object code of the modules. Raises RuntimeError where LLVM refuses one."""
         with _keeping_selections():

@@ -102,14 +102,17 @@ def emit_program(
     frame = (header, f"attributes #0 = {{ {attributes} }}", _METADATA)
     parts: list[ModuleCode] = []
 
-    def add(work: Work, functions: Iterable[str]) -> None:
+    def add(work: Work, functions: Iterable[str], *, shared: bool = False) -> None:
         texts = list(functions)
         if texts:
-            parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
+            parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame), shared))
 
     kernels = [kernel for program in programs for kernel in program.kernels if not _is_of_gpu(kernel)]
     scalar = [kernel for kernel in kernels if kernel.attributes.get("scalar")]
-    vectors = [kernel for kernel in kernels if not kernel.attributes.get("scalar")]
+    everyone_s = [kernel for kernel in kernels if kernel.attributes.get("shared")]
+    vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
+    for kernel in everyone_s:
+        add("vectors", [_kernel(module, kernel)], shared=True)
     for share in _shares(vectors):
         add("vectors", (_kernel(module, kernel) for kernel in share))
     for share in _shares(scalar):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jitflow.backends.llvm.emit_blocks import BLOCK_EMISSION
 from jitflow.backends.llvm.emit_calls import CALL_EMISSION
 from jitflow.backends.llvm.emit_containers import CONTAINER_EMISSION
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
@@ -17,10 +18,10 @@ from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
 from jitflow.backends.llvm.emit_messages import MESSAGE_EMISSION
 from jitflow.backends.llvm.emit_notes import NOTES_EMISSION
 from jitflow.backends.llvm.emit_overlap import OVERLAP_EMISSION
+from jitflow.backends.llvm.emit_panels import PANEL_EMISSION
 from jitflow.backends.llvm.emit_sharing import SHARING_EMISSION
 from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
 from jitflow.backends.llvm.emit_texts import TEXT_EMISSION
-from jitflow.backends.llvm.emit_tiles import TILE_EMISSION
 from jitflow.backends.llvm.emitter import Emission
 
 __all__ = ["EMISSION", "REMOVED_BY_EXPANSION", "REMOVED_BY_LOWERING"]
@@ -41,9 +42,10 @@ EMISSION: dict[str, Emission] = {
     **TAPE_EMISSION,
     **CONTAINER_EMISSION,
     **TEXT_EMISSION,
-    **TILE_EMISSION,
-    **GATHERED_EMISSION,
+    **BLOCK_EMISSION,
     **OVERLAP_EMISSION,
+    **PANEL_EMISSION,
+    **GATHERED_EMISSION,
     **SHARING_EMISSION,
 }
 

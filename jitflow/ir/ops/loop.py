@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.ir.ops.memory as memory
+import jitflow.ir.ops.products as products
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.ops.elementwise import shape_like
@@ -122,13 +123,21 @@ LOOP_OPS = [
           memory.write_strided, _WRITES),
     OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _infer_write,
           memory.write_pair, _WRITES, frozenset(), ("streaming",)),
-    OpDef("multiply_tile", "tile, offset, row stride, left, offset, row stride, step, right, offset, step, columns, "
-          "steps: the product of so many ``rows`` and at most ``columns``; addends are rounded once, with a sum so "
-          "far", "loop", 12, _infer_write, memory.multiply_tile,
-          (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(), ("rows", "columns", "dtype")),
-    OpDef("overlap_tile", "operands as multiply_tile, but for the columns, which are all there, then start and stop; "
-          "between its steps the region takes each row from start to stop, and each of ``lanes`` columns of a tile",
-          "loop", 13, _infer_write, None, (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
+    OpDef("multiply_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, then how "
+          "many rows, columns and steps, how many steps there were before, and how far ahead is read: at most so many "
+          "``rows`` and ``columns`` of a product, added to what the steps before gave; addends are rounded once, with "
+          "a sum so far", "loop", 15, _infer_write, products.multiply_block,
+          (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
+          ("rows", "columns", "lanes", "dtype")),
+    OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "
+          "stride, then as multiply_block, where all steps lie side by side; each of ``lanes`` has a sum of its own",
+          "loop", 14, _infer_write, products.multiply_along,
+          (Effect("writes", 0), Effect("reads", 0), Effect("reads", 4), Effect("reads", 7)), frozenset(),
+          ("rows", "columns", "lanes", "dtype")),
+    OpDef("overlap_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, steps, "
+          "then start and stop: as multiply_block, of whole blocks; between its steps the region takes each row from "
+          "start to stop, and each of ``lanes`` columns of a block", "loop", 13, _infer_write, None,
+          (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "dtype", "lanes"), regions=1),
     OpDef("local", "memory for ``count`` numbers of ``dtype`` in the kernel's frame, with whatever is there", "loop", 0,
           _infer_local, memory.local, (Effect("allocates"),), frozenset(), ("dtype", "count")),
@@ -142,8 +151,8 @@ LOOP_OPS = [
           "``columns``; up to a multiple of 64 bytes there are zeros behind them", "loop", 10, _infer_write,
           memory.gather_panel, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
           frozenset(), ("dtype",)),
-    OpDef("multiply_gathered", "sums, offset, left, offset, rows, offset, steps, offset, panel, offset, number of rows, "
-          "of steps, of columns, of steps before: the products of rows with a panel, added to the sums if there were "
+    OpDef("multiply_gathered", "sums, offset, left, offset, rows, offset, steps, offset, panel, offset, number of "
+          "rows, of steps, of columns, of steps before: the products of rows with a panel, added to sums if there were "
           "steps before; addends are rounded once, with a sum so far. An element of what is left lies at the sum of an "
           "offset in ``rows`` and one in ``steps``", "loop", 14, _infer_write, memory.multiply_gathered,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6),
@@ -152,6 +161,10 @@ LOOP_OPS = [
           "writes each sum to the sum of an offset in ``rows`` and one in ``columns``", "loop", 10, _infer_write,
           memory.scatter_sums, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
           frozenset(), ("dtype",)),
+    OpDef("pack_panel", "panel, offset, matrix, offset, step, column stride, then how many columns and steps: at most "
+          "so many ``columns``, those of a step side by side; ``turned`` where the steps lie side by side",
+          "loop", 8, _infer_write, products.pack_panel, (Effect("writes", 0), Effect("reads", 2)), frozenset(),
+          ("columns", "lanes", "dtype", "turned")),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

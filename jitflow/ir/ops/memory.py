@@ -143,26 +143,6 @@ def write_pair(operands: Sequence[Any], attributes: Attributes, types: Sequence[
     return ()
 
 
-def multiply_tile(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    """tile, offset, row stride, left, offset, row stride, step, right, offset, step, columns, steps."""
-    add_product = _ELEMENTWISE["fma"].evaluate
-    assert add_product is not None
-    tile, tile_at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, columns, steps = operands
-    dtype = attributes["dtype"]
-    rows, width, itemsize = attributes["rows"], attributes["columns"], dtype.itemsize
-    count = min(columns, width)
-    everywhere = np.ones(count, np.bool_)
-    for row in range(rows):
-        places = _line(tile_at + row * pitch, itemsize, count)
-        total = np.zeros(count, dtype.numpy)
-        for step in range(steps):
-            factor = left.read(np.array([left_at + row * row_stride + step * left_step]), dtype, everywhere[:1])
-            line = right.read(_line(right_at + step * right_step, itemsize, count), dtype, everywhere)
-            total = add_product([np.full(count, factor[0]), line, total], {}, types)
-        tile.write(places, total, everywhere)
-    return ()
-
-
 def splat(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """The number in every lane."""
     dtype, count = _element(types[0])

@@ -122,7 +122,6 @@ class Chunks:
 
     def _share_group(self, start: Value, count: Value, cells: Sequence[Value]) -> None:
         emitter, size = self.emitter, self.emitter.size
-        first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
 
         def chunk(_: Sequence[Value]) -> Sequence[Value]:
             number = emitter.scope.index
@@ -132,6 +131,7 @@ class Chunks:
                 emitter.here("write", cell, self._offset(cell, number), value)
             return ()
 
+        first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
         emitter.share(
             count, size(self.node.threads), (first, last, worker),
             lambda: emitter.loop(first, last, size(1), (), chunk),

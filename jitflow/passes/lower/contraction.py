@@ -26,11 +26,11 @@ from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.layout import Layout
-from jitflow.ir.types import Buffer, Index, Tensor, dims_of
+from jitflow.ir.types import Buffer, Tensor, dims_of
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram
-from jitflow.passes.schedule.cost import WORTH, worth_threads
+from jitflow.passes.lower.sharing import share
 from jitflow.passes.schedule.target import Target
 
 __all__ = ["lower_contraction"]
@@ -86,6 +86,7 @@ class _Contraction:
         self.panel = self._scratch(type.dtype, "panel", _STEPS * _WIDTH)
         self.sums = self._scratch(type.dtype, "sums", _ROWS * _WIDTH)
         self.worker: Value | None = None
+        self.parts = 1
 
     def _find_axes(self, op: Op, layouts: tuple[Layout, Layout, Layout]) -> None:
         """The axes, with those joined through which one stride leads."""
@@ -135,22 +136,13 @@ class _Contraction:
         """The finished kernel."""
         emitter, rows = self.emitter, _count(self.rows)
         work = _count(self.batch) * _count(self.columns) * _count(self.steps)
-        shared = worth_threads(rows, 1, work, self.target.threads)
-        if shared:
-            first, last, self.worker = parameters = tuple(Value(Index(), name) for name in ("first", "last", "worker"))
-            emitter.share(
-                emitter.size(rows), emitter.size(work), parameters, lambda: self._all(first, last), step=1,
-                threads=self.target.threads, worth=WORTH,
-            )  # fmt: skip
-        else:
-            self._all(emitter.size(0), emitter.size(rows))
+        share(self, rows, 1, work, self._all)
         sizes = [(dim, value) for dim, value in emitter.sizes.items() if not isinstance(dim, int)]
         memory = [self.left, self.right, self.out, *(buffer for buffer, _ in self.scratch)]
         region = emitter.close([*memory, *(value for _, value in sizes)], [])
-        threads = self.target.threads if shared else 1
         arguments = (
             KernelArgument("operand", 0), KernelArgument("operand", 1), KernelArgument("output", 0),
-            *(KernelArgument("scratch", 0, size * threads, _dtype(buffer)) for buffer, size in self.scratch),
+            *(KernelArgument("scratch", 0, size * self.parts, _dtype(buffer)) for buffer, size in self.scratch),
             *(KernelArgument("size", 0, dim) for dim, _ in sizes),
         )  # fmt: skip
         return Kernel(Function(name, region, (), "loop", MappingProxyType({})), arguments, (self.result,))

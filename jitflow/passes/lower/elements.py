@@ -63,6 +63,8 @@ class Elements:
         """What is kept in scratch memory, and how many bytes of it a thread has."""
         self.worker: Value | None = None
         """The number of the thread, where several run the kernel."""
+        self.parts = 1
+        """For how many threads scratch memory has a part."""
 
     @property
     def is_periodic(self) -> bool:

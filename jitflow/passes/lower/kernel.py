@@ -107,8 +107,7 @@ class KernelLowering(Loops):
             arguments.append(KernelArgument("output", position))
             parameters.append(self.outputs[value][0])
         for buffer, size in self.scratch:
-            parts = self.target.threads if self.is_shared else 1
-            arguments.append(KernelArgument("scratch", 0, size * parts, _dtype(buffer)))
+            arguments.append(KernelArgument("scratch", 0, size * self.parts, _dtype(buffer)))
             parameters.append(buffer)
         for dim, value in self.emitter.sizes.items():
             if not isinstance(dim, int):

@@ -7,9 +7,10 @@ first. Batches are a loop of products.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jitflow.ir.core import Builder, Op, Region, Value
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
@@ -17,7 +18,7 @@ from jitflow.passes.fusion.contract import BLAS_LETTERS
 from jitflow.passes.lower.program import HostProgram, Storage
 from jitflow.passes.plan.products import as_it_lies
 
-__all__ = ["lower_matmul", "multiply_into"]
+__all__ = ["each_matrix", "multiply_into"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,6 @@ class _Matrix:
     leading: Dim
     """The stride between rows (or columns if ``transposed``), in elements."""
     temporary: bool
-
-
-def lower_matmul(host: HostProgram, op: Op) -> None:
-    """The product in memory of its own."""
-    type = op.result.type
-    assert isinstance(type, Tensor)
-    storage = host.allocate(type.dtype, type.dims)
-    multiply_into(host, op, storage)
-    host.give(op.result, storage)
 
 
 def multiply_into(host: HostProgram, op: Op, storage: Storage) -> None:
@@ -58,10 +50,9 @@ def multiply_into(host: HostProgram, op: Op, storage: Storage) -> None:
     leadings = [
         build.make("maximum", host.dim(leading), least) for leading in (right.leading, left.leading, columns)
     ]  # fmt: skip
-    batch_layout = contiguous(tuple(batch), 1)
-    count = product(batch)
 
-    def multiply(builder: Builder, offsets: list[Value | None]) -> None:
+    def multiply(offsets: Sequence[Value | None]) -> None:
+        builder = host.builder
         buffers = [
             matrix if offset is None else builder.make("offset", matrix, offset)
             for matrix, offset in zip((right.storage.buffer, left.storage.buffer, storage.buffer), offsets, strict=True)
@@ -73,29 +64,35 @@ def multiply_into(host: HostProgram, op: Op, storage: Storage) -> None:
 
     if not batch:
         starts = [None if m.layout.offset == 0 else host.dim(m.layout.offset) for m in (right, left)]
-        multiply(build, [*starts, None])
+        multiply([*starts, None])
     else:
-        strides = [
-            [host.dim(stride) for stride in layout.strides[: len(batch)]]
-            for layout in (right.layout, left.layout, storage.layout)
-        ]
-        starts_of = [host.dim(right.layout.offset), host.dim(left.layout.offset), host.dim(0)]
-        divisors = [(host.dim(stride), host.dim(dim)) for stride, dim in zip(batch_layout.strides, batch, strict=True)]
-        inside = Builder(loc=build.loc)
-        number = Value(Index(), "matrix")
-        offsets: list[Value | None] = []
-        for start, steps in zip(starts_of, strides, strict=True):
-            offset = start
-            for step, (divisor, dim) in zip(steps, divisors, strict=True):
-                position = inside.make("remainder", inside.make("floor_divide", number, divisor), dim)
-                offset = inside.make("add", offset, inside.make("multiply", position, step))
-            offsets.append(offset)
-        multiply(inside, offsets)
-        region: Region = inside.region((number,), ())
-        build.add("for", host.dim(0), host.dim(count), least, types=(), regions=(region,))
+        each_matrix(host, tuple(batch), (right.layout, left.layout, storage.layout), multiply)
     for matrix in (left, right):
         if matrix.temporary:
             host.free(matrix.storage)
+
+
+def each_matrix(
+    host: HostProgram, batch: tuple[Dim, ...], layouts: Sequence[Layout], body: Callable[[Sequence[Value]], None]
+) -> None:
+    """Run ``body`` for each matrix of batches that lie so, on the byte offsets at which its matrices begin."""
+    places = [
+        (host.dim(layout.offset), [host.dim(stride) for stride in layout.strides[: len(batch)]]) for layout in layouts
+    ]
+    turns = contiguous(batch, 1).strides
+    divisors = [(host.dim(stride), host.dim(dim)) for stride, dim in zip(turns, batch, strict=True)]
+    first, count, step = host.dim(0), host.dim(product(batch)), host.dim(1)
+    number = Value(Index(), "matrix")
+    host.scopes.enter(host.builder.loc)
+    inside, offsets = host.builder, list[Value]()
+    for offset, strides in places:
+        for stride, (divisor, dim) in zip(strides, divisors, strict=True):
+            position = inside.make("remainder", inside.make("floor_divide", number, divisor), dim)
+            offset = inside.make("add", offset, inside.make("multiply", position, stride))
+        offsets.append(offset)
+    body(offsets)
+    region = host.scopes.leave().builder.region((number,), ())
+    host.builder.add("for", first, count, step, types=(), regions=(region,))
 
 
 def _matrix(host: HostProgram, value: Value) -> _Matrix:

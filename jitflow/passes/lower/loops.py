@@ -12,14 +12,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import minimum
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.cells import Cells
 from jitflow.passes.lower.chunks import Chunks
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.reductions import Reduction, reduction_for
-from jitflow.passes.lower.sharing import Span, open_span
-from jitflow.passes.schedule.cost import WORTH
+from jitflow.passes.lower.sharing import share
 from jitflow.passes.schedule.tree import (
     Deviate,
     Fold,
@@ -42,10 +41,6 @@ _Turn = Callable[[Sequence[Value]], Sequence[Value]]
 class Loops(Elements):
     """Emits the nodes of a schedule."""
 
-    span: Span | None = None
-    """The part of a loop that is a thread's, where threads share one."""
-    is_shared = False
-    """Whether threads share any loop, each with scratch memory of its own."""
     reductions: Sequence[Reduction] = ()
     """Those of the open sweep."""
     handed_on: Sequence[tuple[Reduction, str]] = ()
@@ -155,23 +150,18 @@ class Loops(Elements):
 
     # Loops
 
-    def share(self, loop: Loop | None, count: Dim, step: int, work: Dim, body: Callable[[], None]) -> None:
-        """Let threads share what ``body`` does with the positions of a loop, of which each is so much ``work``."""
-        size, span = self.emitter.size, open_span(self, loop, count, step, work)
-        self.span, self.is_shared = span, True
-        self.emitter.share(
-            size(count), size(work), (span.first, span.last, span.worker), body, step=step,
-            threads=self.target.threads, worth=WORTH,
-        )  # fmt: skip
-        self.span = self.worker = None
-
     def _for(self, node: For) -> None:
         if node.how == "chunks":
             Chunks(self, node, self.reductions, lambda: self.nodes(node.body)).run()
             return
-        if node.threads != 0 and self.target.threads > 1:
+        if node.threads != 0:
             alone = replace(node, threads=0)
-            self.share(node.loop, node.loop.dim, node.step, node.threads, lambda: self._for(alone))
+
+            def span(first: Value, last: Value) -> None:
+                with self.taking(node.loop, first, last, node.loop.dim):
+                    self._for(alone)
+
+            share(self, node.loop.dim, node.step, node.threads, span)
             return
         inner = [loop for loop in _loops_in(node.body) if loop.loop is node.loop]
         if node.how == "lanes":
@@ -186,11 +176,9 @@ class Loops(Elements):
             self._tiles(node)
 
     def _ends(self, loop: Loop) -> tuple[Value, Value]:
-        """From where to where a loop runs: over what the one around it has taken, over the thread's span, or all."""
+        """From where to where a loop runs: over what the one around it, or a thread, has taken, or all."""
         if loop in self.taken:
             return self.taken[loop][:2]
-        if self.span is not None and loop is self.span.loop:
-            return self.span.first, self.span.last
         return self.emitter.size(0), self.emitter.size(loop.dim)
 
     def _run(

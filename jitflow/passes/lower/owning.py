@@ -27,7 +27,7 @@ class OwningProgram(HostProgram):
     ) -> None:  # fmt: skip
         super().__init__(function, target)
         self.table = table
-        self.plan = plan or plan_buffers(function, distributed=target.distributed, tile=target.tile)
+        self.plan = plan or plan_buffers(function, distributed=target.distributed, processor=target.processor)
         self.layouts = dict(self.plan.layouts)
         self.concatenations: dict[Op, Storage] = {}
         """The memory of each concatenation, made when its first part is."""

@@ -1,19 +1,24 @@
-"""Products with what works on them: by tiles of our own where that is faster, else by the library first.
+"""Products: by blocks of our own where that is faster, else by the library, and then what works on them.
 
 The choice depends on the shape alone, so the bits do too. Where sizes are known at run time only, the host program
-branches round the library's product, and the kernel, which is the same both ways, is told which it was. The library's
-product and the scrap of the tiles are one piece of memory, which is there before the branch: behind the first write to
-a variable that outlives the program nothing may fail.
+branches round the library's product, and the kernel of a fusion, which is the same both ways, is told which it was. The
+library's product and the scrap of the blocks are one piece of memory, which is there before the branch: behind the
+first write to a variable that outlives the program nothing may fail.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dims import product as product_of_dims
-from jitflow.ir.types import Tensor, dims_of
+from jitflow.ir.dtypes import F32, F64
+from jitflow.ir.layout import Layout
+from jitflow.ir.types import Buffer, Tensor
+from jitflow.passes.lower.block_kernel import scrap_layout
+from jitflow.passes.lower.blocks import lower_packing, lower_plain
 from jitflow.passes.lower.fusions import (
     allocate_outputs,
     give_results,
@@ -22,14 +27,65 @@ from jitflow.passes.lower.fusions import (
     placed_layouts,
     places_of,
 )
-from jitflow.passes.lower.library import lower_matmul, multiply_into
+from jitflow.passes.lower.library import each_matrix, multiply_into
 from jitflow.passes.lower.numbers import with_numbers
-from jitflow.passes.lower.overlapped_tiles import lower_tiles
+from jitflow.passes.lower.overlapped_blocks import lower_blocks
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.lower.tiles import scrap_layout
+from jitflow.passes.plan.products import factors_of
+from jitflow.passes.schedule.products import Blocks, choose_blocks, prefers_blocks
 
-__all__ = ["lower_product"]
+__all__ = ["lower_matmul", "lower_product"]
+
+
+def lower_matmul(host: OwningProgram, op: Op) -> None:
+    """The product in memory of its own."""
+    type = op.result.type
+    assert isinstance(type, Tensor)
+    storage = host.allocate(type.dtype, type.dims)
+    left, right = op.operands
+    *batch, _, _ = type.dims
+    choice = prefers_blocks(factors_of(op, host.layouts), host.target.processor) if type.dtype in (F32, F64) else 0
+    if choice == 0:
+        multiply_into(host, op, storage)
+    elif not batch:
+        _multiply(host, op, storage, choice)
+    else:
+        layouts = host.layouts[left], host.layouts[right], storage.layout
+        each_matrix(host, tuple(batch), layouts, lambda starts: _multiply_one(host, op, storage, choice, starts))
+    host.give(op.result, storage)
+
+
+def _multiply_one(host: OwningProgram, op: Op, storage: Storage, choice: Dim, starts: Sequence[Value]) -> None:
+    """A product of a batch, whose matrices start at these byte offsets."""
+    build, matrices = host.builder, list[Value]()
+    for operand, start in zip(op.operands, starts, strict=False):
+        assert isinstance(operand.type, Tensor)
+        type = Tensor(operand.type.dtype, operand.type.dims[-2:])
+        layout = Layout(0, host.layouts[operand].strides[-2:])
+        matrix = Value(type, operand.name)
+        buffer = build.make("offset", host.storage[operand].buffer, start)
+        host.storage[matrix] = Storage(buffer, None, -1, type.dtype, type.dims, layout)
+        host.layouts[matrix] = layout
+        matrices.append(matrix)
+    assert isinstance(op.result.type, Tensor)
+    result = Value(Tensor(op.result.type.dtype, op.result.type.dims[-2:]), op.result.name)
+    one = replace(op, operands=tuple(matrices), results=(result,))
+    _multiply(host, one, Storage(build.make("offset", storage.buffer, starts[-1]), None, -1, storage.dtype), choice)
+
+
+def _multiply(host: OwningProgram, op: Op, storage: Storage, choice: Dim) -> None:
+    """A product of two matrices goes to memory in C order: by blocks, if the ``choice`` is 1."""
+    type = op.result.type
+    assert isinstance(type, Tensor)
+    blocks = _schedule(host, op)
+    if choice != 1:
+        _multiply_unless(host, choice, op, storage)
+    packing = _Packing(host, op, blocks, choice)
+    left, right = (layout.offset for layout in packing.layouts)
+    kernel = lower_plain(blocks, type.dtype, host.target, (left, right), choice, name=f"product_{type.dtype.name}")
+    host.launch(kernel, op.operands, [storage], packing.stored)
+    packing.free()
 
 
 def lower_product(host: OwningProgram, op: Op) -> None:
@@ -39,28 +95,100 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     type = product.result.type
     assert isinstance(type, Tensor)
     if choice == 0:
-        lower_matmul(host, product)
-        storage = host.storage[product.result]
+        storage = host.allocate(type.dtype, type.dims)
+        multiply_into(host, product, storage)
+        host.give(product.result, storage)
         lower_fusion(host, rest)
         host.free(storage)
         return
-    layout, count = scrap_layout(host.target, type.dtype.itemsize, type.dims[1])
+    blocks = _schedule(host, product)
+    layout, count = scrap_layout(host.target, blocks, choice)
     scrap = host.allocate(type.dtype, (count + (1 - choice) * product_of_dims(type.dims),))
     host.storage[product.result], host.layouts[product.result] = scrap, layout
     if choice != 1:
         _multiply_unless(host, choice, product, scrap)
+    packing = _Packing(host, product, blocks, choice)
     rest = with_numbers(host, rest)
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
     fusion = _with_factors(rest, product)
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-    kernel = lower_tiles(
-        fusion, layouts_of(host, fusion), host.target, choice, name=name, into=placed_layouts(host, op),
-        columns=_columns(host, product),
+    layouts = [*layouts_of(host, rest), *packing.layouts]
+    kernel = lower_blocks(
+        fusion, layouts, host.target, blocks, choice, name=name, into=placed_layouts(host, op),
+        columns=_expected(host, blocks.factors.columns),
     )  # fmt: skip
-    host.launch(kernel, fusion.operands, outputs)
+    stored = [*(host.storage.get(operand) for operand in rest.operands), *packing.stored]
+    host.launch(kernel, fusion.operands, outputs, stored)
     host.free(scrap)
+    packing.free()
     give_results(host, rest, outputs)
+
+
+def _schedule(host: OwningProgram, product: Op) -> Blocks:
+    """The schedule of a product, in terms of the sizes of the program."""
+    assert host.target.processor is not None
+    factors = factors_of(product, host.layouts)
+    return choose_blocks(factors, host.target.processor, dict(host.function.attributes.get("hints", ())))
+
+
+def _expected(host: OwningProgram, columns: Dim) -> int | None:
+    """How many columns a product had at the first call, None if that is not known."""
+    hints = dict(host.function.attributes.get("hints", ()))
+    return evaluate(columns, hints) if hints.keys() >= set(symbols(columns)) else None
+
+
+def _in_panels(lines: Dim, width: int) -> Dim:
+    """So many lines, and what is left of the last panel."""
+    return (lines + width - 1) // width * width
+
+
+class _Packing:
+    """The factors of a product as its kernel reads them: as they lie, or in panels, as the schedule says.
+
+    They are in panels only where the ``choice`` is 1, and the kernel multiplies.
+    """
+
+    def __init__(self, host: OwningProgram, product: Op, blocks: Blocks, choice: Dim) -> None:
+        self.host, self.temporary = host, list[Storage]()
+        factors, (left, right) = blocks.factors, product.operands
+        (row_stride, left_step), (right_step, column_stride) = factors.left, factors.right
+        self.stored, self.layouts = list[Storage | None](), list[Layout]()
+        self._add(left, blocks.packs_left * choice, (factors.rows, row_stride), (factors.inner, left_step), blocks.rows)
+        self._add(
+            right, blocks.packs_right * choice, (factors.columns, column_stride), (factors.inner, right_step),
+            blocks.columns,
+        )  # fmt: skip
+
+    def _add(self, factor: Value, packs: Dim, lines: tuple[Dim, Dim], steps: tuple[Dim, Dim], width: int) -> None:
+        """A factor with so many lines and steps, each so far apart, in panels of ``width`` lines where it ``packs``."""
+        host, storage, layout = self.host, self.host.storage[factor], self.host.layouts[factor]
+        if packs != 0:
+            dtype, (count, stride), (inner, _) = storage.dtype, lines, steps
+            panels = host.allocate(dtype, (packs * _in_panels(count, width) * inner,))
+            kernel = lower_packing(
+                dtype, host.target, (count * packs, stride), steps, layout.offset, width,
+                name=f"pack_{dtype.name}",
+            )  # fmt: skip
+            host.launch(kernel, [factor], [panels], [storage])
+            self.temporary.append(panels)
+            storage = panels if packs == 1 else self._either(packs, panels, storage)
+            layout = Layout(layout.offset * (1 - packs), layout.strides)
+        self.stored.append(storage)
+        self.layouts.append(layout)
+
+    def _either(self, packs: Dim, panels: Storage, lying: Storage) -> Storage:
+        """The memory that is read, as the running program knows it."""
+        build = self.host.builder
+        condition = build.make("greater", self.host.dim(packs), self.host.dim(0))
+        regions = tuple(Builder().region((), (storage.buffer,)) for storage in (panels, lying))
+        (chosen,) = build.add("if", condition, types=(Buffer(lying.dtype),), regions=regions)
+        return Storage(chosen, None, -1, lying.dtype)
+
+    def free(self) -> None:
+        """Give back the panels."""
+        for storage in self.temporary:
+            self.host.free(storage)
 
 
 def _multiply_unless(host: OwningProgram, choice: Dim, product: Op, scrap: Storage) -> None:
@@ -79,9 +207,3 @@ def _with_factors(fusion: Op, product: Op) -> Op:
     factors = tuple(Value(factor.type, factor.name) for factor in product.operands)
     inside = Region((*region.parameters, *factors), region.ops)
     return replace(fusion, operands=(*fusion.operands, *product.operands), regions=(inside,))
-
-
-def _columns(host: OwningProgram, product: Op) -> int | None:
-    """How many columns a product had at the first call, None if that is not known."""
-    columns, hints = dims_of(product.result.type)[1], dict(host.function.attributes.get("hints", ()))
-    return evaluate(columns, hints) if hints.keys() >= set(symbols(columns)) else None

@@ -22,19 +22,21 @@ from jitflow.passes.plan.in_place import early_pushes, early_stores, replaces_ow
 from jitflow.passes.plan.meeting import Meeting
 from jitflow.passes.plan.memory import Memory
 from jitflow.passes.plan.numbers import is_number_work, looked_up
-from jitflow.passes.plan.products import prefers_tiles
+from jitflow.passes.plan.products import factors_of
 from jitflow.passes.plan.record import Place, Product
+from jitflow.passes.schedule.products import prefers_blocks
+from jitflow.passes.schedule.target import Processor
 
 __all__ = ["Kernels"]
 
 
 class Kernels(Memory):
-    """The fusions of a function, for a processor that is ``distributed`` and multiplies by tiles or not."""
+    """The fusions of a function, for a processor that is ``distributed`` and has such a ``processor``."""
 
-    def __init__(self, function: Function, device: str, distributed: bool, tile: tuple[int, int] | None) -> None:
+    def __init__(self, function: Function, device: str, distributed: bool, processor: Processor | None) -> None:
         super().__init__(function, device)
         self.distributed = distributed
-        self.tile = tile
+        self.processor = processor
         effects = Effects(function)
         self.meeting = Meeting(function, self.lifetimes, effects)
         self.stores = early_stores(function, effects, self.meeting)
@@ -77,7 +79,7 @@ class Kernels(Memory):
     def fusion(self, op: Op) -> None:
         if product_of(op) is not None:
             multiplied, rest = without_product(op)
-            choice = prefers_tiles(multiplied, self.layouts, self.tile)
+            choice = prefers_blocks(factors_of(multiplied, self.layouts), self.processor)
             self.products[op] = Product(multiplied, rest, choice)
             self.make(multiplied.result)
             self.kernel(rest, () if choice == 0 else multiplied.operands, in_order=choice != 0)

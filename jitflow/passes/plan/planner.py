@@ -25,25 +25,26 @@ from jitflow.passes.plan.kernels import Kernels
 from jitflow.passes.plan.record import Block, Carried, Place, Plan, Version
 from jitflow.passes.plan.results import plan_results
 from jitflow.passes.plan.short import short_sizes, with_sizes
+from jitflow.passes.schedule.target import Processor
 
 __all__ = ["plan_buffers"]
 
 
 def plan_buffers(
-    function: Function, device: str = HOME, *, distributed: bool = False, tile: tuple[int, int] | None = None
+    function: Function, device: str = HOME, *, distributed: bool = False, processor: Processor | None = None
 ) -> Plan:
-    """What of a fused function lies where, on a device that is ``distributed`` and multiplies by tiles or not."""
-    plan = _Planner(function, device, distributed, tile).run()
+    """What of a fused function lies where, on a device that is ``distributed`` and has such a ``processor``."""
+    plan = _Planner(function, device, distributed, processor).run()
     short = {} if distributed else short_sizes(function)
     if not short:
         return plan
     version = with_sizes(function, short)
-    return replace(plan, short=Version(short, version, _Planner(version, device, distributed, tile).run()))
+    return replace(plan, short=Version(short, version, _Planner(version, device, distributed, processor).run()))
 
 
 class _Planner(Kernels):
-    def __init__(self, function: Function, device: str, distributed: bool, tile: tuple[int, int] | None) -> None:
-        super().__init__(function, device, distributed, tile)
+    def __init__(self, function: Function, device: str, distributed: bool, processor: Processor | None) -> None:
+        super().__init__(function, device, distributed, processor)
         self.copied: set[Op] = set()
         self.carried: dict[Op, tuple[Carried, ...]] = {}
         self.strides = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CPU", "GPU", "Given", "Target"]
+__all__ = ["CPU", "GPU", "Given", "Processor", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,19 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class Processor:
+    """What products need to know of a core: its vector registers, its own caches, and what competes with it.
+
+    ``library_threads``: how many threads the library's products have.
+    """
+
+    vector_bytes: int = 64
+    registers: int = 32
+    second_cache: int = 1 << 20
+    library_threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A kind of processor.
 
@@ -32,9 +45,9 @@ class Target:
     caches is left out (short loops joined under patterns of lanes, versions for short sizes, writes past the caches).
     ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
     ``threads``: how many may run a kernel, each of which takes spans of the outermost loop (`sharing.py`).
-    ``tile`` is how many rows of how many bytes of a matrix product are made at a time, None where products are the
-    library's. ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`). ``given`` are
-    schedules that the user wants instead of those that are chosen.
+    ``processor`` is what products by blocks need to know of a core, None where all products are the library's.
+    ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`). ``given`` are schedules
+    that the user wants instead of those that are chosen.
     """
 
     vector_bytes: int = 64
@@ -42,10 +55,10 @@ class Target:
     distributed: bool = False
     masked: bool = False
     threads: int = 1
-    tile: tuple[int, int] | None = None
+    processor: Processor | None = None
     notes: bool = False
     given: tuple[Given, ...] = ()
 
 
-CPU = Target(tile=(16, 192))
+CPU = Target(processor=Processor())
 GPU = Target(lanes=32, distributed=True, masked=True)

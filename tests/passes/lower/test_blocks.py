@@ -1,19 +1,20 @@
-"""Products by tiles: whatever the shape, the layout and the rest of the kernel, the tiles make up the result."""
+"""Products by blocks: whatever the shape, the layout and the rest of the kernel, the blocks make up the result."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jitflow
-from jitflow.ir.core import Function, walk
+from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.dtypes import F32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import CPU, GPU
-from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.target import Processor, Target
 from tests.execute import compile_ir
 from tests.passes.lower.matrices import LAYOUTS, integers, lowered
 
@@ -41,21 +42,27 @@ ONTO_A_FACTOR = """func @f(%x: f32[n, n], %w: var f32[n, n]) {
 DENSE_COMPILED = compile_ir(parse(DENSE))
 
 
-def tiles_of(host: Function) -> int:
-    return sum(op.name == "multiply_tile" for kernel in host.functions for op in walk(kernel.region))
+def blocks_of(host: Function) -> list[Op]:
+    return [op for kernel in host.functions for op in walk(kernel.region) if op.name == "multiply_block"]
 
 
-def test_the_processor_has_tiles_and_the_graphics_card_the_library() -> None:
-    assert tiles_of(lowered(DENSE, CPU)) == 1
-    assert tiles_of(lowered(DENSE, GPU)) == tiles_of(lowered(DENSE, Target())) == 0
+def test_the_processor_has_blocks_and_the_graphics_card_the_library() -> None:
+    assert len(blocks_of(lowered(DENSE, CPU))) == 1
+    assert blocks_of(lowered(DENSE, GPU)) == blocks_of(lowered(DENSE, Target())) == []
 
 
-def test_what_is_known_to_be_too_few_rows_is_the_library_s() -> None:
-    text = DENSE.replace("n, ", "3, ")
-    assert tiles_of(lowered(text, CPU)) == 0
+def test_few_rows_have_wider_blocks() -> None:
+    (block,) = blocks_of(lowered(DENSE.replace("n, ", "1, "), CPU))
+    assert (block.attributes["rows"], block.attributes["columns"]) == (1, 128)
 
 
-def test_what_is_known_to_be_right_for_tiles_has_no_branch() -> None:
+def test_a_processor_with_fewer_registers_has_smaller_blocks() -> None:
+    target = replace(CPU, processor=Processor(vector_bytes=32, registers=16))
+    (block,) = blocks_of(lowered(DENSE, target))
+    assert (block.attributes["rows"], block.attributes["columns"], block.attributes["lanes"]) == (6, 16, 8)
+
+
+def test_what_is_known_to_be_right_for_blocks_has_no_branch() -> None:
     host = lowered(DENSE.replace("n, ", "64, ").replace("k]", "10]").replace("[k,", "[10,").replace("m]", "20]"), CPU)
     assert len(host.functions) == 1
     assert not any(op.name == "library" for op in walk(host.region))
@@ -164,8 +171,9 @@ def test_infinities_and_nans_stay_where_they_are() -> None:
 
 def test_a_step_is_written_in_place() -> None:
     random = np.random.default_rng(4)
-    assert tiles_of(lowered(STEP, CPU)) == 1
-    assert [kernel.name for kernel in lowered(STEP, CPU).functions] == ["kernel_0"]
+    hinted = lowered(STEP.replace(") {", ') with {hints=[["n", 32], ["k", 78], ["m", 100]]} {', 1), CPU)
+    assert len(blocks_of(hinted)) == 1
+    assert [kernel.name for kernel in hinted.functions] == ["kernel_0"]
     for rows, inner, columns in ((32, 78, 100), (3, 16, 5), (5, 15, 49), (0, 20, 20)):
         x, d, w = integers(random, rows, inner), integers(random, rows, columns), integers(random, inner, columns)
         expected = w - x.T @ d

@@ -1,4 +1,4 @@
-"""A tile of a product is worked on while the next is multiplied: the result is that of one after the other."""
+"""A block of a product is worked on while the next is multiplied: the result is that of one after the other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROOTS_COMPILED = compile_ir(parse(ROOTS))
 
 
 def overlapped(text: str, target: Target = CPU) -> int:
-    return sum(op.name == "overlap_tile" for kernel in lowered(text, target).functions for op in walk(kernel.region))
+    return sum(op.name == "overlap_block" for kernel in lowered(text, target).functions for op in walk(kernel.region))
 
 
 def adagrad(w: Any, total: Any, x: Any, d: Any) -> None:
@@ -44,7 +44,7 @@ def test_only_where_the_rest_divides_or_takes_roots() -> None:
     assert overlapped(ROOTS.replace("sqrt", "negative")) == 0
 
 
-def test_not_where_no_tile_is_as_wide_as_its_vectors() -> None:
+def test_not_where_no_block_is_as_wide_as_its_vectors() -> None:
     assert overlapped(ROOTS.replace("m]", "47]")) == 0
     assert overlapped(ROOTS.replace("m]", "48]")) == 1
 
@@ -96,7 +96,7 @@ def test_results_that_lie_apart(layout: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_an_optimiser_s_steps(threads: int) -> None:
-    """What was worked on is not worked on again by the last rows, whose tile starts earlier, nor by another thread."""
+    """What was worked on is not worked on again by the last rows, whose block starts earlier, nor by another thread."""
 
     @jitflow.function
     def step(x: Any, d: Any) -> None:

@@ -1,0 +1,172 @@
+"""Blocks of matrix products: the loops along the inner axis, in vector instructions.
+
+In `multiply_block` lanes are columns. Sums of some rows of some vectors stay in registers while the inner axis is
+walked; each step reads the vectors of a row of the right matrix and one number of each row of the left, so the loop
+does little but multiply and add. There is a way for each number of vectors that may be left of a row, the last of them
+under a mask, and for halves and quarters of one, which processors multiply faster than whole ones.
+
+In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
+columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
+
+Rows that are not there are the last one that is, computed and stored again: as many as there are go one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+
+from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.vector_text import VectorText, call_shared
+from jitflow.ir.core import Op
+from jitflow.ir.dtypes import DType
+
+__all__ = ["BLOCK_EMISSION"]
+
+_BLOCK = (
+    "ptr %block, i64 %pitch, ptr %left, i64 %row.stride, i64 %left.step, ptr %right, i64 %right.step, "
+    "i64 %rows, i64 %columns, i64 %steps, i64 %before, i64 %ahead"
+)
+_ALONG = (
+    "ptr %block, i64 %pitch, i64 %column.pitch, ptr %left, i64 %row.stride, ptr %right, i64 %column.stride, "
+    "i64 %rows, i64 %columns, i64 %steps, i64 %before"
+)
+
+_AHEAD = 8
+"""Steps by which numbers of the left matrix are brought near: from the next line of a wide matrix that is transposed,
+which processors do not foresee."""
+
+
+def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
+    rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
+    name = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}"
+    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes), (0, 3, 7))
+    return ()
+
+
+@cache
+def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) -> str:
+    text = VectorText(dtype, lanes)
+    lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
+    lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
+    text.do(f"%left.ahead = mul i64 %left.step, {_AHEAD}")
+    ways = [(count, lanes) for count in range(vectors, 0, -1)]
+    ways += [(1, lanes >> half) for half in (1, 2) if lanes >> half >= text.block]
+    for (count, width), (following, narrower) in pairwise(ways):
+        way, fewer = f"columns{count}x{width}", f"fewer{following}x{narrower}"
+        most = count * width - width if count > 1 else narrower
+        text.branch(text.let(f"icmp sgt i64 %columns, {most}"), way, fewer)
+        text.begin(way)
+        text.use_lanes(width)
+        _columns(text, count, lefts, lines)
+        text.do("ret void")
+        text.begin(fewer)
+    count, width = ways[-1]
+    text.use_lanes(width)
+    _columns(text, count, lefts, lines)
+    return text.text(name, _BLOCK)
+
+
+def _columns(text: VectorText, vectors: int, lefts: Sequence[str], lines: Sequence[str]) -> None:
+    """The way for so many vectors, of which the last may not be whole."""
+    mask = text.below(text.let(f"sub i64 %columns, {(vectors - 1) * text.lanes}"))
+    carried = [("i64", "0"), ("ptr", "%right"), *[(text.vector, "zeroinitializer")] * (vectors * len(lefts))]
+    with text.turns("%steps", carried) as turns:
+        position, right, *sums = turns.names
+        addresses = [text.at(right, column * text.bytes) for column in range(vectors)]
+        read = [*map(text.load, addresses[:-1]), text.masked_load(addresses[-1], mask)]
+        for address in text.addresses(text.at(right, "%ahead"), range(0, vectors * text.bytes, text.line)):
+            text.bring_near(address)
+        text.bring_near(text.at(text.at(lefts[-1], position), "%left.ahead"))
+        turns.following = [text.let(f"add i64 {position}, %left.step"), text.at(right, "%right.step")]
+        for row, left in enumerate(lefts):
+            factor = text.everywhere(text.load(text.at(left, position), text.element))
+            for column, vector in enumerate(read):
+                turns.following.append(text.fma(factor, vector, sums[row * vectors + column]))
+    sums = turns.left[2:]
+    places = [text.at(line, column * text.bytes) for line in lines for column in range(vectors)]
+    _store_sums(text, sums, places, mask, vectors)
+
+
+def _store_sums(text: VectorText, sums: Sequence[str], places: Sequence[str], mask: str, vectors: int) -> None:
+    """Put the sums into memory, or add them to what is there."""
+    more, first = (f"{name}{vectors}x{text.lanes}" for name in ("more", "first"))
+
+    def store(values: Sequence[str]) -> None:
+        for place, (address, value) in enumerate(zip(places, values, strict=True)):
+            if place % vectors == vectors - 1:
+                text.masked_store(value, address, mask)
+            else:
+                text.store(value, address)
+
+    text.branch(text.let("icmp sgt i64 %before, 0"), more, first)
+    text.begin(more)
+    there = [
+        text.masked_load(address, mask) if place % vectors == vectors - 1 else text.load(address)
+        for place, address in enumerate(places)
+    ]
+    store([text.add(value, before) for value, before in zip(sums, there, strict=True)])
+    text.do("ret void")
+    text.begin(first)
+    store(sums)
+
+
+def _multiply_along(out: Emitter, op: Op) -> Sequence[str]:
+    rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
+    name = f"multiply_along_{dtype.name}_{rows}x{columns}_by_{lanes}"
+    call_shared(out, op, name, _ALONG, _along_text(name, dtype, rows, columns, lanes), (0, 4, 7))
+    return ()
+
+
+@cache
+def _along_text(name: str, dtype: DType, rows: int, columns: int, lanes: int) -> str:
+    text = VectorText(dtype, lanes)
+    lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
+    rights = text.addresses("%right", text.offsets("%column.stride", columns, "%columns"))
+    lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
+    across = text.offsets("%column.pitch", columns, "%columns")
+    places = [place for line in lines for place in text.addresses(line, across)]
+    whole = text.let(f"sdiv i64 %steps, {lanes}")
+    rest = text.let(f"srem i64 %steps, {lanes}")
+    carried = [("i64", "0"), *[(text.vector, "zeroinitializer")] * (rows * columns)]
+    with text.turns(whole, carried) as turns:
+        position, *sums = turns.names
+        read = [text.load(text.at(right, position)) for right in rights]
+        turns.following = [text.let(f"add i64 {position}, {text.bytes}")]
+        for row, left in enumerate(lefts):
+            factor = text.load(text.at(left, position))
+            for column, vector in enumerate(read):
+                turns.following.append(text.fma(factor, vector, sums[row * columns + column]))
+    position, *sums = turns.left
+    mask = text.below(rest)
+    read = [text.masked_load(text.at(right, position), mask) for right in rights]
+    totals = []
+    for row, left in enumerate(lefts):
+        factor = text.masked_load(text.at(left, position), mask)
+        totals += [text.fma(factor, vector, sums[row * columns + column]) for column, vector in enumerate(read)]
+    _store_totals(text, totals, places)
+    return text.text(name, _ALONG)
+
+
+def _store_totals(text: VectorText, sums: Sequence[str], places: Sequence[str]) -> None:
+    """Add up the lanes of each vector, and put the totals into memory, or add them to what is there."""
+    is_first = text.let("icmp eq i64 %before, 0")
+    nothing = text.let(f"alloca {text.element}")
+    text.store("0.0", nothing, text.element)
+    totals = []
+    for start in range(0, len(sums), text.block):
+        some = sums[start : start + text.block]
+        block = text.summed([*some, *["zeroinitializer"] * (text.block - len(some))])
+        for lane in range(len(some)):
+            totals.append(text.let(f"extractelement <{text.block} x {text.element}> {block}, i64 {lane}"))
+    following = []
+    for place, total in zip(places, totals, strict=True):
+        # A branch for each would be more text; where nothing was there before, what lies there may be anything.
+        there = text.let(f"select i1 {is_first}, ptr {nothing}, ptr {place}")
+        following.append(text.let(f"fadd {text.element} {total}, {text.load(there, text.element)}"))
+    for place, total in zip(places, following, strict=True):
+        text.store(total, place, text.element)
+
+
+BLOCK_EMISSION: dict[str, Emission] = {"multiply_block": _multiply_block, "multiply_along": _multiply_along}

@@ -1,0 +1,150 @@
+"""A matrix product as a kernel: each row of blocks is worked on by what the fusion does with the product.
+
+The blocks go to a scrap of memory that stays in the caches, where the elementwise rest of the fusion reads them when
+their sums are complete (`blocks.py`).
+
+    for row by 8:
+      for column by 48:
+        multiply_block scrap[.., column..], left[row.., :], right[:, column..]
+      for r in row..row + 8:  for c by 16:  ... scrap[r, c] ...
+
+Where everything lies without gaps, and blocks are as wide as the product, the rest is one loop, in which no vector ends
+with a row. The bits depend on the shape and on how the factors lie, not on what reads the product.
+
+Where the rest divides or takes roots, it goes on while the next block is multiplied (`overlapped_blocks.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.layout import Layout
+from jitflow.ir.types import Tensor
+from jitflow.passes.fusion.nest import Access, Loop
+from jitflow.passes.lower.blocks import Ends, Multiplication, Place
+from jitflow.passes.lower.kernel import KernelLowering
+from jitflow.passes.lower.sharing import share
+from jitflow.passes.schedule.choose import register_lanes
+from jitflow.passes.schedule.products import Blocks
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tree import Store
+
+__all__ = ["BlockKernel", "scrap_layout"]
+
+
+def scrap_layout(target: Target, blocks: Blocks, choice: Dim) -> tuple[Layout, Dim]:
+    """How a part of a product lies in its scrap of memory, and how many elements all threads need.
+
+    Behind the rows there is room for a block. The scrap has all columns if parts have, or if the library multiplies,
+    which it does where the ``choice`` is 0.
+    """
+    factors = blocks.factors
+    width = choice * blocks.widest + (1 - choice) * factors.columns
+    layout = Layout(0, (width * factors.itemsize, factors.itemsize))
+    room = blocks.rows * blocks.columns if blocks.may_overlap else 0
+    return layout, choice * (blocks.height * width + room) * target.threads
+
+
+class BlockKernel(KernelLowering):
+    """The kernel of a fusion that works on the blocks of a product."""
+
+    blocks: Blocks
+    choice: Dim = 1
+    """1 to multiply, with a scrap of memory for the product, which lies as `scrap_layout`; 0 to get the product."""
+    expected: int | None = None
+    """How many columns there were at the first call, where it is known."""
+    in_part: bool = False
+    """Whether blocks have only some of the columns where all rows are one loop."""
+
+    @property
+    def is_periodic(self) -> bool:
+        return False
+
+    def emit_loops(self, name: str) -> None:
+        """Set out what is multiplied, and share the rows."""
+        self.set_out()
+        blocks, factors = self.blocks, self.blocks.factors
+        work = factors.columns * (factors.inner * self.choice + self.joined.cost)
+        share(self, factors.rows, blocks.rows, work, lambda *rows: self.rows_of_blocks(list(self.outer), rows))
+
+    def set_out(self) -> None:
+        """What is multiplied, and the scrap of memory that it goes to."""
+        self.lanes = register_lanes(self.joined, self.target)
+        self.product, *_, self.left, self.right = self.region.parameters
+        assert isinstance(self.product.type, Tensor)
+        self.dtype = self.product.type.dtype
+        pitch, _ = self.nest.layouts[self.product].strides
+        self.rows[self.product] = self.choice * self.blocks.height * pitch
+
+    def rows_of_blocks(self, loops: list[Loop], rows: Ends) -> None:
+        """Make some rows."""
+        size = self.emitter.size
+        self.multiply(loops, rows, (size(0), size(self.blocks.factors.columns)))
+
+    def multiply(self, loops: list[Loop], rows: Ends, columns: Ends) -> None:
+        """Make some rows and columns, and work on them."""
+        emitter = self.emitter
+        pitch, itemsize = map(emitter.size, self.nest.layouts[self.product].strides)
+
+        def block(row: Value, column: Value, top: Value, edge: Value) -> Sequence[Value]:
+            down = emitter.emit("multiply", emitter.emit("subtract", row, top), pitch)
+            across = emitter.emit("multiply", emitter.emit("subtract", column, edge), itemsize)
+            place = emitter.emit("add", self.start_of(self.product, 0), emitter.emit("add", down, across))
+            return self.buffers[self.product], place, pitch
+
+        def follow(top: Value, edge: Value, row: Value, below: Value, beyond: Value) -> None:
+            self._work(loops, (top, edge), (row, below), (edge, beyond))
+
+        self.multiplication().run(rows, columns, block, follow)
+
+    def multiplication(self) -> Multiplication:
+        """The loops round blocks, which know how the factors lie."""
+        places = self._place(self.left), self._place(self.right)
+        return Multiplication(self.emitter, self.dtype, self.blocks, *places, self.choice)
+
+    def _place(self, factor: Value) -> Place:
+        return Place(self.buffers[factor], self.emitter.size(self.nest.layouts[factor].offset))
+
+    def _work(self, loops: list[Loop], origin: tuple[Value, Value], rows: Ends, columns: Ends) -> None:
+        """The elementwise rest on some rows and columns, where the scrap begins with the row and column ``origin``."""
+        emitter, (*around, innermost) = self.emitter, loops
+        top, edge = (emitter.arithmetic("multiply", start, emitter.size(self.choice)) for start in origin)
+        flat = not around
+        self.origin = {innermost: emitter.arithmetic("add", self.in_line(top), edge) if flat else edge}
+        self.origin.update(dict.fromkeys(around, top))
+
+        def store(_: Sequence[Value]) -> Sequence[Value]:
+            self.nodes((Store(self.region.yielded),))
+            return ()
+
+        def vectors(start: Value, stop: Value) -> None:
+            emitter.loop(start, stop, emitter.size(self.lanes), (), store, innermost, self.lanes, masked=True)
+
+        def line(_: Sequence[Value]) -> Sequence[Value]:
+            row = emitter.scope.index
+            assert row is not None
+            before = self.in_line(row) if flat else emitter.size(0)
+            vectors(*(emitter.arithmetic("add", before, column) for column in columns))
+            return ()
+
+        if flat and not self.in_part:
+            vectors(*map(self.in_line, rows))
+        else:
+            emitter.loop(*rows, emitter.size(1), (), line, None if flat else around[0])
+
+    def in_line(self, row: Value) -> Value:
+        """The element that a row begins with, where all rows are one loop."""
+        return self.emitter.emit("multiply", row, self.emitter.size(self.blocks.factors.columns))
+
+    def _offset(self, access: Access) -> Value:
+        if access.buffer is not self.product:
+            return super()._offset(access)
+        emitter, offset = self.emitter, self.start_of(access.buffer, 0)
+        for scope in emitter.scopes:
+            if scope.loop is not None and scope.index is not None:
+                inside = emitter.emit("subtract", scope.index, self.origin[scope.loop])
+                share = emitter.arithmetic("multiply", inside, emitter.size(access.strides[scope.loop]))
+                offset = emitter.arithmetic("add", offset, share)
+        return offset

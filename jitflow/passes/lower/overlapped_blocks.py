@@ -1,0 +1,164 @@
+"""Blocks of a matrix product, each worked on while the next is multiplied.
+
+An optimiser's step divides and takes roots, which leaves most of a processor idle: it could multiply meanwhile. So the
+work on a block waits until the next is multiplied, and goes between the steps of that (``overlap_block``):
+
+    for block, and once more with no steps:
+      overlap_block scrap, left[rows, :], right[:, columns] (r, c) { row r of the block before, from column c on }
+
+Only blocks that are whole vectors wide, and whose sums are made in one part, take part. What columns are left are
+multiplied and worked on by rows of blocks (`BlockKernel`), and so are all where the library has multiplied. Registers
+must hold the sums beside what the work needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.layout import Layout
+from jitflow.ir.types import Tensor
+from jitflow.passes.fusion.nest import Access, Loop, nest_of
+from jitflow.passes.lower.block_kernel import BlockKernel
+from jitflow.passes.lower.blocks import Ends
+from jitflow.passes.lower.kernel import Kernel
+from jitflow.passes.schedule.products import Blocks
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tree import Store
+
+__all__ = ["lower_blocks"]
+
+_SLOW = ("divide", "sqrt")
+
+
+def lower_blocks(
+    op: Op,
+    layouts: Sequence[Layout | None],
+    target: Target,
+    blocks: Blocks,
+    choice: Dim,
+    *,
+    name: str,
+    into: Mapping[int, Layout],
+    columns: int | None,
+) -> Kernel:
+    """The kernel of a fusion whose first operand is a product and whose last two are the factors of that.
+
+    ``layouts`` are those of the operands. Of the product the kernel gets a scrap of memory, which lies as
+    `scrap_layout`, if the ``choice``, 0 or 1, is 1, else the product itself. So many ``columns`` are expected, if it is
+    known.
+    """
+    nest = nest_of(op, layouts)
+    overlapped = blocks.may_overlap and any(map(_is_slow, nest.computed))
+    kernel = (OverlappedBlocks if overlapped else BlockKernel)(op, nest, target, False, into, ())
+    kernel.blocks, kernel.choice, kernel.expected = blocks, choice, columns
+    return kernel.run(name)
+
+
+def _is_slow(op: Op) -> bool:
+    """Whether an op keeps a part of the processor busy for long."""
+    type = op.results[0].type
+    return op.name in _SLOW and isinstance(type, Tensor) and type.rank == 2 and type.dtype.kind == "f"
+
+
+class OverlappedBlocks(BlockKernel):
+    """Blocks of which the last is still to be worked on."""
+
+    inside: Value | None = None
+    """Where the vector of the last block that is worked on lies in the scrap of memory."""
+
+    def set_out(self) -> None:
+        super().set_out()
+        self.before_block = self.rows[self.product]  # behind the rows there is room for a block
+        self.rows[self.product] += self.blocks.block_bytes
+
+    def rows_of_blocks(self, loops: list[Loop], rows: Ends) -> None:
+        blocks, columns = self.blocks, self.blocks.factors.columns
+        wide = columns // blocks.columns * blocks.columns * self.choice * blocks.overlaps
+        if wide == 0 or (self.expected is not None and self.expected < blocks.columns):
+            super().rows_of_blocks(loops, rows)
+            return
+        emitter, (first, last) = self.emitter, rows
+        height = emitter.size(blocks.height + minimum(wide, 1) * (blocks.rows - blocks.height))
+        all_lanes, self.in_part = self.lanes, True
+
+        def block(waiting: Sequence[Value]) -> Sequence[Value]:
+            top = emitter.scope.index
+            assert top is not None
+            waiting = self._overlapped(loops, top, last, wide, waiting)
+            if wide != columns:
+                if self.expected is not None:  # as many lanes as are left of a row: dividing more takes longer
+                    left = max(2, self.expected % blocks.columns or blocks.columns)
+                    self.lanes = min(all_lanes, 1 << (left - 1).bit_length())
+                below = emitter.emit("minimum", emitter.emit("add", top, height), last)
+                self.multiply(loops, (top, below), (emitter.size(wide), emitter.size(columns)))
+                self.lanes = all_lanes
+            return waiting
+
+        once_more = emitter.emit("add", last, height)
+        nothing = (first, emitter.size(0), emitter.size(blocks.rows))
+        emitter.loop(first, once_more, height, nothing, block)
+
+    def _overlapped(
+        self, loops: list[Loop], top: Value, last: Value, wide: Dim, waiting: Sequence[Value]
+    ) -> Sequence[Value]:
+        """The blocks of so many columns of a row of blocks, if this comes before the last.
+
+        ``waiting`` is the block that is still to be worked on: its first row and column, and how many of its rows are
+        done. The last of these blocks is the next.
+        """
+        emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
+        one = size(1)
+        left = emitter.emit("maximum", emitter.emit("subtract", last, top), size(0))
+        is_row = emitter.emit("minimum", left, one)
+        steps = emitter.emit("multiply", is_row, size(blocks.factors.inner))
+        others = emitter.emit("multiply", is_row, size(wide // blocks.columns - 1))
+        count = emitter.emit("multiply", emitter.emit("add", others, one), size(minimum(wide, 1)))
+        start = emitter.emit("minimum", top, size(blocks.factors.rows - blocks.rows))
+        done = emitter.emit("subtract", top, start)
+
+        def block(carried: Sequence[Value]) -> Sequence[Value]:
+            number = emitter.scope.index
+            assert number is not None
+            edge = emitter.emit("multiply", number, size(blocks.columns))
+            row, column, of_these = carried
+            self._multiply_and_work(loops, (start, edge), (row, column, of_these), steps)
+            return start, edge, done
+
+        return emitter.loop(size(0), count, one, waiting, block)
+
+    def _multiply_and_work(
+        self, loops: list[Loop], origin: tuple[Value, Value], waiting: tuple[Value, Value, Value], steps: Value
+    ) -> None:
+        """Multiply the block that begins here, and work on the one that waits."""
+        emitter, size, blocks, (row, column, done) = self.emitter, self.emitter.size, self.blocks, waiting
+        itemsize, pitch = size(self.dtype.itemsize), size(blocks.columns * self.dtype.itemsize)
+        place = emitter.arithmetic("add", self.start_of(self.product, 0), size(self.before_block))
+
+        def work(down: Value, across: Value) -> None:
+            line = emitter.emit("add", place, emitter.emit("multiply", down, pitch))
+            self.inside = emitter.emit("add", line, emitter.emit("multiply", across, itemsize))
+            self._work_at(loops, emitter.emit("add", row, down), emitter.emit("add", column, across))
+            self.inside = None
+
+        emitter.here(
+            "overlap_block", self.buffers[self.product], place, pitch, *self.multiplication().factors(*origin), steps,
+            done, size(blocks.rows), types=(), regions=(emitter.turns(work),),
+            rows=blocks.rows, columns=blocks.columns, lanes=self.lanes, dtype=self.dtype,
+        )  # fmt: skip
+
+    def _work_at(self, loops: list[Loop], row: Value, column: Value) -> None:
+        """The elementwise rest on the vector that begins here."""
+        emitter, (*around, innermost) = self.emitter, loops
+        with ExitStack() as stack:
+            if around:
+                stack.enter_context(emitter.step(around[0], row))
+            else:
+                column = emitter.emit("add", self.in_line(row), column)
+            stack.enter_context(emitter.step(innermost, column, self.lanes))
+            self.nodes((Store(self.region.yielded),))
+
+    def _offset(self, access: Access) -> Value:
+        return self.inside if self.inside is not None and access.buffer is self.product else super()._offset(access)
