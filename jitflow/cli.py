@@ -152,6 +152,43 @@ def explain(
 
 
 @app.command()
+def tune(target: Target, arg: Arguments = None) -> None:
+    """Measure schedules of a function's kernels, and keep those that are faster than what is chosen, on this machine.
+
+    Sizes are numbers: what is fastest depends on them. All schedules have the same bits.
+
+    \b
+    jitflow tune model.py:forward --arg f32[64,784] --arg float
+    """  # noqa: D301 - \b keeps the lines of the example
+    from rich.console import Console
+    from rich.table import Table
+
+    from jitflow.passes.schedule.tuned import keep
+    from jitflow.tuning import best_of, trials
+
+    function, specs = _function_and_specs(target, arg)
+    try:
+        arguments = [spec.sample(number) for number, spec in enumerate(specs)]
+    except ValueError as error:
+        raise _usage_error(str(error), "--arg") from None
+    found = []
+    table = Table("kernel", "schedule", "predicted (us)", "a call (us)", box=None)
+    console = Console()
+    with console.status("measuring"):
+        for trial in _compiling(lambda: trials(function, arguments)):
+            found.append(trial)
+            table.add_row(trial.kernel, trial.what, f"{trial.predicted * 1e6:.2f}", f"{trial.seconds * 1e6:.2f}")
+    console.print(table)
+    best = best_of(found)
+    if best:
+        console.print(
+            f"{len(best)} of {len({trial.kernel for trial in found})} kernels are faster: kept in {keep(best)}"
+        )
+    else:
+        console.print("what is chosen is the fastest")
+
+
+@app.command()
 def opt(
     file: Annotated[Path, typer.Argument(metavar="FILE.ir", help="IR text; - reads standard input.")],
     passes: Annotated[str, typer.Option("-p", "--passes", help="Names, as in simplify,cse,dce.")] = "",

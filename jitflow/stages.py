@@ -101,7 +101,8 @@ def _schedules_text(compilation: Compilation) -> str:
     """The fusions with how they run; products and other kernels that are no nests have no schedule."""
     lower(compilation)
     assert compilation.lowered is not None
-    return "\n".join(one.text(name) for name, one in compilation.lowered.scheduled.items())
+    sizes = dict(compilation.traced.hints)
+    return "\n".join(one.text(name, sizes) for name, one in compilation.lowered.scheduled.items())
 
 
 def _only(functions: tuple[Function, ...]) -> Function:

@@ -81,6 +81,16 @@ class Spec:
             if not (isinstance(dim, int) and dim >= 0) and not (isinstance(dim, str) and dim.isidentifier()):
                 raise ValueError(f"expected a size to be a name or a number that is not negative, got {dim!r}")
 
+    def sample(self, seed: int) -> Any:
+        """An argument of this kind, of random numbers. Raises ValueError if a size is no number."""
+        sizes = [dim for dim in self.shape if isinstance(dim, int)]
+        if len(sizes) < len(self.shape):
+            raise ValueError(f"expected numbers for all sizes, got {self}")
+        dtype = self.dtype.numpy
+        numbers = 4 * np.random.default_rng(seed).normal(size=sizes)
+        made = np.absolute(numbers).astype(dtype) if dtype.kind in "biu" else numbers.astype(dtype)
+        return made if self.kind == "array" else made.item() if self.kind == "python" else made[()]
+
     @classmethod
     def parse(cls, text: str) -> Spec:
         """Read ``f32[n,784]``, ``f32[]`` (a 0-d array), ``float`` or ``np.f32``."""

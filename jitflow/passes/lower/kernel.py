@@ -20,6 +20,7 @@ from jitflow.passes.schedule.choose import choose
 from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
 from jitflow.passes.schedule.target import CPU, Target
 from jitflow.passes.schedule.tree import For, Keep, walk_nodes
+from jitflow.passes.schedule.tuned import tuned_schedule
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
 
@@ -81,11 +82,11 @@ class KernelLowering(Loops):
     def emit_loops(self, name: str) -> None:
         """All that the kernel of this name does, as its schedule says."""
         given = next((given for given in self.target.given if given.kernel == name), None)
-        if given is None:
-            schedule = choose(self.joined, self.target, self.used)
-        else:
+        if given is not None:
             schedule = schedule_given(given, self.op, self.joined, self.target)
-        self.scheduled = Scheduled(self.op, self.joined, schedule)
+        else:
+            schedule = tuned_schedule(self.op, self.joined, self.target) or choose(self.joined, self.target, self.used)
+        self.scheduled = Scheduled(self.op, self.joined, schedule, self.target)
         loops = [node for node in walk_nodes(schedule.body) if isinstance(node, For)]
         self.lanes = next((loop.step for loop in loops if loop.how == "lanes"), 0)
         self.make_room(node for node in walk_nodes(schedule.body) if isinstance(node, Keep))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op
 from jitflow.ir.printer import Names, print_op
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.legal import check_schedule
+from jitflow.passes.schedule.price import price
+from jitflow.passes.schedule.proposals import proposals
 from jitflow.passes.schedule.reader import parse_schedule
-from jitflow.passes.schedule.target import Given, Target
+from jitflow.passes.schedule.target import Given, Processor, Target
 from jitflow.passes.schedule.text import ScheduleNames, print_schedule
 from jitflow.passes.schedule.tree import Schedule
 
@@ -59,16 +63,31 @@ def read_given(path: str | Path) -> tuple[Given, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scheduled:
-    """A ``fusion`` op, its loops, and how it runs."""
+    """A ``fusion`` op, its loops, and how it runs on a kind of processor."""
 
     op: Op
     loops: JoinedLoops
     schedule: Schedule
+    target: Target
 
-    def text(self, name: str) -> str:
-        """The fusion and the schedule of the kernel of this name."""
+    def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
+        """The fusion and the schedule of the kernel of this name, with what it takes with these sizes."""
         values = Names()
         fusion = print_op(self.op, values)
         names = ScheduleNames(self.loops, values)
         body = "\n".join(f"  {line}" for line in print_schedule(self.schedule, names).splitlines())
-        return f"{fusion}\nschedule @{name} ({names.loops_text}) {{\n{body}\n}}\n"
+        return f"{fusion}\nschedule @{name} ({names.loops_text}) {{\n{body}\n}}\n{self._predictions(names, sizes)}"
+
+    def _predictions(self, names: ScheduleNames, sizes: Mapping[str, int]) -> str:
+        """What it takes with these sizes by the model, and what else may: comments; nothing where sizes are missing."""
+        processor = self.target.processor or Processor()
+        try:
+            found = {
+                what: price(schedule, self.loops, processor, sizes).total
+                for what, schedule in proposals(self.schedule, self.loops, self.target, names).items()
+            }
+        except KeyError:
+            return ""
+        chosen, *others = (f"{what} {nanoseconds / 1000:.2f} us" for what, nanoseconds in found.items())
+        given = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        return "".join(f"; {line}\n" for line in (f"predicted for {given or 'all sizes'}: {chosen}", *others))

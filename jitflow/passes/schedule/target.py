@@ -24,15 +24,28 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What products need to know of a core: its vector registers, its own caches, and what competes with it.
+    """What schedules need to know of a core: its vector registers, its caches, and what competes with it.
 
-    ``library_threads``: how many threads the library's products have.
+    ``library_threads``: how many threads the library's products have. ``instructions``: for vectors, in a nanosecond.
+    ``bandwidths``: bytes in a nanosecond, from each of the ``caches``, the smallest first, and from memory.
     """
 
     vector_bytes: int = 64
     registers: int = 32
     second_cache: int = 1 << 20
     library_threads: int = 1
+    instructions: float = 4.0
+    bandwidths: tuple[float, ...] = (150.0, 100.0, 70.0, 20.0)
+
+    @property
+    def caches(self) -> tuple[int, ...]:
+        """The bytes of its caches, the smallest first."""
+        return (1 << 15, self.second_cache, 1 << 25)
+
+    def bandwidth(self, nbytes: int) -> float:
+        """Of the smallest cache that holds so many bytes, else of memory."""
+        held = (bandwidth for size, bandwidth in zip(self.caches, self.bandwidths, strict=False) if nbytes <= size)
+        return next(held, self.bandwidths[-1])
 
 
 @dataclass(frozen=True, slots=True)

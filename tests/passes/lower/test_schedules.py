@@ -137,9 +137,14 @@ def given(text: str, folder: Path) -> Any:
     return jitflow.function(column_sums, schedule=file)
 
 
+def without_predictions(text: str) -> str:
+    """A printed schedule without the comments behind it, which are about sizes."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("; "))
+
+
 @pytest.fixture(scope="module")
 def printed() -> str:
-    return jitflow.function(column_sums).ir(np.ones((3, 40)), stage="scheduled")
+    return without_predictions(jitflow.function(column_sums).ir(np.ones((3, 40)), stage="scheduled"))
 
 
 def test_a_schedule_is_followed(printed: str, tmp_path: Path) -> None:
@@ -147,7 +152,7 @@ def test_a_schedule_is_followed(printed: str, tmp_path: Path) -> None:
     assert edited != printed
     scheduled, x = given(edited, tmp_path), np.random.default_rng(0).normal(size=(2100, 300))
     assert_same(scheduled(x), jitflow.function(column_sums)(x), EXACT)
-    assert scheduled.ir(stage="scheduled") == edited
+    assert without_predictions(scheduled.ir(stage="scheduled")) == edited
 
 
 MISTAKES = {
