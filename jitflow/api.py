@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jitflow.frontend.entry.function import TracedFunction
     from jitflow.naming import Part
     from jitflow.passes.place import Placement
+    from jitflow.passes.schedule.target import Given
     from jitflow.runtime.specialisation import Specialisation
 
 __all__ = ["CacheInfo", "CompiledFunction", "blank", "change_sides", "derived", "function"]
@@ -81,7 +82,7 @@ class _Decorator(Protocol):
 def function(
     fn: None = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
     device: str | Device | None = None, check: str | None = None, placement: str | Path | Placement = "heuristic",
-    transfer: str | None = None,
+    transfer: str | None = None, schedule: str | Path | None = None,
 ) -> _Decorator: ...  # fmt: skip
 @overload
 def function(fn: staticmethod[_Parameters, _Result]) -> staticmethod[_Parameters, _Result]: ...  # type: ignore[overload-overlap]
@@ -91,12 +92,12 @@ def function(fn: classmethod[_Owner, _Parameters, _Result]) -> classmethod[_Owne
 def function(
     fn: Callable[_Parameters, _Result], *, static: str | Iterable[str] = (), fastmath: bool = False,
     sync: str = "ordered", device: str | Device | None = None, check: str | None = None,
-    placement: str | Path | Placement = "heuristic", transfer: str | None = None,
+    placement: str | Path | Placement = "heuristic", transfer: str | None = None, schedule: str | Path | None = None,
 ) -> CompiledFunction[_Parameters, _Result]: ...  # fmt: skip
 def function(
     fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
     device: str | Device | None = None, check: str | None = None, placement: str | Path | Placement = "heuristic",
-    transfer: str | None = None,
+    transfer: str | None = None, schedule: str | Path | None = None,
 ) -> Any:  # fmt: skip
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
@@ -115,8 +116,11 @@ def function(
     ones), and raises FloatingPointError there, which no ``try`` inside of the function catches. What is only handed on
     or chosen is not made. Such code is slow, since little of it is fused.
 
+    ``schedule`` is a file with schedules of kernels, as ``jitflow explain --schedule`` prints them, edited: these run
+    so, and all others as jitflow chooses. A schedule changes no bits of what is computed.
+
     Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
-    static name that is no parameter, a device that there is not, or a placement that is none.
+    static name that is no parameter, a device that there is not, a placement that is none, or a file without schedules.
     """
     names = (static,) if isinstance(static, str) else tuple(static)
     if sync not in ("ordered", "unordered"):
@@ -130,7 +134,8 @@ def function(
         from jitflow.passes.place import check_placement
 
         check_placement(placement)
-    options = _Options(names, fastmath, sync == "ordered", where, check or "", placement, transfer or "")
+    given = () if schedule is None else _schedules(schedule)
+    options = _Options(names, fastmath, sync == "ordered", where, check or "", placement, transfer or "", given)
     return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
 
 
@@ -144,8 +149,15 @@ class _Options(NamedTuple):
     check: str = ""
     placement: str | Path | Placement = "heuristic"
     transfer: str = ""
+    schedules: tuple[Given, ...] = ()
     part: Part | None = None
     """What is wanted, if the function is a part of another one."""
+
+
+def _schedules(path: str | Path) -> tuple[Given, ...]:
+    from jitflow.passes.schedule.scheduled import read_given
+
+    return read_given(path)
 
 
 def _compiled(fn: Any, options: _Options) -> Any:
@@ -173,7 +185,7 @@ def derived(fn: Any, like: Any = None) -> Any:
 
     It is compiled even where ``JITFLOW_DISABLE`` lets everything else run as Python.
     """
-    options = like._options if getattr(type(like), "__jitflow_compiled__", False) else _Options()
+    options = like._options._replace(schedules=()) if getattr(type(like), "__jitflow_compiled__", False) else _Options()
     return _function_type()(fn, options)
 
 
@@ -331,7 +343,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         options = self._options
         return Compilation(
             options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__,
-            placement=options.placement, transfer=options.transfer,
+            placement=options.placement, transfer=options.transfer, schedules=options.schedules,
         )  # fmt: skip
 
     def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> Compilation:

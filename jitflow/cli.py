@@ -133,14 +133,22 @@ def graph(
 
 
 @app.command()
-def explain(target: Target, arg: Arguments = None) -> None:
-    """Print what a function is specialised on, and how it was fused.
+def explain(
+    target: Target,
+    arg: Arguments = None,
+    schedule: Annotated[bool, typer.Option("--schedule", help="Print how its kernels run instead.")] = False,
+) -> None:
+    """Print what a function is specialised on, and how it was fused; or the schedules of its kernels.
 
     \b
     jitflow explain model.py:forward --arg f32[n,784] --arg float
+    jitflow explain model.py:forward --arg f32[n,784] --arg float --schedule
     """  # noqa: D301 - \b keeps the lines of the example
     function, specs = _function_and_specs(target, arg)
-    typer.echo(str(_compiling(lambda: function.explain(*specs))))
+    if schedule:
+        typer.echo(_compiling(lambda: function.ir(*specs, stage="scheduled")).rstrip())
+    else:
+        typer.echo(str(_compiling(lambda: function.explain(*specs))))
 
 
 @app.command()

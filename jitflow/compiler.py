@@ -8,7 +8,7 @@ Each stage is timed under its name, and can be stopped at and read (`stages.py`)
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserValueError
 from jitflow.ir.core import Function, walk
 from jitflow.ir.dtypes import DTYPES
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from jitflow.passes.place import Placement
     from jitflow.passes.plan.record import Plan as BufferPlan
     from jitflow.passes.runner import Step
+    from jitflow.passes.schedule.scheduled import Scheduled
+    from jitflow.passes.schedule.target import Given
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
@@ -69,6 +71,8 @@ class Compilation:
     """How devices are chosen where nothing is said, if there are several."""
     transfer: str = ""
     """The dtype as which arrays of f32 are sent to other devices, if it is a shorter one."""
+    schedules: tuple[Given, ...] = ()
+    """Those that the user wants for kernels."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -310,6 +314,7 @@ def _lowered(compilation: Compilation) -> tuple[Function, ...]:
     fused, plans, targets = compilation.fused, compilation.buffers, _targets(compilation)
     if len(fused) == 1:
         lowered = lower(fused[0], targets[0], plans[0], observe=_observer())
+        _refuse_unknown(compilation.schedules, lowered.scheduled)
         compilation.lowered = replace(lowered, places=on_device(lowered.places, compilation.devices[0]))
         return (lowered.host,)
     assert compilation.partitioned is not None
@@ -317,6 +322,16 @@ def _lowered(compilation: Compilation) -> tuple[Function, ...]:
     together = lower_parts(compilation.partitioned.function, parts, targets, plans, observe=_observer())
     compilation.lowered = together
     return together.hosts
+
+
+def _refuse_unknown(given: Sequence[Given], scheduled: Mapping[str, Scheduled]) -> None:
+    """Raise `UserValueError` if the user gives a schedule for a kernel that there is not."""
+    for one in given:
+        if one.kernel not in scheduled:
+            raise UserValueError(
+                f"there is no kernel {one.kernel} to be scheduled", expected=", ".join(scheduled) or "no schedule",
+                found=f"{one.file}:{one.line}",
+            )  # fmt: skip
 
 
 def _uses_gpus(compilation: Compilation) -> bool:
@@ -361,8 +376,8 @@ def _targets(compilation: Compilation) -> tuple[Target, ...]:
     from jitflow.passes.lower import CPU, GPU
 
     tile = CPU.tile if ENGINE.makes_products else None
-    here = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
-    there = replace(GPU, notes=compilation.notes)
+    here = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes, given=compilation.schedules)
+    there = replace(GPU, notes=compilation.notes, given=compilation.schedules)
     return tuple(there if is_gpu(device) else here for device in compilation.devices)
 
 

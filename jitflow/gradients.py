@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.reuse import made_of, token
+from jitflow.scaling import in_force
 
 if TYPE_CHECKING:
     from jitflow.api import CompiledFunction
@@ -357,7 +358,11 @@ def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value:
         places = derivatives.chosen_arguments(args, chosen if by_arguments else ())
         held = derivatives.variables_in([] if variables is None else variables)
         traced = derivatives.trace_function(fun, places, kwargs, split, held.items)
-        (value, aux), found, by_variables = derivatives.reverse(traced, [derivatives.one_like(traced)])
+        one, scale = derivatives.program_object(derivatives.one_like(traced)), in_force()
+        seed = one if scale is None else scale.scaled(one)
+        (value, aux), found, by_variables = derivatives.reverse(traced, [seed.value])
+        if scale is not None:
+            found, by_variables = (list(map(scale.unscaled, part)) for part in (found, by_variables))
         gradients = derivatives.in_structure(traced, found)
         gradient: Any = gradients[0] if by_arguments and isinstance(chosen, int) else tuple(gradients)
         if variables is not None:

@@ -23,7 +23,19 @@ from jitflow.ir.core import Function
 
 __all__ = ["GRAPH_STAGES", "STAGES", "check_stage", "stage_graph", "stage_text"]
 
-STAGES = ("traced", "gradient", "optimized", "partitioned", "fused", "planned", "kernels", "llvm", "asm", "cuda")
+STAGES = (
+    "traced",
+    "gradient",
+    "optimized",
+    "partitioned",
+    "fused",
+    "planned",
+    "scheduled",
+    "kernels",
+    "llvm",
+    "asm",
+    "cuda",
+)
 GRAPH_STAGES = ("traced", "gradient", "optimized", "fused")
 """The stages whose dataflow graph can be drawn: from there on the program is memory and machine code."""
 
@@ -62,6 +74,7 @@ def stage_text(compilation: Compilation, stage: str) -> str:
         "partitioned": lambda: _partitions_text(compilation, partitions(compilation)),
         "fused": lambda: _partitions_text(compilation, fuse(compilation)),
         "planned": lambda: "\n".join(map(plan_text, fuse(compilation), plan(compilation))),
+        "scheduled": lambda: _schedules_text(compilation),
         "kernels": lambda: "\n".join(map(str, lower(compilation))),
         "llvm": lambda: generate(compilation).text,
         "asm": lambda: generate(compilation).asm(),
@@ -82,6 +95,13 @@ def _partitions_text(compilation: Compilation, functions: tuple[Function, ...]) 
     parts = compilation.partitioned.partitions
     return str(replace(compilation.partitioned, partitions=tuple(
         replace(part, function=one) for part, one in zip(parts, functions, strict=True))))  # fmt: skip
+
+
+def _schedules_text(compilation: Compilation) -> str:
+    """The fusions with how they run; products and other kernels that are no nests have no schedule."""
+    lower(compilation)
+    assert compilation.lowered is not None
+    return "\n".join(one.text(name) for name, one in compilation.lowered.scheduled.items())
 
 
 def _only(functions: tuple[Function, ...]) -> Function:

@@ -99,6 +99,14 @@ def parse_type(text: str) -> Type:
     return result
 
 
+def parse_dim(text: str) -> Dim:
+    """The size that ``text`` describes, as in ``2*n + 1``. Raises `ParseError`."""
+    parser = _Parser(text, {})
+    result = parser.dim()
+    parser.end()
+    return result
+
+
 class _Parser:
     def __init__(self, text: str, table: Mapping[str, OpDef]) -> None:
         self.text = text

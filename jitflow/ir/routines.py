@@ -25,8 +25,8 @@ from jitflow.ir.routine_table import GPU_ROUTINES, row_of
 
 __all__ = ["CLOCK", "DEVICE_PREFIX", "NOTE", "NOTES", "NOTE_ROW", "POLL", "ROOM", "SHARE", "SITE_PREFIX", "TRAMPOLINE",
            "Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
-           "is_silent", "numbers_of", "options_of", "prepared", "results_of", "routine_function", "routine_on_gpu",
-           "run_routine", "without_warnings"]  # fmt: skip
+           "is_silent", "numbers_of", "options_of", "prepared", "quiet_function", "results_of", "routine_function",
+           "routine_on_gpu", "run_routine", "without_warnings"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""
@@ -146,9 +146,24 @@ def is_silent(name: str) -> bool:
 
 def is_quick(name: str) -> bool:
     """Whether a routine of a library may be called without anything around it but ignored flags."""
-    if isinstance(name, Routine) or row_of(name).warns:
-        return False
-    return is_silent(name) or flags_ignored()[0] is not None
+    return not isinstance(name, Routine) and (is_silent(name) or flags_ignored()[0] is not None)
+
+
+def quiet_function(name: str) -> Callable[..., Any]:
+    """A function of a library which, called with flags ignored and arrays of NumPy's own class, says nothing.
+
+    For these NumPy need not ask the arguments for a function of their own.
+    """
+    function = routine_function(name)
+    function = getattr(function, "_implementation", function)
+    if not row_of(name).warns:
+        return function
+
+    def quiet(*arguments: Any, **keywords: Any) -> Any:
+        with _FILTERS, warnings.catch_warnings(action="ignore"):
+            return function(*arguments, **keywords)
+
+    return quiet
 
 
 @cache
@@ -175,8 +190,7 @@ _FILTERS = threading.Lock()
 
 def without_warnings(call: Callable[[Sequence[Any]], Any], arguments: Sequence[Any]) -> Any:
     """Call with warnings off. The filters are the process's, so one thread at a time changes them."""
-    with _FILTERS, warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with _FILTERS, warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         return call(arguments)
 
 

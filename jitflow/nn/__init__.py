@@ -20,8 +20,10 @@ from jitflow.nn.initialisers import (
 )
 from jitflow.nn.layers import dropout, embedding, layer_norm, one_hot
 from jitflow.nn.losses import cross_entropy
+from jitflow.nn.mixed import MixedStep, mixed
 
 __all__ = [
+    "MixedStep",
     "cross_entropy",
     "dropout",
     "embedding",
@@ -32,6 +34,7 @@ __all__ = [
     "he_uniform",
     "layer_norm",
     "log_softmax",
+    "mixed",
     "normal",
     "one_hot",
     "ones",

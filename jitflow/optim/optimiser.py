@@ -20,6 +20,7 @@ from jitflow.optim.clipping import clip_by_global_norm, clip_by_value
 from jitflow.optim.outside import inside, is_traced, object_outside, plainly
 from jitflow.optim.structure import pairs, require_distinct
 from jitflow.runtime.variable import Variable
+from jitflow.scaling import in_force
 
 __all__ = ["Optimiser", "next_rate", "runs_outside"]
 
@@ -81,6 +82,14 @@ class Optimiser:
             self._compiled_method("apply")(gradients, variables)
             return
         require_distinct(variables)
+        scale = in_force()
+        if scale is None:
+            self._advance(gradients, variables)
+        else:
+            scale.guarded([gradient for gradient, _ in pairs(gradients, variables)],
+                          lambda: self._advance(gradients, variables))  # fmt: skip
+
+    def _advance(self, gradients: Any, variables: Any) -> None:
         found = list(pairs(self.clipped(gradients), variables))
         slots = _slots_of(self, [variable for _, variable in found])
         rate = next_rate(self)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -42,20 +41,16 @@ from jitflow.ir.routines import (
     Routine,
     adopt_results,
     argument_of,
-    flags_ignored,
-    is_quick,
-    is_silent,
-    options_of,
     prepared,
     results_of,
-    routine_function,
 )
 from jitflow.ir.together import DEVICE_FUNCTIONS, FRAME
 from jitflow.runtime import cuda
 from jitflow.runtime.devices import device_function
 from jitflow.runtime.draws import draw_address, record_address
-from jitflow.runtime.entry_support import api_address, api_table
-from jitflow.runtime.host_call_text import ARRAY_FIELDS, RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
+from jitflow.runtime.entry_support import api_address
+from jitflow.runtime.host_call_record import CallRecord
+from jitflow.runtime.host_call_text import invoke_text, slow_invoke_text
 from jitflow.runtime.inner_loops import flag_function, loop_address
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.notes import NoteTable, recorder
@@ -91,7 +86,7 @@ class CallSite:
         self._fresh = [dims for _, dims in attributes["gives"]]
         self._operand_words = sum(1 + 2 * rank for _, _, rank in self._takes)
         self._starts = list(accumulate((1 + len(dims) for dims in self._fresh), initial=0))
-        self._record = FastRecord(op, self._operand_words)
+        self._record = CallRecord(op, _slow_way())
         _SITES[self.address] = self
 
     @property
@@ -112,7 +107,7 @@ class CallSite:
         found = results_of(self.routine, result, len(self._dtypes))
         if self._dtypes:
             self._hand_over(found, results)
-        self._record.note(words, arrays, result)
+        self._record.note(words, arguments, result)
 
     def _arrays(self, address: int, words: bytes) -> list[np.ndarray[Any, Any]]:
         """The operands as arrays. Routines only read them; NumPy would copy many that may not be written to."""
@@ -131,9 +126,11 @@ class CallSite:
         arrays, _ = adopt_results(self.routine, found, self._dtypes, shapes, self._fresh)
         blocks: list[int] = []
         try:
-            for start, array in zip(self._starts, arrays, strict=False):
+            for start, array, sizes in zip(self._starts, arrays, self._fresh, strict=False):
                 words[start + 1 : start + 1 + array.ndim] = list(array.shape)
-                if not words[start]:
+                if any(size >= 0 for size in sizes):
+                    if words[start]:  # of what the fast way took before it gave up
+                        _pool_functions()[1](words[start], 0)
                     words[start] = _allocate(array.nbytes)
                     blocks.append(words[start])
                 place = address + 8 * (start + 1)
@@ -147,101 +144,6 @@ class CallSite:
 
 _SITES: WeakValueDictionary[int, CallSite] = WeakValueDictionary()
 """The call sites by the addresses of their records."""
-
-
-class FastRecord:
-    """The record of a call site, in memory."""
-
-    def __init__(self, op: Op, operand_words: int) -> None:
-        attributes, gives = op.attributes, op.attributes["gives"]
-        routine = attributes["routine"]
-        self._dtypes = [dtype.numpy for dtype, _ in gives]
-        self._ranks = [len(dims) for _, dims in gives]
-        fresh = [number for _, dims in gives for number in dims if number >= 0]
-        numbers = any(isinstance(kind, str) for _, kind in attributes["takes"])
-        repeats = len(set(fresh)) < len(fresh)
-        self._is_slow = (
-            not layout_is_known()
-            or not is_quick(routine)
-            or numbers
-            or not gives
-            or (bool(fresh) and (len(gives) > 1 or repeats))
-        )
-        self._names: tuple[str, ...] = attributes["keywords"]
-        self._options = options_of(attributes["options"])
-        self._fields = (ctypes.c_int64 * len(SITE_FIELDS))()
-        self._words = (ctypes.c_int64 * max(operand_words, 1))()
-        self._described = (ctypes.c_int64 * (len(RESULT_FIELDS) * max(len(gives), 1)))()
-        self._arrays = (ctypes.c_int64 * (len(ARRAY_FIELDS) * max(len(attributes["takes"]), 1)))()
-        self._kept: tuple[Any, ...] = ()
-        self._writing = threading.Lock()
-        variable, value = (None, None) if is_silent(routine) else flags_ignored()
-        self._owned = (None if self._is_slow else routine_function(routine), variable, value)
-        self._set(
-            api=api_table(),
-            slow=_slow_way(),
-            callable=id(self._owned[0]),
-            operand_words=operand_words,
-            results=len(gives),
-            fresh=int(bool(fresh)),
-            variable=0 if variable is None else id(variable),
-            value=0 if variable is None else id(value),
-            allocate=pool().allocate_address,
-            described=ctypes.addressof(self._described),
-            words=ctypes.addressof(self._words),
-            operands=len(attributes["takes"]),
-            arrays=ctypes.addressof(self._arrays),
-            update_flags=numpy_function("PyArray_UpdateFlags"),
-        )
-
-    @property
-    def address(self) -> int:
-        """Where it lies."""
-        return ctypes.addressof(self._fields)
-
-    def note(self, words: bytes, arrays: Sequence[Any], result: Any) -> None:
-        """Keep the arrays of a call for the next one, if the fast way can do it."""
-        if self._is_slow or not self._writing.acquire(blocking=False):
-            return
-        try:
-            self._write(words, arrays, result)
-        finally:
-            self._writing.release()
-
-    def _write(self, words: bytes, arrays: Sequence[Any], result: Any) -> None:
-        """Native code reads all of this at once, while it holds the GIL: so first there is nothing, then all is new."""
-        items = (result,) if len(self._dtypes) == 1 else tuple(result)
-        described = [self._description(*item) for item in zip(items, self._dtypes, self._ranks, strict=True)]
-        if not all(described) or not isinstance(result, tuple | np.ndarray | np.generic):
-            self._is_slow = True
-            return
-        if any(isinstance(item, np.ndarray) and not item.flags.c_contiguous for item in items):
-            self._set(arguments=0)  # the fast way would call once more in vain
-            return
-        named = [*self._names, *[""] * (len(arrays) - len(self._names))]
-        arguments = tuple(array for name, array in zip(named, arrays, strict=True) if not name)
-        keywords = self._options | {name: array for name, array in zip(named, arrays, strict=True) if name}
-        self._set(arguments=0)
-        before, self._kept = self._kept, (arguments, keywords, type(result))
-        self._described[:] = [word for fields in described for word in fields]
-        for place, array in enumerate(arrays):
-            self._arrays[2 * place : 2 * place + 2] = [id(array), 2 * array.ndim]
-        self._words[:] = list(struct.unpack(f"{len(words) // 8}q", words)) or [0]
-        kind = id(type(result)) if len(self._dtypes) != 1 else 0
-        self._set(keywords=id(keywords) if keywords else 0, result_type=kind)
-        self._set(arguments=id(arguments))
-        del before  # what another thread is about to use is owned by it
-
-    def _description(self, item: Any, dtype: np.dtype[Any], rank: int) -> tuple[int, ...]:
-        if type(item) is np.ndarray:
-            return (id(np.ndarray), id(dtype), dtype.num, rank, dtype.itemsize)
-        if type(item) is dtype.type and not rank:
-            return (id(dtype.type), 0, 0, 0, dtype.itemsize)
-        return ()
-
-    def _set(self, **fields: int) -> None:
-        for name, value in fields.items():
-            self._fields[SITE_FIELDS.index(name)] = value
 
 
 # -- what native code calls ------------------------------------------------------------------------

@@ -74,6 +74,7 @@ PYTHON_FUNCTIONS = (
     "PyType_GenericNew",
 )
 NUMPY_FUNCTIONS = {
+    "PyArray_CopyInto": 50,
     "PyArray_Scalar": 60,
     "PyArray_UpdateFlags": 92,
     "PyArray_NewFromDescr": 94,

@@ -41,8 +41,10 @@ def lexsort(*keys: Array, axis: int = -1) -> Array:
 
 def median(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     """`numpy.median` without warnings. Few numbers take a third of the time: NumPy looks at much else first."""
-    if axis is not None or keepdims or not a.size or a.dtype.char not in "bBhHiIlLqQfd":
+    if not a.size:
         return without_warnings(lambda arguments: np.median(*arguments), [a, axis, None, False, keepdims])
+    if axis is not None or keepdims or a.dtype.char not in "bBhHiIlLqQfd":
+        return np.median(a, axis, None, False, keepdims)
     middle, odd = divmod(a.size, 2)
     parted = np.partition(a.ravel(), [middle, -1] if odd else [middle - 1, middle, -1])
     if parted[-1] != parted[-1]:  # nan is sorted to the end

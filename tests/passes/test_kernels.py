@@ -9,7 +9,7 @@ from jitflow.ir.parser import parse
 from jitflow.ir.types import Vector
 from jitflow.passes.fusion.fuse import fuse
 from jitflow.passes.lower import GPU, lower
-from jitflow.passes.lower.target import CPU, Target
+from jitflow.passes.schedule.target import CPU, Target
 
 
 def kernel_of(text: str, target: Target = CPU) -> Function:

@@ -75,3 +75,29 @@ def test_the_quicker_median(code: str) -> None:
                 warnings.simplefilter("ignore")
                 expected = np.median(sample)
                 assert_same(median(sample), expected)
+
+
+def found_by_numbers(x: Any, count: Any) -> Any:
+    found = np.zeros((count, 6))
+    for row in range(count):
+        found[row, 0] = np.partition(x[row], row % 7)[row % 7]
+        found[row, 1] = np.percentile(x[row], 10.0 * (row % 9))
+        values, numbers = np.unique_counts(np.floor(x[row] * 4))
+        found[row, 2], found[row, 3] = values[-1] * numbers[0], len(values)
+        found[row, 4] = np.nanmedian(x[row])
+        found[row, 5] = np.histogram(x[row], np.linspace(-2.0, 2.0, 5))[0][1]
+    return found
+
+
+def test_numbers_are_made_anew_and_several_results_bind_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, run = [], CallSite.run
+
+    def counted(site: CallSite, operands: int, results: int) -> None:
+        slow.append(site)
+        run(site, operands, results)
+
+    monkeypatch.setattr(CallSite, "run", counted)
+    compiled, x = jitflow.function(found_by_numbers), np.random.default_rng(0).normal(size=(40, 7))
+    for _ in range(2):  # a keyword of the last call is not that of this one
+        assert_same(compiled(x, 40), found_by_numbers(x, 40))
+    assert len(slow) < 24, "each turn made its arguments anew"

@@ -134,6 +134,8 @@ def trace(
                 raise
             else:  # which is what Python says, however its loops are recorded
                 raise mistake from None
+        finally:
+            state.end()
 
 
 def _recorded(

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.outside.scopes import dtype_of_products
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
-from jitflow.ir.dtypes import BOOL, F32
+from jitflow.ir.dtypes import BOOL, F32, DType
 
 __all__ = ["Labels", "contract", "multiply", "sum_axes", "transposed_to"]
 
@@ -77,9 +78,19 @@ def _matrix_product(
     second = values.reshape(
         transposed_to(right, right_labels, batch + summed + columns), shape(summed, columns), assumed=True
     )
-    result = emit("matmul", first, second)
+    half = dtype_of_products() if values.dtype_of_value(first) == F32 else None
+    result = emit("matmul", first, second) if half is None else _product_of_halves(first, second, half)
     labels = batch + rows + columns
     return values.reshape(result, tuple(sizes[label] for label in labels), assumed=True), labels
+
+
+def _product_of_halves(first: Value, second: Value, half: DType) -> Value:
+    """The product of rounded operands, rounded: so the cotangent that it gets is, and so are those that it gives."""
+
+    def rounded(value: Value) -> Value:
+        return values.as_array(values.cast(values.cast(value, half), F32))
+
+    return rounded(emit("matmul", rounded(first), rounded(second)))
 
 
 def _product_and_sum(

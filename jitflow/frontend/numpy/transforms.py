@@ -101,7 +101,7 @@ def _of_axes(function: Any, default: Any) -> Any:
         # -1 is the size that the axis has, also where it holds the half of one.
         points = [values.dims(value)[place] if item == -1 else item for place, item in zip(places, points, strict=True)]
         if all(item is None for item in points):
-            result = _at_once(function, value, places, norm, real, inverse)
+            result = _at_once(function, value, places, norm, real, inverse, named=axes is not None)
         else:
             result = _one_by_one(value, list(zip(places, points, strict=True)), norm, real, inverse)
         return new(result) if out is None else store_out(result, out)
@@ -110,7 +110,10 @@ def _of_axes(function: Any, default: Any) -> Any:
     return handler
 
 
-def _at_once(function: Any, value: Value, places: Sequence[int], norm: Any, real: bool, inverse: bool) -> Value:
+def _at_once(
+    function: Any, value: Value, places: Sequence[int], norm: Any, real: bool, inverse: bool, *, named: bool
+) -> Value:
+    """``named``: whether the program says which axes; NumPy takes longer where it is told of all."""
     dims = list(values.dims(value))
     last = normalized_axis(places[-1], len(dims))
     for place in places:
@@ -121,7 +124,8 @@ def _at_once(function: Any, value: Value, places: Sequence[int], norm: Any, real
     sample = split(value, axis=last, norm=norm).sampled(_LONGER[one])
     if one == "irfft" and len(places) > 1:  # of what the transforms along the other axes make
         sample = split(value, axis=last, norm=norm).sampled(_LONGER["fft"]).real
-    (result,) = split(value, axes=tuple(places), norm=norm).call(function, [tuple(dims)], kinds=[sample.dtype])
+    axes = tuple(places) if named else None
+    (result,) = split(value, axes=axes, norm=norm).call(function, [tuple(dims)], kinds=[sample.dtype])
     return result
 
 

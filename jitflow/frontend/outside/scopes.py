@@ -1,15 +1,17 @@
-"""The scope in which a program asks for a device."""
+"""The scopes in which a program asks for a device, or for products of halves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.hardware import Device, device_named
+from jitflow.ir.dtypes import DType, parse_dtype
 
-__all__ = ["device", "on_device"]
+__all__ = ["device", "dtype_of_products", "on_device", "products_in"]
 
 
 class device:  # noqa: N801  it reads as a statement
@@ -47,3 +49,29 @@ def on_device(name: str, function: Callable[..., Any], *args: Any, **keywords: A
     """What a function of the program gives if it runs in the scope of a device."""
     with device(name):
         return function(*args, **keywords)
+
+
+class _Products:
+    """In which dtype products of float32 are computed; None for their own."""
+
+    dtype: DType | None = None
+
+
+@contextmanager
+def products_in(dtype: str) -> Iterator[None]:
+    """Compute matrix products of float32 that a compiled function computes inside, and their derivatives, in halves."""
+    trace = active_trace()
+    if trace is None:
+        yield
+        return
+    products = trace.state(_Products)
+    outer, products.dtype = products.dtype, parse_dtype(dtype)
+    try:
+        yield
+    finally:
+        products.dtype = outer
+
+
+def dtype_of_products() -> DType | None:
+    """In which dtype the program wants products of float32, None for their own."""
+    return current_trace().state(_Products).dtype

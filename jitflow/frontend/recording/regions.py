@@ -193,6 +193,16 @@ class Regions:
         self.caller: FrameType | None = None
         """The frame that calls the function which is compiled: whoever returns to it leaves the program."""
 
+    def end(self) -> None:
+        """Let go of the frames that trace, themselves or in the tracebacks of exceptions.
+
+        What a trace is made of refers to each other. So it stays until the garbage collector comes, and with it would
+        all that frames know: the function that is compiled, and the arguments of the call.
+        """
+        self._bottom = self.caller = self.left_by = None
+        self.refusals.clear()
+        self.restarts.clear()
+
     def add(
         self,
         name: str,

@@ -3,7 +3,7 @@
 from jitflow.passes.lower.host import Lowered, lower
 from jitflow.passes.lower.parts import LoweredParts, lower_parts, on_device
 from jitflow.passes.lower.results import PlaceSource, ResultPlace
-from jitflow.passes.lower.target import CPU, GPU, Target
+from jitflow.passes.schedule.target import CPU, GPU, Target
 
 __all__ = ["CPU", "GPU", "Lowered", "LoweredParts", "PlaceSource", "ResultPlace", "Target", "lower", "lower_parts",
            "on_device"]  # fmt: skip

@@ -6,8 +6,7 @@ remembers it for as long as the loops that it varies along stay there. `kernel.p
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value
@@ -18,24 +17,12 @@ from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.fusion.nest import Access, Loop, Nest
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.lower.schedule import PERIOD_LANES, Schedule
-from jitflow.passes.lower.target import Target
+from jitflow.passes.schedule.cost import CACHE_LINE, STREAM_FROM, STREAM_USED_FROM
+from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tree import Keep
 
-__all__ = ["LONG_BODY", "Elements"]
-
-HORIZONTAL_LANES = 32
-LONG_BODY = 12
-"""Instructions in the body of a vector loop from which on it is compiled once, under masks, not twice."""
-
-TILE = 4
-"""Vectors that a reduction down the rows works on at once, if its body is at most `LIGHT_BODY` instructions long."""
-LIGHT_BODY = 40
-
-STREAM_FROM = 1 << 22
-"""Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
-STREAM_USED_FROM = 1 << 25
-"""The same for what the program works on next, for which a large cache shared by all processors is good enough."""
-CACHE_LINE = 64
+__all__ = ["Elements"]
 
 
 class Elements:
@@ -53,20 +40,24 @@ class Elements:
         self.scalars: dict[Value, Value] = {}
         self.outputs: dict[Value, tuple[Value, Layout, Access]] = {}
         placed = {value: into[position] for position, value in enumerate(self.region.yielded) if position in into}
-        self.schedule = self.make_schedule(backwards, placed)
+        self.joined = JoinedLoops(nest, backwards, placed, periodic=self.is_periodic)
         self.placed = frozenset(placed)
         """Outputs in memory that exists, which may be the caller's."""
         self.used = {value for position, value in enumerate(self.region.yielded) if position in used}
         """Outputs that the program goes on to work on, and would like to find in the caches."""
-        self.outer, self.reduced, self.vector = self.schedule.outer, self.schedule.reduced, self.schedule.vector
+        self.outer, self.reduced, self.vector = self.joined.outer, self.joined.reduced, self.joined.vector
         self.horizontal = self.vector is not None and self.vector.reduced
-        self.lanes = self._choose_lanes()
-        self.compiled_once = False
-        """Whether vector loops run under masks throughout, however short their bodies are."""
+        self.lanes = 0
+        """How many lanes a turn of the vector loop has."""
+        self.masked_turns = False
+        """Whether all turns of the open vector loop have masks, not just the last."""
+        self.taken: dict[Loop, tuple[Value, Value, int]] = {}
+        """Positions that an open loop has taken, for loops inside of it: from, to, and at most how many."""
         self.saved: dict[Value, Access] = {}
         self.hosts: set[Value] = set()
         """Outputs whose memory holds a saved value for a while."""
-        self.sweep = 0
+        self.kept: set[Value] = set()
+        """The saved values that are in their places by now."""
         self.ahead = 0
         """How many elements in advance operands are brought near, 0 if they are not."""
         self.scratch: list[tuple[Value, Dim]] = []
@@ -74,52 +65,21 @@ class Elements:
         """What is kept in scratch memory, and how many bytes of it a thread has."""
         self.worker: Value | None = None
         """The number of the thread, where several run the kernel."""
-        self.bounds: dict[Loop, tuple[Value, Value]] = {}
-        """From where to where those loops run that do not run as a whole."""
 
-    def make_schedule(self, backwards: bool, placed: dict[Value, Layout]) -> Schedule:
-        return Schedule(self.nest, backwards, placed, periodic=not self.target.distributed)
+    @property
+    def is_periodic(self) -> bool:
+        """Whether short loops may join the loops around them, under patterns of lanes."""
+        return not self.target.distributed
 
     def buffer_for(self, key: Value, dtype: DType) -> Value:
         self.buffers[key] = Value(Buffer(dtype), key.name or "buffer")
         self.emitter.depth_of[self.buffers[key]] = 0
         return self.buffers[key]
 
-    def _choose_lanes(self) -> int:
-        if self.vector is None:
-            return 0
-        if self.target.lanes:
-            return self.target.lanes
-        if self.horizontal:
-            return HORIZONTAL_LANES
-        if self.schedule.period:
-            return math.lcm(self.schedule.period, PERIOD_LANES)
-        return self.register_lanes * (TILE if self.tiled else 1)
-
-    @property
-    def register_lanes(self) -> int:
-        """How many of the widest elements a register holds."""
-        return max(2, self.target.vector_bytes // self.schedule.widest_item)
-
-    @property
-    def tiled(self) -> bool:
-        """Whether several vectors side by side walk down the rows, so that memory is read in longer pieces."""
-        return bool(self.reduced) and not self.target.lanes and self.schedule.cost <= LIGHT_BODY
-
     def declare_output(self, value: Value) -> None:
         assert isinstance(value.type, Tensor | Scalar)
         buffer = self.buffer_for(value, value.type.dtype)
-        self.outputs[value] = (buffer, self.schedule.output_layout(value), self.schedule.output_access(value))
-
-    def is_long(self) -> bool:
-        """Whether the body of the vector loop is long enough to be compiled only once."""
-        if self.target.masked or self.compiled_once:
-            return True
-        if self.vector in self.outer:
-            # Rows of an elementwise kernel are long or the kernel is cheap: masks cost nothing that can be measured.
-            rows = len(self.outer) > 1 and not self.reduced
-            return rows or self.schedule.cost > LONG_BODY
-        return self.schedule.sweep_cost(self.sweep) > LONG_BODY
+        self.outputs[value] = (buffer, self.joined.output_layout(value), self.joined.output_access(value))
 
     # Values
 
@@ -131,30 +91,24 @@ class Elements:
                 return scope.mask
         return None
 
-    def value(self, value: Value, saving: bool = False) -> Value:
+    def value(self, value: Value) -> Value:
         """The number, or the lanes, that ``value`` has at the current position of the open loops."""
         value = self.nest.origin(value)
         found = self.emitter.cached(value)
         if found is not None and not (isinstance(found.type, Vector) and found.type.lanes != self.lanes):
             return found  # what no loop changes may be there in the lanes of wider turns
-        if value in self.saved and not saving and self._is_saved_by_now(value):
-            result = self._load(self.saved[value])
-        else:
-            result = self._compute(value)
+        result = self._load(self.saved[value]) if value in self.kept else self._compute(value)
         scope = self.emitter.scope
-        if scope.step and scope.loop is not None and self.schedule.varies(value, scope.loop):
+        if scope.step and scope.loop is not None and self.joined.varies(value, scope.loop):
             scope.cache[value] = result  # the next step has another, even where the ops stand in an outer scope
         else:
             self.emitter.store_cached(value, result)
         return result
 
-    def _is_saved_by_now(self, value: Value) -> bool:
-        return self.sweep > self.schedule.saved[value]
-
     def _compute(self, value: Value) -> Value:
         emitter = self.emitter
         if value in self.nest.layouts:
-            access = self.schedule.access(self.nest.access(value))
+            access = self.joined.access(self.nest.access(value))
             return self._load(access, self.ahead if self._is_read_once(access) else 0)
         if value in self.scalars:
             return self.scalars[value]
@@ -205,7 +159,7 @@ class Elements:
         axis = op.attributes["axis"]
         if dims_of(op.result.type)[axis] == 1:
             return self.emitter.number(0, dtype)
-        position = self.position(self.schedule.loop(op.result, axis))
+        position = self.position(self.joined.loop(op.result, axis))
         return self.emitter.emit("cast", position, dtype=dtype)
 
     # Memory
@@ -259,7 +213,7 @@ class Elements:
         if mask:
             depth = max(depth, emitter.depth_of[mask[0]])
         if stride == access.dtype.itemsize:
-            more = {"ahead": ahead * access.dtype.itemsize} if ahead and (not mask or self.is_long()) else {}
+            more = {"ahead": ahead * access.dtype.itemsize} if ahead and (not mask or self.masked_turns) else {}
             return emitter.emit("read", buffer, offset, *mask, depth=depth, lanes=self.lanes, **more)
         return emitter.emit(
             "read_strided", buffer, offset, emitter.size(stride), *mask, depth=depth, lanes=self.lanes
@@ -268,7 +222,7 @@ class Elements:
     def _load_pattern(self, access: Access, buffer: Value) -> Value:
         """The lanes of an operand that repeats: the same vector everywhere, read once."""
         emitter = self.emitter
-        turns = tuple(lane % self.schedule.period for lane in range(self.lanes))
+        turns = tuple(lane % self.joined.period for lane in range(self.lanes))
         turn = emitter.emit("constant", depth=0, value=turns, type=Vector(I64, self.lanes))
         distance = emitter.elementwise("multiply", turn, emitter.index_scalar(emitter.size(access.pattern)))
         start = emitter.index_scalar(emitter.size(access.offset))
@@ -312,7 +266,12 @@ class Elements:
         if width % CACHE_LINE and width not in (16, 32):
             return None
         nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
-        choice: Dim = minimum(nbytes // (STREAM_USED_FROM if access.buffer in self.used else STREAM_FROM), 1)
+        if access.buffer in self.used:
+            choice: Dim = minimum(nbytes // STREAM_USED_FROM, 1)
+        else:
+            read = [value.type for value in self.region.parameters if isinstance(value.type, Tensor)]
+            around = sum((product(tensor.dims) * tensor.dtype.itemsize for tensor in read), nbytes)
+            choice = minimum(around // STREAM_FROM, 1)
         for loop, stride in access.strides.items():
             if loop is not self.vector:
                 choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
@@ -326,7 +285,7 @@ class Elements:
         scope = next(scope for scope in emitter.scopes if scope.lanes)
         if scope.mask is None:
             return streams
-        if scope.stop is None or not self.is_long():
+        if scope.stop is None or not self.masked_turns:
             return None
         key = ("streams here", choice)
         here = emitter.cached(key)
@@ -344,7 +303,7 @@ class Elements:
         assert isinstance(source.type, Tensor)
         start, mode = op.attributes["axis"], op.attributes.get("mode", "raise")
         layout = self.nest.layouts[source]
-        access = self.schedule.access(self.nest.access(source, self.nest.gather_loops(op)))
+        access = self.joined.access(self.nest.access(source, self.nest.gather_loops(op)))
         offset = emitter.index_scalar(self._offset(access))
         stride = self._vector_stride(access)
         if stride != 0:
@@ -404,36 +363,23 @@ class Elements:
 
     # Saved values
 
-    def place_saved(self) -> None:
-        """Choose where values that a later sweep needs again are kept."""
-        for value in list(self.schedule.saved):
-            host = self._host_output(value)
-            if host is not None and (self.target.distributed or not (self.horizontal and self.outer)):
-                self.hosts.add(host)
-                self.saved[value] = self.outputs[host][2]
-            elif self.horizontal and isinstance(value.type, Tensor):
-                row = Value(value.type, value.name)  # beside the value's own buffer, which it has if it is a result
-                buffer = self.buffer_for(row, value.type.dtype)
-                loops = [*self.outer, *self.reduced] if self.target.distributed else self.reduced
-                strides: dict[Loop, Dim] = {}
-                total: Dim = value.type.dtype.itemsize
-                for loop in reversed(loops):
-                    strides[loop] = total
-                    total = total * loop.dim
-                self.scratch.append((buffer, total))
-                self.rows[row] = total
-                self.saved[value] = Access(row, value.type.dtype, 0, strides)
-            else:
-                del self.schedule.saved[value]
-
-    def _host_output(self, value: Value) -> Value | None:
-        """An output of the same dtype and loops that is written no earlier than ``value`` is last needed."""
-        assert isinstance(value.type, Tensor | Scalar)
-        for output, (_, _, access) in self.outputs.items():
-            if output in self.hosts or access.dtype != value.type.dtype:
+    def make_room(self, keeps: Iterable[Keep]) -> None:
+        """Find out where values lie that a later sweep needs again."""
+        for keep in keeps:
+            value = keep.value
+            assert isinstance(value.type, Tensor)
+            if keep.into is not None:
+                self.hosts.add(keep.into)
+                self.saved[value] = self.outputs[keep.into][2]
                 continue
-            if set(self.schedule.loops_of(output)) != set(self.outer) | set(self.reduced):
-                continue
-            if self.nest.stage[output] >= self.schedule.last_need(value):
-                return output
-        return None
+            row = Value(value.type, value.name)  # beside the value's own buffer, which it has if it is a result
+            buffer = self.buffer_for(row, value.type.dtype)
+            loops = [*self.outer, *self.reduced] if self.target.distributed else self.reduced
+            strides: dict[Loop, Dim] = {}
+            total: Dim = value.type.dtype.itemsize
+            for loop in reversed(loops):
+                strides[loop] = total
+                total = total * loop.dim
+            self.scratch.append((buffer, total))
+            self.rows[row] = total
+            self.saved[value] = Access(row, value.type.dtype, 0, strides)

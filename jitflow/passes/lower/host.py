@@ -37,9 +37,10 @@ from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable
 from jitflow.passes.lower.tapes import TAPE_OPS
-from jitflow.passes.lower.target import CPU, Target
 from jitflow.passes.plan.record import Plan, Version
 from jitflow.passes.runner import Observer, run
+from jitflow.passes.schedule.scheduled import Scheduled
+from jitflow.passes.schedule.target import CPU, Target
 
 __all__ = ["LOWERING", "Lowered", "lower"]
 
@@ -95,6 +96,8 @@ class Lowered:
     host: Function
     places: tuple[ResultPlace, ...]
     result_slots: int
+    scheduled: Mapping[str, Scheduled]
+    """What the kernels are made of, by name, those that are nests."""
 
 
 def lower(
@@ -126,7 +129,7 @@ class HostLowering(OwningProgram):
         self.builder.add("yield")
         region, kernels = Region((), tuple(self.builder.ops)), tuple(self.kernels.values())
         host = Function(self.function.name, region, (), "host", MappingProxyType(self._facts()), kernels)
-        return Lowered(host, places, slots)
+        return Lowered(host, places, slots, MappingProxyType(self.scheduled))
 
     def _facts(self) -> dict[str, Any]:
         """What passes of the host program must know of the tensor function."""
@@ -165,7 +168,8 @@ class HostLowering(OwningProgram):
     ) -> tuple[Region, tuple[ResultPlace, ...], int]:
         version = HostLowering(function, target, LOWERING, plan)
         version.suffix = suffix
-        version.kernels, version.scopes = self.kernels, Scopes(self.scopes.open[0])
+        version.kernels, version.scheduled = self.kernels, self.scheduled
+        version.scopes = Scopes(self.scopes.open[0])
         for position, (own, other) in enumerate(zip(self.function.parameters, function.parameters, strict=True)):
             number = self.scopes.number(own)
             if number is not None:

@@ -26,7 +26,7 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.lower.scopes import Scopes
-from jitflow.passes.lower.target import Target
+from jitflow.passes.schedule.target import Target
 
 __all__ = ["note_program", "noted", "noted_op", "operations_of", "traffic_of"]
 

@@ -21,8 +21,9 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop, nest_of
 from jitflow.passes.lower.kernel import Kernel
-from jitflow.passes.lower.target import Target
 from jitflow.passes.lower.tiles import Tiles
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tree import Store
 
 __all__ = ["lower_tiles"]
 
@@ -151,7 +152,7 @@ class OverlappedTiles(Tiles):
             else:
                 column = emitter.emit("add", self.in_line(row), column)
             stack.enter_context(emitter.step(innermost, column, self.lanes))
-            self._store_results(set(loops))
+            self.nodes((Store(self.region.yielded),))
 
     def _offset(self, access: Access) -> Value:
         return self.inside if self.inside is not None and access.buffer is self.product else super()._offset(access)

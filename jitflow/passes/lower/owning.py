@@ -11,9 +11,9 @@ from jitflow.ir.layout import contiguous
 from jitflow.ir.types import dims_of
 from jitflow.passes.lower.program import HostProgram, Storage
 from jitflow.passes.lower.scopes import Scope
-from jitflow.passes.lower.target import Target
 from jitflow.passes.plan.planner import plan_buffers
 from jitflow.passes.plan.record import Plan
+from jitflow.passes.schedule.target import Target
 
 __all__ = ["OwningProgram"]
 

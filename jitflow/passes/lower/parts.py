@@ -6,7 +6,7 @@ results lie behind those of the partitions before it. What its results show is s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
@@ -18,9 +18,10 @@ from jitflow.ir.types import Scalar, dims_of
 from jitflow.passes.lower.host import lower
 from jitflow.passes.lower.program import is_array
 from jitflow.passes.lower.results import ResultPlace
-from jitflow.passes.lower.target import CPU, Target
 from jitflow.passes.plan.record import Plan
 from jitflow.passes.runner import Observer
+from jitflow.passes.schedule.scheduled import Scheduled
+from jitflow.passes.schedule.target import CPU, Target
 
 __all__ = ["LoweredParts", "Part", "lower_parts", "on_device"]
 
@@ -45,6 +46,8 @@ class LoweredParts:
     hosts: tuple[Function, ...]
     places: tuple[ResultPlace, ...]
     result_slots: int
+    scheduled: Mapping[str, Scheduled]
+    """What the kernels are made of, by name, those that are nests."""
 
 
 def lower_parts(
@@ -56,6 +59,7 @@ def lower_parts(
     meets = not all(op.name == "meet" for ops in last for op in ops) or not all(last)
     slots = tuple(argument_slots(whole))
     hosts: list[Function] = []
+    scheduled: dict[str, Scheduled] = {}
     places: dict[int, ResultPlace] = {}
     bases: list[ResultPlace] = []
     used = 0
@@ -71,8 +75,9 @@ def lower_parts(
         places.update(zip(part.results, moved, strict=False))
         bases += moved[len(part.results) :]
         used += lowered.result_slots
+        scheduled.update((_part_name(name, number), one) for name, one in lowered.scheduled.items())
     in_order = [places[position] for position in range(len(whole.results))]
-    return LoweredParts(tuple(hosts), (*in_order, *bases), used)
+    return LoweredParts(tuple(hosts), (*in_order, *bases), used, MappingProxyType(scheduled))
 
 
 def on_device(places: Sequence[ResultPlace], device: str) -> tuple[ResultPlace, ...]:
@@ -108,9 +113,14 @@ def _moved(place: ResultPlace, first: int, parameters: Sequence[int], results: S
     )
 
 
+def _part_name(kernel: str, number: int) -> str:
+    """What a kernel of a partition is called."""
+    return f"{kernel}.{number}"
+
+
 def _as_part(host: Function, number: int, device: str, first_result: int) -> Function:
     """A host program whose kernels have names of their own, and that knows where it runs."""
-    names = {kernel.name: f"{kernel.name}.{number}" for kernel in host.kernels}
+    names = {kernel.name: _part_name(kernel.name, number) for kernel in host.kernels}
 
     def region(inner: Region) -> Region:
         return Region(inner.parameters, tuple(map(renamed, inner.ops)))

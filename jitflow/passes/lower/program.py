@@ -18,7 +18,8 @@ from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
-from jitflow.passes.lower.target import Target
+from jitflow.passes.schedule.scheduled import Scheduled
+from jitflow.passes.schedule.target import Target
 
 __all__ = ["HostProgram", "Storage", "is_array"]
 
@@ -50,6 +51,8 @@ class HostProgram:
         """What is appended to the names of this version's kernels."""
         self.scopes = Scopes()
         self.kernels: dict[str, Function] = {}
+        self.scheduled: dict[str, Scheduled] = {}
+        """What they are made of, those that are nests."""
         self.storage: dict[Value, Storage] = {}
         self.layouts: dict[Value, Layout] = {}
         self.heap: Value | None = None
@@ -244,6 +247,8 @@ class HostProgram:
                 scratch.append((buffer, nbytes))
                 arguments.append(buffer)
         self.kernels[kernel.function.name] = kernel.function
+        if kernel.scheduled is not None:
+            self.scheduled[kernel.function.name] = kernel.scheduled
         self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)

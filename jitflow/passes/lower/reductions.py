@@ -1,4 +1,4 @@
-"""How each reduction keeps its state, sweep by sweep.
+"""How each reduction keeps its partial results.
 
 *Plain* reductions fold every element into one accumulator a lane. Floating-point sums are *blocked*: plain partial sums
 inside a block, and compensated addition between blocks (Knuth's TwoSum), so that the error does not grow with the
@@ -20,14 +20,12 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import F32, I16, I64, DType
 from jitflow.ir.types import Tensor, Vector
+from jitflow.passes.schedule.folding import BLOCK, folding_of
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements
 
-__all__ = ["BLOCK", "Reduction", "SumReduction", "reduction_for"]
-
-BLOCK = 1024
-"""Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
+__all__ = ["Reduction", "reduction_for"]
 
 
 def _lowest(dtype: DType) -> object:
@@ -105,25 +103,19 @@ class Reduction:
         )
         self.lanes = lowering.lanes
         self.state: list[Value] = []
+        """What blocks have come to, or all elements where there are none."""
+        self.sums: list[Value] = []
+        """What the elements of a block come to."""
+        self.deviations: list[Value] = []
+        """Sums of their deviations from its mean, and of the squares of these."""
+        self.places: list[Value] = []
+        """Where its extreme is, as far as it has been searched."""
 
     # State
 
     def begin(self) -> None:
         """Set ``state`` to what it is before any element."""
         self.state = [self.lanes_of(_IDENTITY[self.fold](self.accumulator), self.accumulator)]
-
-    def nothing(self) -> Sequence[Value]:
-        """What ``state`` is, when it is closed, before any element."""
-        lanes, self.lanes = self.lanes, 0 if self.lowering.horizontal else self.lanes
-        self.begin()
-        self.lanes = lanes
-        return self.state
-
-    def take(self, values: Sequence[Value]) -> Sequence[Value]:
-        """Take this reduction's state from the front of ``values`` and return the rest."""
-        count = len(self.state)
-        self.state = list(values[:count])
-        return values[count:]
 
     def lanes_of(self, number: object, dtype: DType) -> Value:
         """A constant shaped as the accumulators are."""
@@ -146,8 +138,15 @@ class Reduction:
         element = self.element(_IDENTITY[self.fold](self.accumulator))
         self.state = [self.emitter.elementwise(self.fold, self.state[0], element)]
 
+    def nothing(self) -> Sequence[Value]:
+        """What ``state`` is, when it is closed, before any element."""
+        lanes, self.lanes = self.lanes, 0
+        self.begin()
+        self.lanes = lanes
+        return self.state
+
     def close(self) -> None:
-        """Fold the lanes of ``state`` into one, if they belong to one row: behind a chunk."""
+        """Fold the lanes of ``state`` into one: behind a chunk."""
         self.state = [self.folded(self.state[0], self.fold)]
 
     def follow(self, before: Sequence[Value]) -> Sequence[Value]:
@@ -167,11 +166,6 @@ class Reduction:
         return value if self.accumulator == self.dtype else self.emitter.elementwise("cast", value, dtype=self.dtype)
 
     # Ends before the last element
-
-    @property
-    def has_last_word(self) -> bool:
-        """Whether one element may decide the result, whatever follows it."""
-        return self.lowering.horizontal and self.fold in ("logical_or", "logical_and")
 
     def undecided(self) -> Value:
         """Whether elements to come may change the result."""
@@ -220,13 +214,13 @@ class Reduction:
     def centre(self, total: Value, count: Value) -> None:
         raise NotImplementedError
 
-    def deviations(self) -> Sequence[Value]:
+    def no_deviations(self) -> Sequence[Value]:
         raise NotImplementedError
 
-    def deviate(self, pair: tuple[Value, Value]) -> Sequence[Value]:
+    def deviate(self, pair: Sequence[Value]) -> Sequence[Value]:
         raise NotImplementedError
 
-    def combine_moments(self, pair: tuple[Value, Value], count: Value) -> None:
+    def combine_moments(self, pair: Sequence[Value], count: Value) -> None:
         raise NotImplementedError
 
     def extreme(self, lanes: Value) -> Value:
@@ -235,10 +229,10 @@ class Reduction:
     def is_better(self, extreme: Value) -> Value:
         raise NotImplementedError
 
-    def nowhere(self) -> Value:
+    def begin_search(self, extreme: Value, first: Value) -> None:
         raise NotImplementedError
 
-    def match(self, places: Value, extreme: Value, first: Value) -> Value:
+    def match(self, places: Value) -> Value:
         raise NotImplementedError
 
     def place(self, places: Value, first: Value) -> Value:
@@ -338,11 +332,11 @@ class MomentReduction(Reduction):
         self.count = self.emitter.emit("cast", count, dtype=self.accumulator)
         self.mean = self.emitter.elementwise("divide", self.folded(total, "add"), self.count)
 
-    def deviations(self) -> Sequence[Value]:
+    def no_deviations(self) -> Sequence[Value]:
         zero = self.lanes_of(0, self.accumulator)
         return [zero, zero]
 
-    def deviate(self, pair: tuple[Value, Value]) -> Sequence[Value]:
+    def deviate(self, pair: Sequence[Value]) -> Sequence[Value]:
         """Adds up deviations from the block's mean, and their squares; the former correct the mean's rounding."""
         arithmetic = self.emitter.elementwise
         value = self.lowering.value(self.op.operands[0])
@@ -359,7 +353,7 @@ class MomentReduction(Reduction):
             arithmetic("add", pair[1], arithmetic("multiply", deviation, deviation)),
         ]
 
-    def combine_moments(self, pair: tuple[Value, Value], count: Value) -> None:
+    def combine_moments(self, pair: Sequence[Value], count: Value) -> None:
         arithmetic = self.emitter.elementwise
         first, second = (self.folded(value, "add") for value in pair)
         low = arithmetic("divide", first, self.count)
@@ -407,13 +401,8 @@ class ArgReduction(Reduction):
         largest = op.name == "reduce_argmax"
         self.better, self.extremum = ("greater", "maximum") if largest else ("less", "minimum")
         self.identity = (_lowest if largest else _highest)(self.dtype)
-        self.located = (
-            lowering.horizontal
-            and not lowering.target.distributed
-            and self.dtype.itemsize < I64.itemsize
-            and lowering.schedule.is_cheap(op.operands[0])
-        )
-        self.blocked = self.located
+        folding = folding_of(op, lowering.joined, distributed=lowering.target.distributed)
+        self.blocked, self.located = folding.blocked, folding.located
 
     def begin(self) -> None:
         lanes = 0 if self.located else self.lanes
@@ -441,11 +430,6 @@ class ArgReduction(Reduction):
         here = self._linear_position()
         self.state = [arithmetic("select", better, element, best), arithmetic("select", better, here, position)]
 
-    @property
-    def has_last_word(self) -> bool:
-        """That of bools is the first that is as wanted."""
-        return self.lowering.horizontal and self.dtype.kind == "b"
-
     def undecided(self) -> Value:
         return self._none_holds(self.state[0], self.better == "greater")
 
@@ -461,13 +445,19 @@ class ArgReduction(Reduction):
         """The best of a block."""
         return self.folded(lanes, self.extremum)
 
-    def nowhere(self) -> Value:
+    def begin_search(self, extreme: Value, first: Value) -> None:
+        """Look for the extreme of the block that begins at ``first``."""
+        self.searched = extreme, first
+        self.places = [self._nowhere()]
+
+    def _nowhere(self) -> Value:
         """Positions behind all of a block's, which fit into few bits."""
         return self.lanes_of(2 * BLOCK, I16)
 
-    def match(self, places: Value, extreme: Value, first: Value) -> Value:
+    def match(self, places: Value) -> Value:
         """The first places of a block's extreme so far, with those of the elements at this position."""
         arithmetic, emitter = self.emitter.elementwise, self.emitter
+        extreme, first = self.searched
         element = self.element(self.identity)
         same = arithmetic("equal", element, extreme)
         if self.dtype.is_float:
@@ -476,7 +466,7 @@ class ArgReduction(Reduction):
         assert index is not None
         distance = emitter.emit("cast", emitter.emit("subtract", index, first), dtype=I16)
         here = arithmetic("add", distance, emitter.emit("lane_index", dtype=I16, lanes=self.lanes))
-        return arithmetic("minimum", places, arithmetic("select", same, here, self.nowhere()))
+        return arithmetic("minimum", places, arithmetic("select", same, here, self._nowhere()))
 
     def place(self, places: Value, first: Value) -> Value:
         """The number of the first place among the reduced loops."""

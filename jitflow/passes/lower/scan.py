@@ -12,7 +12,7 @@ from jitflow.ir.types import Buffer, Tensor
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram
-from jitflow.passes.lower.target import Target
+from jitflow.passes.schedule.target import Target
 
 __all__ = ["lower_accumulation"]
 

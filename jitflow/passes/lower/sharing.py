@@ -1,4 +1,4 @@
-"""Kernels that several threads share: each takes a span of the outermost loop.
+"""Loops that several threads share: each takes a span.
 
     for %0, %n, %1 (%i) { ... }    ->    share %n, %work {step=1, threads=8} (%first, %last, %worker) {
                                            for %first, %last, %1 (%i) { ... }
@@ -9,29 +9,19 @@ the same for any number of threads. What the loop does on the whole span at once
 cut at multiples of ``step``; ``work`` is what a position costs. The number of the thread, 0 for the caller's, tells
 which part of scratch memory is its own.
 
-Left to one thread are kernels in which a loop around the others is reduced, that hold a result outside of all loops, or
-that go down large matrices in bands.
+Reduced loops are shared in chunks (`chunks.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, product
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Index
 from jitflow.passes.fusion.nest import Loop
 
-if TYPE_CHECKING:
-    from jitflow.passes.lower.elements import Elements
-
-__all__ = ["WORTH", "Span", "outermost_span", "span_over"]
-
-WORTH = 1 << 18
-"""Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
-FOR_MEMORY = 4
-"""What reading or writing an element costs in these."""
+__all__ = ["Span", "open_span"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,26 +40,7 @@ class Span:
     """How many instructions a position costs."""
 
 
-def outermost_span(kernel: Elements) -> Span | None:
-    """How the outermost loop of a kernel is shared; None where it is not."""
-    schedule = kernel.schedule
-    if not kernel.outer:
-        return None
-    outermost, *inner = kernel.outer
-    if any(outermost not in schedule.loops_of(value) for value in kernel.region.yielded):
-        return None
-    step = kernel.lanes if outermost is kernel.vector else 1
-    accesses = len(kernel.nest.layouts) + len(kernel.region.yielded)
-    volume = product([loop.dim for loop in (*inner, *kernel.reduced)]) * (schedule.cost + FOR_MEMORY * accesses)
-    return span_over(kernel, outermost, outermost.dim, step, volume)
-
-
-def span_over(kernel: Elements, loop: Loop | None, count: Dim, step: int, work: Dim) -> Span | None:
-    """The span of a loop with ``count`` positions of so much ``work`` each; None if that is never worth it."""
-    if kernel.target.threads == 1 or (
-        isinstance(count, int) and (count < 2 * step or (isinstance(work, int) and count * work < 2 * WORTH))
-    ):
-        return None
+def open_span(loop: Loop | None, count: Dim, step: int, work: Dim) -> Span:
+    """The span of a loop with ``count`` positions of so much ``work`` each."""
     first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
-    kernel.worker = worker
     return Span(loop, count, first, last, worker, step, work)

@@ -27,9 +27,10 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.fusion.nest import Access, Loop
 from jitflow.passes.lower.kernel import KernelLowering
-from jitflow.passes.lower.schedule import Schedule
-from jitflow.passes.lower.sharing import Span, span_over
-from jitflow.passes.lower.target import Target
+from jitflow.passes.schedule.choose import register_lanes
+from jitflow.passes.schedule.cost import worth_threads
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tree import Store
 
 __all__ = ["Tiles", "scrap_layout"]
 
@@ -55,11 +56,13 @@ class Tiles(KernelLowering):
     expected: int | None = None
     """How many columns there were at the first call, where it is known."""
 
-    def make_schedule(self, backwards: bool, placed: dict[Value, Layout]) -> Schedule:
-        return Schedule(self.nest, backwards, placed, periodic=False)
+    @property
+    def is_periodic(self) -> bool:
+        return False
 
-    def make_span(self) -> Span | None:
+    def emit_loops(self, name: str) -> None:
         """Set out what is multiplied, and share the rows."""
+        self.lanes = register_lanes(self.joined, self.target)
         assert self.target.tile is not None
         self.product, *_, self.left, self.right = self.region.parameters
         assert isinstance(self.product.type, Tensor)
@@ -69,7 +72,11 @@ class Tiles(KernelLowering):
         (rows, inner), columns = dims_of(self.left.type), dims_of(self.right.type)[1]
         pitch, _ = self.nest.layouts[self.product].strides
         self.rows[self.product] = self.height * (pitch + nbytes) * self.choice
-        return span_over(self, None, rows, self.height, columns * (inner * self.choice + self.schedule.cost))
+        work = columns * (inner * self.choice + self.joined.cost)
+        if worth_threads(rows, self.height, work, self.target.threads):
+            self.share(None, rows, self.height, work, lambda: self._outer_loops(list(self.outer)))
+        else:
+            self._outer_loops(list(self.outer))
 
     @property
     def shape(self) -> tuple[Dim, Dim]:
@@ -147,7 +154,7 @@ class Tiles(KernelLowering):
         *around, innermost = loops
 
         def store(_: Sequence[Value]) -> Sequence[Value]:
-            self._store_results(set(loops))
+            self.nodes((Store(self.region.yielded),))
             return ()
 
         def vectors(start: Value, stop: Value) -> None:

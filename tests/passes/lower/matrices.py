@@ -10,8 +10,8 @@ import numpy as np
 from jitflow.ir.core import Function
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import lower
-from jitflow.passes.lower.target import Target
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+from jitflow.passes.schedule.target import Target
 
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "C": np.ascontiguousarray, "F": np.asfortranarray,

@@ -12,9 +12,9 @@ from jitflow.ir.core import walk
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Vector
 from jitflow.passes.fusion.fuse import fuse
-from jitflow.passes.lower import bands
 from jitflow.passes.lower.host import lower
-from jitflow.passes.lower.target import CPU
+from jitflow.passes.schedule import cost
+from jitflow.passes.schedule.target import CPU
 from tests.compare import EXACT, assert_same
 
 random = np.random.default_rng(5)
@@ -34,9 +34,9 @@ SIZES = [(5, 9), (1, 1), (4, 64), (7, 65), (1024, 16), (1029, 17), (2051, 3), (3
 
 def compiled(program: Any, large: int, monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
     """The program compiled where matrices of so many bytes are large."""
-    monkeypatch.setattr(bands, "LARGE", large)
-    monkeypatch.setattr(bands, "FEWEST_COLUMNS", 1)
-    monkeypatch.setattr(bands, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(cost, "LARGE", large)
+    monkeypatch.setattr(cost, "FEWEST_COLUMNS", 1)
+    monkeypatch.setattr(cost, "FEWEST_ROWS", 1)
     function = jitflow.function(program)
     function(*arguments)
     return function

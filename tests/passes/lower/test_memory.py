@@ -8,7 +8,7 @@ import numpy as np
 
 import jitflow
 from jitflow.ir.core import Region, walk
-from jitflow.passes.lower.elements import STREAM_FROM
+from jitflow.passes.schedule.cost import STREAM_FROM
 from tests.passes.lower.test_arrays import HEAT, PINGPONG, TEMPORARY
 from tests.passes.lower.whole import RANGE, check, compiled
 

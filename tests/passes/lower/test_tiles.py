@@ -13,7 +13,7 @@ from jitflow.ir.dtypes import F32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import CPU, GPU
-from jitflow.passes.lower.target import Target
+from jitflow.passes.schedule.target import Target
 from tests.execute import compile_ir
 from tests.passes.lower.matrices import LAYOUTS, integers, lowered
 

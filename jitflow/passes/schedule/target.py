@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CPU", "GPU", "Target"]
+__all__ = ["CPU", "GPU", "Given", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The text of a schedule that a user gives for a kernel, the loops that it is for, and where it stands."""
+
+    kernel: str
+    loops: str
+    text: str
+    file: str
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +33,8 @@ class Target:
     ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
     ``threads``: how many may run a kernel, each of which takes spans of the outermost loop (`sharing.py`).
     ``tile`` is how many rows of how many bytes of a matrix product are made at a time, None where products are the
-    library's. ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`).
+    library's. ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`). ``given`` are
+    schedules that the user wants instead of those that are chosen.
     """
 
     vector_bytes: int = 64
@@ -32,6 +44,7 @@ class Target:
     threads: int = 1
     tile: tuple[int, int] | None = None
     notes: bool = False
+    given: tuple[Given, ...] = ()
 
 
 CPU = Target(tile=(16, 192))

@@ -1,4 +1,4 @@
-"""How a nest runs: which of its loops become one, which is the vector loop, what each sweep does.
+"""The loops of a nest that schedules are made of: which become one, which may be vectors, what each sweep computes.
 
 Neighbouring loops become one where every access steps through both without a gap (`_collapse`): a C-contiguous array
 of any rank is one long loop. A short innermost loop of known length (the channels of an image) joins the loop around it
@@ -16,41 +16,21 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Access, Loop, Nest
+from jitflow.passes.schedule.cost import (
+    LONGEST_PERIOD,
+    MOST_PERIOD_LANES,
+    NARROWEST_SCATTERED,
+    PERIOD_LANES,
+    WORTH_SAVING,
+    cost_of,
+    is_short,
+)
 
-__all__ = ["PERIOD_LANES", "Schedule", "cost_of", "is_short"]
-
-_COSTS = {
-    "divide": 4, "sqrt": 4, "exp": 15, "exp2": 15, "expm1": 20, "log": 20, "log1p": 22, "log2": 20, "log10": 20,
-    "sin": 25, "cos": 25, "tan": 30, "sinh": 30, "cosh": 25, "tanh": 20, "erf": 25, "erfc": 30, "power": 60,
-    "floor_divide": 10, "remainder": 10, "fmod": 40, "logaddexp": 40, "logaddexp2": 40, "cbrt": 40, "hypot": 40,
-    "arcsin": 40, "arccos": 40, "arctan": 40, "arctan2": 50, "arcsinh": 50, "arccosh": 50, "arctanh": 50,
-    "gather": 8, "random_low": 100, "random_high": 100,
-}  # fmt: skip
-
-LONGEST_UNROLLED = 4
-"""Steps of a reduced loop that is written out: the coordinates of a point. Lanes are then neighbouring rows."""
-LONGEST_PERIOD = 16
-PERIOD_LANES = 16
-MOST_PERIOD_LANES = 96
-"""Short loops are joined if a multiple of their length and of 16 lanes is at most 96."""
-
-NARROWEST_SCATTERED = 4
-"""Bytes of the narrowest elements that processors store apart from each other with one instruction."""
-
-_WORTH_SAVING = 10
-"""A value whose computation costs more than this is kept for a later sweep rather than computed again."""
+__all__ = ["JoinedLoops"]
 
 
-def cost_of(op: Op) -> int:
-    """Roughly how many instructions an op costs for a vector."""
-    complex_factor = (
-        4 if any(isinstance(o.type, Tensor | Scalar) and o.type.dtype.is_complex for o in op.operands) else 1
-    )
-    return _COSTS.get(op.name, 1) * complex_factor
-
-
-class Schedule:
-    """Decisions about one nest; loops here are those after joining (`loop` maps a nest's own loop to them)."""
+class JoinedLoops:
+    """What is true of a nest whatever its schedule; loops here are those after joining."""
 
     def __init__(
         self, nest: Nest, backwards: bool = False, into: dict[Value, Layout] | None = None, periodic: bool = True
@@ -271,7 +251,7 @@ class Schedule:
             for value in sorted(self._needed[sweep], key=lambda v: -self._cost(v)):
                 if not any(loop.reduced for loop in nest.varying.get(value, ())) or value in nest.layouts:
                     continue
-                if self._cost(value) <= _WORTH_SAVING or not self._is_frontier(value, sweep):
+                if self._cost(value) <= WORTH_SAVING or not self._is_frontier(value, sweep):
                     continue
                 earlier = [k for k in range(sweep) if value in self._needed[k]]
                 if earlier:
@@ -305,7 +285,7 @@ class Schedule:
 
     def is_cheap(self, value: Value) -> bool:
         """Whether a value is rather computed again than kept."""
-        return self._cost(value) <= _WORTH_SAVING
+        return self._cost(value) <= WORTH_SAVING
 
     def _cost(self, value: Value) -> int:
         """The cost of computing a value from memory and from what lies outside of sweeps."""
@@ -321,11 +301,6 @@ class Schedule:
         if not any(loop.reduced for loop in self.nest.varying[value]):
             return 0
         return cost_of(op) + sum(self._cost(operand) for operand in set(op.operands))
-
-
-def is_short(reduced: list[Loop]) -> bool:
-    """Whether the reduced loops are one of few steps, known in advance."""
-    return len(reduced) == 1 and isinstance(reduced[0].dim, int) and 0 < reduced[0].dim <= LONGEST_UNROLLED
 
 
 def _is_reduction(op: Op) -> bool:

@@ -1,0 +1,413 @@
+"""The loops of a kernel, as its schedule has them.
+
+What a loop hands from turn to turn are the partial results of the reductions that are folded in it, unless these lie in
+memory (`cells.py`). A loop of blocks hands on what blocks have come to; inside of a block it is the block's own sums,
+then those of deviations from its mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim, minimum
+from jitflow.passes.fusion.nest import Loop
+from jitflow.passes.lower.cells import Cells
+from jitflow.passes.lower.elements import Elements
+from jitflow.passes.lower.reductions import Reduction, reduction_for
+from jitflow.passes.lower.sharing import Span, open_span
+from jitflow.passes.schedule.cost import WORTH
+from jitflow.passes.schedule.tree import (
+    Deviate,
+    Fold,
+    For,
+    Keep,
+    Locate,
+    Match,
+    Node,
+    Reduce,
+    Store,
+    When,
+    walk_nodes,
+)
+
+__all__ = ["Loops"]
+
+_Turn = Callable[[Sequence[Value]], Sequence[Value]]
+
+
+class Loops(Elements):
+    """Emits the nodes of a schedule."""
+
+    span: Span | None = None
+    """The part of a loop that is a thread's, where threads share one."""
+    is_shared = False
+    """Whether threads share any loop, each with scratch memory of its own."""
+    reductions: Sequence[Reduction] = ()
+    """Those of the open sweep."""
+    handed_on: Sequence[tuple[Reduction, str]] = ()
+    """What loops hand from turn to turn: lists of values of reductions, by name."""
+    unfolded: dict[Reduction, list[Value]] | None = None
+    """Elements of a loop that is written out, which are folded behind it."""
+    cells: Cells | None = None
+    """Where the partial results of the open sweep are, if that is in memory."""
+    finished: Cells | None = None
+    """Where those of the last sweep are, whose results are found once the loop along them is open."""
+
+    def nodes(self, nodes: Sequence[Node]) -> None:
+        """Emit what stands at one place, one after the other."""
+        for node in nodes:
+            match node:
+                case For():
+                    self.run_loop(node)
+                case Reduce():
+                    self._reduce(node)
+                case Fold():
+                    self._fold(node)
+                case Deviate():
+                    for reduction in self._of(node.ops):
+                        reduction.deviations = list(reduction.deviate(reduction.deviations))
+                case Keep():
+                    self.store(self.saved[node.value], self.value(node.value))
+                case Store():
+                    self._store(node)
+                case When():
+                    self._when(node)
+                case Match():
+                    (reduction,) = self._of((node.op,))
+                    reduction.places = [reduction.match(*reduction.places)]
+                case Locate():
+                    raise AssertionError("what a block has found is located at its end")
+
+    # What is done at one place
+
+    def _store(self, node: Store) -> None:
+        computed = [self.value(value) for value in node.values]  # all before any is written over what it is made of
+        for value, number in zip(node.values, computed, strict=True):
+            self.store(self.outputs[value][2], number, last=value not in self.hosts)
+
+    def _when(self, node: When) -> None:
+        emitter = self.emitter
+        large = emitter.emit("greater", emitter.size(node.size), emitter.size(0))
+        emitter.branch(large, lambda: self.nodes(node.then), lambda: self.nodes(node.otherwise))
+
+    def _fold(self, node: Fold) -> None:
+        reductions = self._of(node.ops)
+        if self.unfolded is not None:
+            for reduction in reductions:
+                reduction.visit_step(self.unfolded[reduction])
+            return
+        for reduction in sorted(reductions, key=lambda one: (not one.blocked, one.located)):
+            if self.cells is not None:
+                self.emitter.loc = reduction.op.loc
+            if not reduction.blocked:
+                reduction.step()
+            elif reduction.sums:
+                reduction.sums = [reduction.accumulate(reduction.sums[0])]
+
+    def _of(self, ops: Sequence[Op]) -> list[Reduction]:
+        return [reduction for reduction in self.reductions if reduction.op in ops]
+
+    # Sweeps
+
+    def _reduce(self, node: Reduce) -> None:
+        emitter = self.emitter
+        self.reductions = [reduction_for(op, self) for op in node.ops]
+        self.handed_on = [(reduction, "state") for reduction in self.reductions]
+        if node.in_memory:
+            self._reduce_in_memory(node)
+        else:
+            for reduction in self.reductions:
+                emitter.loc = reduction.op.loc
+                reduction.begin()
+            if any(reduction.blocked for reduction in self.reductions) and not _loops_in(node.body):
+                self._block(node.body, None, None)
+            else:
+                self.nodes(node.body)
+            for reduction in self.reductions:
+                emitter.store_cached(reduction.op.result, reduction.finish())
+        self.kept.update(inner.value for inner in walk_nodes(node.body) if isinstance(inner, Keep))
+        self.reductions, self.handed_on = (), ()
+
+    def _reduce_in_memory(self, node: Reduce) -> None:
+        assert self.vector is not None
+        first, _, strip = self.taken[self.vector]
+        self.handed_on = ()
+        self.cells = cells = Cells(self, self.reductions, first, minimum(strip, self.vector.dim))
+        self._along(cells.begin)
+        self.nodes(node.body)
+        self.cells, self.finished = None, cells
+
+    def _along(self, body: Callable[[], None]) -> None:
+        """Run the body for the lanes of the strip that is open, under masks: there are many such loops to compile."""
+        assert self.vector is not None
+        first, last, _ = self.taken[self.vector]
+
+        def turn(_: Sequence[Value]) -> Sequence[Value]:
+            body()
+            return ()
+
+        self.emitter.loop(first, last, self.emitter.size(self.lanes), (), turn, self.vector, self.lanes, masked=True)
+
+    # Loops
+
+    def share(self, loop: Loop | None, count: Dim, step: int, work: Dim, body: Callable[[], None]) -> None:
+        """Let threads share what ``body`` does with the positions of a loop, of which each is so much ``work``."""
+        size, span = self.emitter.size, open_span(loop, count, step, work)
+        self.span = span
+        if loop is None or not loop.reduced:  # what a sweep keeps is one row, for all threads
+            self.worker, self.is_shared = span.worker, True
+        self.emitter.share(
+            size(count), size(work), (span.first, span.last, span.worker), body, step=step,
+            threads=self.target.threads, worth=WORTH,
+        )  # fmt: skip
+        self.span = self.worker = None
+
+    def run_loop(self, node: For) -> None:
+        """A loop, as it is said to run."""
+        if node.threads != 0 and self.target.threads > 1:
+            alone = replace(node, threads=0)
+            self.share(node.loop, node.loop.dim, node.step, node.threads, lambda: self.run_loop(alone))
+            return
+        inner = [loop for loop in _loops_in(node.body) if loop.loop is node.loop]
+        if node.how == "lanes":
+            self._vectors(node)
+        elif node.how == "written out":
+            self._written_out(node)
+        elif not inner:
+            self._run(node, *self._ends(node.loop), node.step, node.loop)
+        elif inner[0].how == "written out":
+            self._bands(node)
+        else:
+            self._tiles(node)
+
+    def _ends(self, loop: Loop) -> tuple[Value, Value]:
+        """From where to where a loop runs: over what the one around it has taken, over the thread's span, or all."""
+        if loop in self.taken:
+            return self.taken[loop][:2]
+        if self.span is not None and loop is self.span.loop:
+            return self.span.first, self.span.last
+        return self.emitter.size(0), self.emitter.size(loop.dim)
+
+    def _run(
+        self, node: For, start: Value, stop: Value, step: int, loop: Loop | None, body: Callable[[], None] | None = None
+    ) -> None:
+        """A loop turn by turn."""
+        turn = self._turn(body or (lambda: self.nodes(node.body)))
+        size = self.emitter.size(step)
+        self._take(self.emitter.loop(start, stop, size, self._values(), turn, loop, parallel=node.parallel))
+
+    def _tiles(self, node: For) -> None:
+        """A loop that takes many positions a turn, over which loops inside of it run."""
+        emitter, (start, stop) = self.emitter, self._ends(node.loop)
+
+        def tile() -> None:
+            first = emitter.scope.index
+            assert first is not None
+            last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(node.step)), stop)
+            with self.taking(node.loop, first, last, node.step):
+                if not node.loop.reduced or not self.reductions:
+                    self.nodes(node.body)
+                    self.finished = None
+                elif node.while_undecided:
+                    self._block_if_undecided(node.body, first, last)
+                else:
+                    self._block(node.body, first, last)
+
+        self._run(node, start, stop, node.step, None, tile)
+
+    def _bands(self, node: For) -> None:
+        """A loop whose positions of a turn are written out in a loop inside of it; what is left is taken one by one."""
+        emitter, (start, stop) = self.emitter, self._ends(node.loop)
+        whole = emitter.arithmetic("minimum", stop, emitter.size(node.loop.dim // node.step * node.step))
+
+        def band(count: int) -> Callable[[], None]:
+            def turn() -> None:
+                first = emitter.scope.index
+                assert first is not None
+                with self.taking(node.loop, first, first, count):
+                    self.nodes(node.body)
+
+            return turn
+
+        self._run(node, start, whole, node.step, None, band(node.step))
+        if node.step > 1:
+            self._run(node, whole, stop, 1, None, band(1))
+
+    def _written_out(self, node: For) -> None:
+        """A short loop without a loop; sums of all of an axis have the tree that lanes of a longer row would have."""
+        emitter = self.emitter
+        if node.loop in self.taken:
+            first, _, count = self.taken[node.loop]
+            rows = [first, *(emitter.emit("add", first, emitter.size(number)) for number in range(1, count))]
+            for row in rows:
+                with emitter.step(node.loop, row):
+                    self.nodes(node.body)
+            return
+        assert isinstance(node.loop.dim, int)
+        unfolded: dict[Reduction, list[Value]] = {reduction: [] for reduction in self.reductions}
+        self.unfolded = unfolded
+        for position in range(node.loop.dim):
+            with emitter.step(node.loop, position):
+                self.nodes(node.body)
+        self.unfolded = None
+        for reduction, elements in unfolded.items():
+            reduction.fold_steps(elements, emitter.size(node.loop.dim))
+
+    # Vectors
+
+    def _vectors(self, node: For) -> None:
+        """The main part in whole vectors, then what is left; or all under masks."""
+        emitter, loop = self.emitter, node.loop
+        start, stop = self._ends(loop)
+        turn = self._turn(lambda: self._vector(node))
+        with self._lanes(node, node.step):
+            size = emitter.size(node.step)
+            if node.tail == "masked":
+                self._take(emitter.loop(
+                    start, stop, size, self._values(), turn, loop, node.step, masked=True, parallel=node.parallel
+                ))  # fmt: skip
+                return
+            whole = emitter.size(loop.dim // node.step * node.step)
+            main = whole if stop is emitter.size(loop.dim) else emitter.arithmetic("minimum", stop, whole)
+            if not (isinstance(loop.dim, int) and loop.dim < node.step):
+                self._take(emitter.loop(start, main, size, self._values(), turn, loop, node.step))
+            if isinstance(loop.dim, int) and loop.dim % node.step == 0:
+                return
+            if node.tail == "apart":
+                mask = emitter.lanes_between(whole, emitter.size(loop.dim), node.step)
+                self._take(emitter.rest(main, stop, mask, self._values(), turn, loop, node.step))
+        if node.tail == "narrow":
+            with self._lanes(node, node.narrow):
+                emitter.loop(main, stop, emitter.size(node.narrow), (), turn, loop, node.narrow, masked=True)
+
+    def _vector(self, node: For) -> None:
+        """One turn: partial results in memory are fetched and put back around it."""
+        if self.finished is not None:
+            self.finished.finish()
+        if self.cells is not None:
+            self.cells.fetch()
+        self.nodes(node.body)
+        if self.cells is not None:
+            self.cells.put()
+
+    @contextmanager
+    def _lanes(self, node: For, lanes: int) -> Iterator[None]:
+        before = self.lanes, self.masked_turns, self.ahead
+        self.lanes, self.masked_turns, self.ahead = lanes, node.tail == "masked", node.ahead
+        yield
+        self.lanes, self.masked_turns, self.ahead = before
+
+    # Blocks
+
+    def _block_if_undecided(self, body: Sequence[Node], first: Value, last: Value) -> None:
+        """A block, unless nothing can change any more what is folded."""
+        emitter = self.emitter
+        undecided = None
+        for reduction in self.reductions:
+            one = reduction.undecided()
+            undecided = one if undecided is None else emitter.elementwise("logical_or", undecided, one)
+        assert undecided is not None
+        before = self._values()
+
+        def block() -> Sequence[Value]:
+            self._block(body, first, last)
+            return self._values()
+
+        self._take(emitter.either(undecided, block, lambda: before))
+
+    def _block(self, body: Sequence[Node], first: Value | None, last: Value | None) -> None:
+        """Plain sums of a block, and what they change in the sums of blocks."""
+        if self.cells is not None:
+            self.nodes(body)
+            if any(reduction.blocked for reduction in self.reductions):
+                self._along(self.cells.combine)
+            return
+        blocked = [reduction for reduction in self.reductions if reduction.blocked]
+        folded = {reduction.operand: reduction for reduction in blocked if not reduction.located}
+        located = [reduction for reduction in blocked if reduction.located]
+        leading = [*folded.values(), *located]
+        for reduction in leading:
+            reduction.sums = [reduction.partial()]
+        centred = [node for node in body if any(isinstance(inner, Deviate) for inner in walk_nodes((node,)))]
+        plain = [(reduction, "state") for reduction in self.reductions if not reduction.blocked]
+        with self._handing_on([*((reduction, "sums") for reduction in leading), *plain]):
+            self.nodes([node for node in body if node not in centred and not isinstance(node, Locate)])
+        count = self.emitter.emit("subtract", last, first) if first and last else self.emitter.size(1)
+        if centred:
+            self._centre(centred, [one for one in blocked if one.second_phase], folded, count)
+        for reduction in blocked:
+            if not (reduction.second_phase or reduction.located):
+                reduction.combine(folded[reduction.operand].sums[0], first)
+        for node in body:
+            if isinstance(node, Locate):
+                self._locate(node, first)
+        for reduction in blocked:
+            reduction.sums = []
+
+    def _centre(
+        self, body: Sequence[Node], centred: Sequence[Reduction], folded: dict[Value, Reduction], count: Value
+    ) -> None:
+        """Read a block again, around its mean."""
+        for reduction in centred:
+            reduction.centre(folded[reduction.operand].sums[0], count)
+        for reduction in centred:
+            reduction.deviations = list(reduction.no_deviations())
+        with self._handing_on([(reduction, "deviations") for reduction in centred]):
+            self.nodes(body)
+        for reduction in centred:
+            reduction.combine_moments(reduction.deviations, count)
+
+    def _locate(self, node: Locate, first: Value | None) -> None:
+        """Search a block that has a better extreme for its position; few blocks have one."""
+        assert first is not None
+        (reduction,) = self._of((node.op,))
+        extreme = reduction.extreme(reduction.sums[0])
+
+        def search() -> Sequence[Value]:
+            reduction.begin_search(extreme, first)
+            with self._handing_on([(reduction, "places")]):
+                self.nodes(node.body)
+            return [extreme, reduction.place(reduction.places[0], first)]
+
+        state = reduction.state
+        reduction.state = list(self.emitter.either(reduction.is_better(extreme), search, lambda: state))
+
+    # What is handed on
+
+    @contextmanager
+    def taking(self, loop: Loop, first: Value, last: Value, count: int) -> Iterator[None]:
+        """While a loop has taken these positions."""
+        before = self.taken
+        self.taken = {**before, loop: (first, last, count)}
+        yield
+        self.taken = before
+
+    @contextmanager
+    def _handing_on(self, what: Sequence[tuple[Reduction, str]]) -> Iterator[None]:
+        before, self.handed_on = self.handed_on, what
+        yield
+        self.handed_on = before
+
+    def _turn(self, body: Callable[[], None]) -> _Turn:
+        def turn(values: Sequence[Value]) -> Sequence[Value]:
+            self._take(values)
+            body()
+            return self._values()
+
+        return turn
+
+    def _values(self) -> list[Value]:
+        return [value for reduction, name in self.handed_on for value in getattr(reduction, name)]
+
+    def _take(self, values: Sequence[Value]) -> None:
+        for reduction, name in self.handed_on:
+            count = len(getattr(reduction, name))
+            setattr(reduction, name, list(values[:count]))
+            values = values[count:]
+
+
+def _loops_in(body: tuple[Node, ...]) -> list[For]:
+    return [node for node in walk_nodes(body) if isinstance(node, For)]

@@ -1,0 +1,304 @@
+"""Which schedule a nest gets on a processor.
+
+Along rows (*horizontal*) lanes are partial results, which are folded at a row's end. If an outer loop is the vector
+loop, every lane is an output of its own and reductions go down the reduced loops (*vertical*): in tiles of a few
+vectors, so that memory is read in longer pieces, and down a matrix that no cache holds in bands of rows. A tile that
+walks down the rows of such a matrix reads a few cache lines of each, and they come slowly, since processors guess only
+what lies behind what was read. In bands a strip of columns keeps its sums in memory that stays in the first cache, and
+a few rows at a time are added along all of it; the order of additions down a column is that of a tile. Measured on one
+core: a vector times 2,500 by 2,500 numbers of f64 in 2.1 ms instead of 3.0; BLAS takes 2.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim, minimum, product
+from jitflow.ir.types import Scalar, Tensor
+from jitflow.passes.fusion.nest import Loop
+from jitflow.passes.schedule import cost
+from jitflow.passes.schedule.folding import BLOCK, Folding, chunk_of, folding_of, partial_lanes
+from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tree import (
+    Deviate,
+    Fold,
+    For,
+    Keep,
+    Locate,
+    Match,
+    Node,
+    Reduce,
+    Schedule,
+    Store,
+    When,
+    walk_nodes,
+)
+
+__all__ = ["choose", "register_lanes"]
+
+
+def choose(loops: JoinedLoops, target: Target) -> Schedule:
+    """The schedule of a nest."""
+    return _Choice(loops, target).schedule()
+
+
+def register_lanes(loops: JoinedLoops, target: Target) -> int:
+    """How many of the widest elements a register holds."""
+    return max(2, target.vector_bytes // loops.widest_item)
+
+
+class _Choice:
+    """The nest, and what is decided for all of its loops."""
+
+    def __init__(self, loops: JoinedLoops, target: Target) -> None:
+        self.loops, self.target = loops, target
+        self.outer, self.reduced, self.vector = loops.outer, loops.reduced, loops.vector
+        self.horizontal = self.vector is not None and self.vector.reduced
+        self.tiled = bool(self.reduced) and not target.lanes and loops.cost <= cost.LIGHT_BODY
+        self.register = register_lanes(loops, target)
+        self.lanes = self._lanes()
+        self.masked = target.masked
+        self.kept = self._kept()
+
+    def schedule(self) -> Schedule:
+        bands = self._worth_bands()
+        if bands == 0:
+            body = self._shared(self._outer(list(self.outer)))
+        elif bands == 1:
+            body = self._shared(self._bands())
+        else:
+            self.lanes, self.masked = self.register, True
+            ways = self._bands(), self._outer(list(self.outer))
+            body = (When(bands, *map(self._shared, ways)),)
+        return Schedule(body, self.vector)
+
+    def _lanes(self) -> int:
+        """How many lanes the turns of a vector loop have."""
+        if self.vector is None:
+            return 0
+        if self.target.lanes or self.horizontal:
+            return partial_lanes(self.target)
+        if self.loops.period:
+            return math.lcm(self.loops.period, cost.PERIOD_LANES)
+        return self.register * (cost.TILE if self.tiled else 1)
+
+    # Values that a later sweep needs again
+
+    def _kept(self) -> dict[Value, Value | None]:
+        """The values that a sweep keeps for a later one, each with the result in whose place it lies until then.
+
+        None stands for scratch memory, which has room for a row. Others are computed again.
+        """
+        kept: dict[Value, Value | None] = {}
+        for value in self.loops.saved:
+            host = self._host(value, kept)
+            if host is not None and (self.target.distributed or not (self.horizontal and self.outer)):
+                kept[value] = host
+            elif self.horizontal and isinstance(value.type, Tensor):
+                kept[value] = None
+        return kept
+
+    def _host(self, value: Value, kept: dict[Value, Value | None]) -> Value | None:
+        """A result of the same dtype and loops that is written no earlier than ``value`` is last needed."""
+        assert isinstance(value.type, Tensor | Scalar)
+        everywhere = set(self.outer) | set(self.reduced)
+        for result in self.loops.yielded:
+            assert isinstance(result.type, Tensor | Scalar)
+            if result in kept.values() or result.type.dtype != value.type.dtype:
+                continue
+            is_late = self.loops.nest.stage[result] >= self.loops.last_need(value)
+            if is_late and set(self.loops.loops_of(result)) == everywhere:
+                return result
+        return None
+
+    # Outer loops
+
+    def _outer(self, left: list[Loop]) -> tuple[Node, ...]:
+        """The loops that are not reduced; what varies along some of them alone is stored outside of the others.
+
+        Those may have no turn at all.
+        """
+        if not left:
+            return self._row()
+        loop, *inner = left
+        stores = self._stores(set(self.outer) - set(left))
+        if loop is self.vector:
+            return (*stores, self._vectors(loop, self._outer(inner), self._is_long(None)))
+        return (*stores, For(loop, 1, self._outer(inner), parallel=self.target.distributed))
+
+    def _row(self) -> tuple[Node, ...]:
+        """All sweeps for one position of the outer loops, and the stores of what is then known."""
+        sweeps = (node for number in range(self.loops.sweeps) for node in self._sweep(number))
+        return (*sweeps, *self._stores(set(self.outer)))
+
+    def _stores(self, along: set[Loop]) -> tuple[Node, ...]:
+        """Stores of what varies along these outer loops alone."""
+        ready = tuple(value for value in self.loops.yielded if set(self.loops.loops_of(value)) == along)
+        return (Store(tuple(dict.fromkeys(ready))),) if ready else ()
+
+    def _is_long(self, sweep: int | None) -> bool:
+        """Whether the body of a vector loop, in a sweep or around all, is long enough to be compiled only once.
+
+        Rows of an elementwise kernel are long or the kernel is cheap: masks cost nothing that can be measured.
+        """
+        if self.masked:
+            return True
+        if sweep is None or self.vector in self.outer:
+            rows = len(self.outer) > 1 and not self.reduced
+            return rows or self.loops.cost > cost.LONG_BODY
+        return self.loops.sweep_cost(sweep) > cost.LONG_BODY
+
+    def _vectors(self, loop: Loop, body: tuple[Node, ...], masked: bool, ahead: int = 0) -> For:
+        parallel = self.target.distributed and not loop.reduced
+        if masked:
+            return For(loop, self.lanes, body, "lanes", "masked", parallel=parallel, ahead=ahead)
+        if not loop.reduced and self.tiled:
+            return For(loop, self.lanes, body, "lanes", "narrow", narrow=self.register, ahead=ahead)
+        return For(loop, self.lanes, body, "lanes", "apart", ahead=ahead)
+
+    def _shared(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The nodes with the outermost loop shared by threads, if it is worth that.
+
+        Not if a result does not vary along it, which all threads would write.
+        """
+        if not self.outer:
+            return nodes
+        outermost, *inner = self.outer
+        nest = self.loops.nest
+        if any(outermost not in self.loops.loops_of(value) for value in self.loops.yielded):
+            return nodes
+        accesses = len(nest.layouts) + len(self.loops.yielded)
+        volume = product([loop.dim for loop in (*inner, *self.reduced)])
+        work = volume * (self.loops.cost + cost.FOR_MEMORY * accesses)
+
+        def shared(node: Node) -> Node:
+            if not isinstance(node, For) or node.loop is not outermost:
+                return node
+            worth = cost.worth_threads(outermost.dim, node.step, work, self.target.threads)
+            return replace(node, threads=work) if worth else node
+
+        return tuple(map(shared, nodes))
+
+    # Sweeps
+
+    def _sweep(self, number: int) -> tuple[Node, ...]:
+        """The reduced loops of one sweep."""
+        ops = tuple(self.loops.reductions(number))
+        stores = tuple(dict.fromkeys(self.loops.stores(number)))
+        keeps = [Keep(value, into) for value, into in self.kept.items() if self.loops.saved[value] == number]
+        visit = (*keeps, *((Store(stores),) if stores else ()))
+        if not ops and not visit:
+            return ()
+        body = self._in_chunks(number, ops, self._reduced(number, list(self.reduced), ops, visit))
+        return (Reduce(ops, body),) if ops else body
+
+    def _in_chunks(self, sweep: int, ops: tuple[Op, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """A sweep over all of an array, which threads share if that is worth it.
+
+        One that ends where it is decided is none of theirs: most of it is never done.
+        """
+        length = chunk_of(self.loops, distributed=self.target.distributed)
+        if length == 0 or any(isinstance(node, For) and node.while_undecided for node in walk_nodes(body)):
+            return body
+        outermost, *inner = self.reduced
+        work = product([loop.dim for loop in inner]) * (self.loops.sweep_cost(sweep) + cost.FOR_MEMORY)
+        worth = cost.worth_threads(outermost.dim, length, work, self.target.threads)
+        if not ops and not worth:
+            return body
+        return (For(outermost, length, body, chunks=bool(ops), threads=work if worth else 0),)
+
+    def _reduced(
+        self, sweep: int, left: Sequence[Loop], ops: tuple[Op, ...], visit: tuple[Node, ...]
+    ) -> tuple[Node, ...]:
+        fold = ((Fold(ops),) if ops else ()) + visit
+        if len(left) > 1:
+            return (For(left[0], 1, self._reduced(sweep, left[1:], ops, visit)),)
+        loop = left[0] if left else None
+        foldings = {op: self._folding(op) for op in ops}
+        vertical = loop is not self.vector and self.vector is not None
+        if loop is not None and vertical and cost.is_short(self.reduced):
+            return (For(loop, 1, fold, "written out"),)
+        blocked = any(folding.blocked for folding in foldings.values())
+        early = loop is not None and self._may_end_early(foldings, visit)
+        if blocked or early:
+            inside = self._block(sweep, loop, foldings, visit)
+            if loop is None:
+                return inside
+            return (For(loop, BLOCK if blocked else cost.UNDECIDED, inside, while_undecided=early),)
+        return self._steps(sweep, loop, fold)
+
+    def _folding(self, op: Op) -> Folding:
+        return folding_of(op, self.loops, distributed=self.target.distributed)
+
+    def _may_end_early(self, foldings: dict[Op, Folding], visit: tuple[Node, ...]) -> bool:
+        """Whether a sweep has nothing to do but to decide reductions: it stores nothing, and no element may fail."""
+        return (
+            all(folding.has_last_word for folding in foldings.values())
+            and not self.target.distributed
+            and not visit
+            and not any(op.own_effects for op in self.loops.nest.computed)
+        )
+
+    def _steps(self, sweep: int, loop: Loop | None, body: tuple[Node, ...], ahead: int = 0) -> tuple[Node, ...]:
+        """The innermost reduced loop, or what of it lies in a block."""
+        if loop is None:
+            return body
+        if loop is not self.vector:
+            return (For(loop, 1, body),)
+        ahead = ahead if self.horizontal and not self.target.distributed else 0
+        return (self._vectors(loop, body, self._is_long(sweep), ahead),)
+
+    def _block(
+        self, sweep: int, loop: Loop | None, foldings: dict[Op, Folding], visit: tuple[Node, ...]
+    ) -> tuple[Node, ...]:
+        """One block; what takes the place of values that it reads is written when it reads them last.
+
+        A block that is read twice asks for memory in its second pass alone, when memory would rest. That keeps memory
+        busy while a block is read again from the cache, while lanes are folded, and at the borders of pages, where
+        processors stop guessing. Measured on one core: mean and variance of 40 MB in 1.5 ms instead of 2.3; reading
+        takes 1.4.
+        """
+        fold = (Fold(tuple(foldings)),) if foldings else ()
+        centred = tuple(op for op, folding in foldings.items() if folding.centred)
+        late = bool(centred) and any(isinstance(n, Store) and set(n.values) & set(self.kept.values()) for n in visit)
+        body = self._steps(sweep, loop, fold if late else fold + visit, 0 if centred else cost.AHEAD)
+        if centred:
+            again = (Deviate(centred), *(visit if late else ()))
+            body += self._steps(sweep, loop, again, cost.AHEAD_OF_BLOCKS)
+        located = [op for op, folding in foldings.items() if folding.located]
+        return (*body, *(Locate(op, self._steps(sweep, loop, (Match(op),))) for op in located))
+
+    # Bands
+
+    def _worth_bands(self) -> Dim:
+        """1 where a nest reduces a large matrix to a row, else 0; which of them may depend on sizes."""
+        loops, outer, reduced = self.loops, self.outer, self.reduced
+        if self.target.distributed or self.target.masked or loops.period:
+            return 0
+        if len(outer) != 1 or len(reduced) != 1 or self.vector is not outer[0] or cost.is_short(reduced):
+            return 0
+        ops = loops.reductions(0)
+        plain = not any(f.centred or f.located or f.finds_place for f in map(self._folding, ops))
+        if loops.sweeps != 1 or loops.stores(0) or not ops or not plain:
+            return 0
+        columns, rows = (loop.dim for loop in (*outer, *reduced))
+        parts = (columns * rows * loops.widest_item // cost.LARGE, columns // cost.FEWEST_COLUMNS,
+                 rows // cost.FEWEST_ROWS)  # fmt: skip
+        return product([minimum(part, 1) for part in parts])
+
+    def _bands(self) -> tuple[Node, ...]:
+        """A reduction down the rows of a large matrix, a strip of columns at a time, in vectors of one register."""
+        (columns,), (rows,) = self.outer, self.reduced
+        ops = tuple(self.loops.reductions(0))
+
+        def along(*body: Node) -> For:
+            return For(columns, self.register, body, "lanes", "masked")
+
+        band = cost.BAND if self.loops.cost <= cost.LIGHT_ROW else 1
+        added = For(rows, band, (along(For(rows, 1, (Fold(ops),), "written out")),))
+        reduced = Reduce(ops, (For(rows, BLOCK, (added,)),), in_memory=True)
+        return (*self._stores(set()), For(columns, cost.STRIP, (reduced, along(*self._stores(set(self.outer))))))

@@ -1,0 +1,285 @@
+"""What a schedule may not say: these hold of each, whoever made it.
+
+1. A loop inside of another one of its axis takes fewer positions a turn, and the other a multiple of that.
+2. Lanes run along the vector loop alone, nothing inside of them does, and where it is reduced they are as many as the
+   reduction has partial results.
+3. A result is stored once, where its loops and no others are open down to single positions or lanes, and what it is
+   made of is known: reductions behind their sweep.
+4. A reduction has one sweep, which stands where the loops of its result are open, and in it one fold, where all
+   reduced loops are open as well, in the order of the nest.
+5. Blocks are those of the reduction: a reduced loop takes `BLOCK` positions, once, if anything in it is blocked, and
+   then the innermost of them does. What is centred is gone over once more in each block, what is located looked for.
+6. A reduced loop is written out if it is short and lanes are outputs, or where the loop around it takes as many.
+7. Partial results lie in memory in a loop that takes a strip of the vector loop, if they are one number or sum a lane;
+   inside of the reduced loops are lanes, and in these the positions of a band, written out.
+8. A value is kept in a sweep before those that need it, in scratch memory or in a result of its dtype and loops that is
+   stored last.
+9. Threads share a loop that no other is around, along which all results vary; a reduced one in chunks, or where nothing
+   is reduced in it.
+10. Where all of an array is reduced, its outermost loop goes in chunks, as long as the reduction has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from jitflow.errors import UserValueError
+from jitflow.ir.core import Op, Value
+from jitflow.ir.types import Scalar, Tensor
+from jitflow.passes.fusion.nest import Loop
+from jitflow.passes.schedule.cost import is_short
+from jitflow.passes.schedule.folding import BLOCK, Folding, chunk_of, folding_of, partial_lanes
+from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.text import ScheduleNames
+from jitflow.passes.schedule.tree import (
+    Deviate,
+    Fold,
+    For,
+    Keep,
+    Locate,
+    Match,
+    Node,
+    Reduce,
+    Schedule,
+    Store,
+    When,
+    walk_nodes,
+)
+
+__all__ = ["check_schedule"]
+
+
+def check_schedule(schedule: Schedule, loops: JoinedLoops, target: Target, names: ScheduleNames) -> None:
+    """Raise `UserValueError` with the first thing that a schedule may not say."""
+    _Check(loops, target, names).whole(schedule.body)
+
+
+class _Check:
+    """A walk over a tree, which knows the open loops and what is known so far."""
+
+    def __init__(self, loops: JoinedLoops, target: Target, names: ScheduleNames) -> None:
+        self.loops, self.target, self.names = loops, target, names
+        self.open: list[For] = []
+        self.sweep: Reduce | None = None
+        self.known: set[Op] = set()
+        self.kept: set[Value] = set()
+        self.stored: list[Value] = []
+
+    def whole(self, body: Sequence[Node]) -> None:
+        """A tree, or one of several that sizes choose from."""
+        if len(body) == 1 and isinstance(body[0], When):
+            for way in (body[0].then, body[0].otherwise):
+                _Check(self.loops, self.target, self.names).whole(way)
+            return
+        self.nodes(body)
+        for value in self.loops.yielded:
+            if value not in self.stored:
+                self.fail(f"{self.name(value)} is not stored")
+
+    def nodes(self, body: Sequence[Node]) -> None:
+        for node in body:
+            match node:
+                case For():
+                    self.loop(node)
+                case Reduce():
+                    self.reduce(node)
+                case Store():
+                    for value in node.values:
+                        self.store(value)
+                case Keep():
+                    self.keep(node)
+                case When():
+                    self.fail("sizes choose between whole schedules alone")
+                case Fold() | Deviate() | Match() | Locate() if self.sweep is None:
+                    self.fail("there is no sweep around what is folded")
+                case Locate():
+                    self.nodes(node.body)
+                case _:
+                    pass
+
+    # Loops
+
+    def loop(self, node: For) -> None:
+        around = [loop for loop in self.open if loop.loop is node.loop]
+        name = self.names.loops[node.loop]
+        if node.step < 1 or (around and around[-1].step % node.step) or (around and around[-1].how == "lanes"):
+            self.fail(f"the loop {name} by {node.step} does not fit into the one around it")
+        if around and around[-1].step == node.step and node.how != "written out":
+            self.fail(f"the loop {name} by {node.step} takes as many positions as the one around it")
+        if node.threads != 0 and (self.open or not self._may_be_shared(node)):
+            self.fail(f"threads cannot share the loop {name}")
+        if node.how == "lanes":
+            self.lanes(node)
+        elif node.how == "written out":
+            if node.step != 1 or (not around and not (is_short(self.loops.reduced) and self._is_vertical(node.loop))):
+                self.fail(f"the loop {name} is not short")
+        elif node.loop is self.loops.vector and not _loops_of(node.body, node.loop) and self.target.lanes:
+            self.fail(f"the loop {name} is one of lanes")
+        if node.loop.reduced and self.sweep is None and any(isinstance(n, Reduce) for n in walk_nodes(node.body)):
+            self.fail(f"a sweep begins inside of the reduced loop {name}")
+        self.open.append(node)
+        self.nodes(node.body)
+        self.open.pop()
+
+    def lanes(self, node: For) -> None:
+        if node.loop is not self.loops.vector or any(one.loop is node.loop for one in walk_nodes(node.body)
+                                                     if isinstance(one, For)):  # fmt: skip
+            self.fail(f"lanes cannot run along {self.names.loops[node.loop]}")
+        partial = partial_lanes(self.target)
+        if node.step < 2 or (node.loop.reduced and (node.step != partial or node.tail == "narrow")):
+            self.fail(f"rows are folded in {partial} lanes, not in {node.step}")
+        if node.tail == "narrow" and (node.narrow < 2 or node.step % node.narrow):
+            self.fail(f"{node.step} lanes have no tail of {node.narrow}")
+
+    def _may_be_shared(self, node: For) -> bool:
+        if node.loop.reduced:
+            return node.chunks or self.sweep is None
+        return all(node.loop in self.loops.loops_of(value) for value in self.loops.yielded)
+
+    def _is_vertical(self, loop: Loop) -> bool:
+        return loop.reduced and self.loops.vector is not None and not self.loops.vector.reduced
+
+    # Results
+
+    def store(self, value: Value) -> None:
+        if value in self.stored:
+            self.fail(f"{self.name(value)} is stored twice")
+        if value not in self.loops.yielded or set(self.single()) != set(self.loops.loops_of(value)):
+            self.fail(f"{self.name(value)} cannot be stored here")
+        self.needs(value)
+        self.stored.append(value)
+
+    def keep(self, node: Keep) -> None:
+        loops, into = self.loops, node.into
+        if self.sweep is None or set(self.single()) != {*loops.outer, *loops.reduced}:
+            self.fail(f"{self.name(node.value)} cannot be kept here")
+        self.needs(node.value)
+        self.kept.add(node.value)
+        if into is None:
+            return
+        fits = into in loops.yielded and _dtype(into) == _dtype(node.value)
+        if not fits or set(loops.loops_of(into)) != set(self.single()) or into in self.stored:
+            self.fail(f"{self.name(node.value)} cannot be kept in {self.name(into)}")
+        if loops.nest.stage[into] < loops.last_need(node.value):
+            self.fail(f"{self.name(into)} is stored before {self.name(node.value)} is read")
+
+    def single(self) -> list[Loop]:
+        """The loops that are open down to single positions or lanes; fails where one is only taken in part."""
+        found = [node.loop for node in self.open if node.step == 1 or node.how == "lanes"]
+        for node in self.open:
+            if node.loop not in found:
+                self.fail(f"positions of {self.names.loops[node.loop]} are taken, and no loop runs over them")
+        return found
+
+    def needs(self, value: Value) -> None:
+        """All reductions behind a value are known."""
+        seen: set[Value] = set()
+        left = [value]
+        while left:
+            value = self.loops.nest.origin(left.pop())
+            op = self.loops.nest.producer.get(value)
+            if value in seen or op is None or value in self.loops.nest.layouts:
+                continue
+            seen.add(value)
+            if "reduction" not in op.definition.traits:
+                left += op.operands
+            elif op not in self.known:
+                self.fail(f"{self.name(value)} is not known yet")
+
+    # Sweeps
+
+    def reduce(self, node: Reduce) -> None:
+        if self.sweep is not None:
+            self.fail("a sweep stands in another")
+        strip = [loop for loop in self.open if loop.loop is self.loops.vector and loop.how != "lanes"]
+        around = {loop.loop for loop in self.open}
+        if around != set(self.loops.outer) or (bool(strip) != node.in_memory):
+            self.fail("a sweep stands where the loops of its results are open" + ", or a strip of them" * bool(strip))
+        foldings = {op: folding_of(op, self.loops, distributed=self.target.distributed) for op in node.ops}
+        for op, folding in foldings.items():
+            if op in self.known:
+                self.fail(f"{self.name(op.result)} has two sweeps")
+            self.needs(op.operands[0])
+            self.folded(node, op, folding)
+        self.sweep = node
+        self.nodes(node.body)
+        self.sweep = None
+        self.known.update(node.ops)
+
+    def folded(self, node: Reduce, op: Op, folding: Folding) -> None:
+        """One reduction of a sweep: its fold, its blocks, and what else it needs."""
+        name = self.name(op.result)
+        paths = [path for path in _paths(node.body, ()) if isinstance(path[-1], Fold) and op in path[-1].ops]
+        if len(paths) != 1:
+            self.fail(f"{name} is folded {len(paths)} times")
+        along = [one for one in paths[0] if isinstance(one, For)]
+        reduced = list(dict.fromkeys(one.loop for one in along if one.loop.reduced))
+        if reduced != self.loops.reduced or any(not _is_covered(loop, along) for loop in reduced):
+            self.fail(f"{name} is not folded along all that it reduces, in the order of the nest")
+        whole = [one for one in along if one.how == "written out" and not _has_around(one, along)]
+        if whole and self.loops.reduced and not is_short(self.loops.reduced):
+            self.fail(f"the loops of {name} are not short")
+        blocks = [one.step for one in along if one.loop.reduced and one.step > 1 and _has_inside(one, along)
+                  and not _is_band(one, along) and not one.chunks]  # fmt: skip
+        chunks = chunk_of(self.loops, distributed=self.target.distributed)
+        expected = [(self.loops.reduced[0], chunks)] if chunks and not folding.has_last_word else []
+        if [(one.loop, one.step) for one in along if one.chunks] != expected and not folding.has_last_word:
+            self.fail(f"{name} is folded in chunks of {chunks}" if chunks else f"{name} is not folded in chunks")
+        if len(blocks) > 1 or (folding.blocked and reduced and not whole and blocks != [BLOCK]):
+            self.fail(f"{name} is folded in blocks of {BLOCK}")
+        inside = list(walk_nodes(node.body))
+        if folding.centred and not whole and not any(isinstance(n, Deviate) and op in n.ops for n in inside):
+            self.fail(f"{name} takes a second look at each block")
+        if folding.located and not any(isinstance(n, Locate) and n.op is op for n in inside):
+            self.fail(f"{name} is looked for in blocks")
+        lanes = [number for number, one in enumerate(along) if one.how == "lanes" or one.how == "written out"]
+        if node.in_memory and (
+            folding.centred or folding.located or folding.finds_place or lanes != [len(along) - 2, len(along) - 1]
+        ):
+            self.fail(f"{name} cannot lie in memory")
+
+    def name(self, value: Value) -> str:
+        return self.names.text([value])
+
+    def fail(self, what: str) -> NoReturn:
+        raise UserValueError(f"the schedule cannot be followed: {what}")
+
+
+def _paths(body: Sequence[Node], around: tuple[Node, ...]) -> list[tuple[Node, ...]]:
+    """From the outermost node to each leaf."""
+    found: list[tuple[Node, ...]] = []
+    for node in body:
+        if isinstance(node, For | Reduce | Locate):
+            found += _paths(node.body, (*around, node))
+        else:
+            found.append((*around, node))
+    return found
+
+
+def _is_covered(loop: Loop, along: Sequence[For]) -> bool:
+    return any(one.loop is loop and (one.step == 1 or one.how == "lanes") for one in along)
+
+
+def _has_inside(node: For, along: Sequence[For]) -> bool:
+    return any(one.loop is node.loop for one in along[along.index(node) + 1 :])
+
+
+def _has_around(node: For, along: Sequence[For]) -> bool:
+    return any(one.loop is node.loop for one in along[: along.index(node)])
+
+
+def _is_band(node: For, along: Sequence[For]) -> bool:
+    """Whether what a loop takes is written out."""
+    inside = [one for one in along[along.index(node) + 1 :] if one.loop is node.loop]
+    return inside[0].how == "written out"
+
+
+def _loops_of(body: tuple[Node, ...], loop: Loop) -> list[For]:
+    return [node for node in walk_nodes(body) if isinstance(node, For) and node.loop is loop]
+
+
+def _dtype(value: Value) -> object:
+    assert isinstance(value.type, Tensor | Scalar)
+    return value.type.dtype

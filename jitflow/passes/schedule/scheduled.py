@@ -1,0 +1,74 @@
+"""A nest with its schedule, as people read it of a kernel before it is loops, and as they hand it back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from jitflow.errors import UserValueError
+from jitflow.ir.core import Op
+from jitflow.ir.printer import Names, print_op
+from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.legal import check_schedule
+from jitflow.passes.schedule.reader import parse_schedule
+from jitflow.passes.schedule.target import Given, Target
+from jitflow.passes.schedule.text import ScheduleNames, print_schedule
+from jitflow.passes.schedule.tree import Schedule
+
+__all__ = ["Scheduled", "read_given", "schedule_given"]
+
+_OPENING = re.compile(r"schedule @(?P<kernel>\S+) \((?P<loops>[^)]*)\) \{")
+
+
+def schedule_given(given: Given, op: Op, loops: JoinedLoops, target: Target) -> Schedule:
+    """The schedule of a nest. Raises `UserValueError` if it is none, or is that of another nest."""
+    values = Names()
+    print_op(op, values)
+    names = ScheduleNames(loops, values)
+    try:
+        if given.loops != names.loops_text:
+            raise UserValueError(f"kernel {given.kernel} has other loops", expected=names.loops_text, found=given.loops)
+        schedule = parse_schedule(given.text, names, loops.vector, given.line)
+        check_schedule(schedule, loops, target, names)
+    except UserValueError as error:
+        error.add_note(f"in the schedule of {given.kernel}, {given.file}:{given.line}")
+        raise
+    return schedule
+
+
+def read_given(path: str | Path) -> tuple[Given, ...]:
+    """The schedules that stand in a file, among whatever else. Raises `UserValueError` if there is none.
+
+    They stand there as ``jitflow explain --schedule`` prints them. Raises OSError for a file that cannot be read.
+    """
+    found: list[Given] = []
+    lines = Path(path).read_text().splitlines()
+    for number, line in enumerate(lines):
+        if opening := _OPENING.fullmatch(line.strip()):
+            end = next((last for last in range(number + 1, len(lines)) if lines[last].startswith("}")), len(lines))
+            text = "\n".join(lines[number + 1 : end])
+            found.append(Given(opening["kernel"], opening["loops"], text, str(path), number + 2))
+    if not found:
+        raise UserValueError(
+            f"there is no schedule in {path}", expected="what jitflow explain --schedule prints",
+            mend="start from that, and edit it",
+        )  # fmt: skip
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scheduled:
+    """A ``fusion`` op, its loops, and how it runs."""
+
+    op: Op
+    loops: JoinedLoops
+    schedule: Schedule
+
+    def text(self, name: str) -> str:
+        """The fusion and the schedule of the kernel of this name."""
+        values = Names()
+        fusion = print_op(self.op, values)
+        names = ScheduleNames(self.loops, values)
+        body = "\n".join(f"  {line}" for line in print_schedule(self.schedule, names).splitlines())
+        return f"{fusion}\nschedule @{name} ({names.loops_text}) {{\n{body}\n}}\n"
