@@ -120,6 +120,13 @@ def logarithm_tail(f: mpf) -> mpf:
     return (mp.log1p(f) - f + f * f / 2) / f**3
 
 
+def logarithm_quotient_tail(z: mpf) -> mpf:
+    """log((1 + s) / (1 - s)) without its first term, over s**3, z = s**2."""
+    s = mp.sqrt(z)
+    with mp.workdps(150):
+        return 2 * (mp.atanh(s) - s) / s**3
+
+
 def quotient_tail(z: mpf) -> mpf:
     """log2((1 + s) / (1 - s)) without its first two terms, over s**5, z = s**2."""
     s = mp.sqrt(z)
@@ -158,7 +165,13 @@ FITS: dict[str, Fit] = {
         {"f32": 4, "f64": 9},
     ),
     "exp2": Fit(lambda r: mp.expm1(r * mp.log(2)) / r, lambda r: r / 2**r, (-0.5, 0.5), {"f32": 5, "f64": 10}),
-    "log": Fit(logarithm_tail, lambda f: f**3 / mp.log1p(f), LOG_INTERVAL, {"f32": 7, "f64": 18}),
+    "log": Fit(logarithm_tail, lambda f: f**3 / mp.log1p(f), LOG_INTERVAL, {"f32": 7}),
+    "log_quotient": Fit(
+        logarithm_quotient_tail,
+        lambda z: z * mp.sqrt(z) / (2 * mp.atanh(mp.sqrt(z))),
+        (0, ((ROOT - 1) / (ROOT + 1)) ** 2),
+        {"f64": 6},
+    ),
     "power_f32_log2": Fit(
         lambda f: mp.log1p(f) / mp.log(2) / f, lambda f: mp.log(2) * f / mp.log1p(f), LOG_INTERVAL, {"f64": 12}
     ),

@@ -21,7 +21,7 @@ from jitflow.passes.analyses.order import bound_sizes, sizes_of
 __all__ = ["Cluster", "Graph", "Node", "graph_of", "kind_of"]
 
 _REGION_NAMES: Mapping[str, tuple[str, ...]] = {"if": ("then", "else"), "while": ("test", "turn")}
-_LIBRARY = ("matmul", "host_call", "accumulate")
+_LIBRARY = ("matmul", "contract", "host_call", "accumulate")
 _STORAGE = ("variable", "load", "store", "scatter", "tape", "push", "pop", "peek", "poke", "empty")
 
 

@@ -94,9 +94,20 @@ def view_layout(op: Op, source: Layout, itemsize: int) -> Layout | None:
         moved = source.strides[second] * shift if shift >= 0 else source.strides[first] * -shift
         kept = [stride for axis, stride in enumerate(source.strides) if axis not in (first, second)]
         return Layout(source.offset + moved, (*kept, source.strides[first] + source.strides[second]))
+    if op.name == "window":
+        return _window(op, source)
     if op.name == "reshape":
         return _reshape(before, after, source, itemsize)
     raise AssertionError(f"{op.name} is no view op")
+
+
+def _window(op: Op, source: Layout) -> Layout:
+    strides, inner = list(source.strides), []
+    names = ("axes", "steps", "dilations")
+    for axis, step, dilation in zip(*(op.attributes[name] for name in names), strict=True):
+        strides[axis] = source.strides[axis] * step
+        inner.append(source.strides[axis] * dilation)
+    return Layout(source.offset, (*strides, *inner))
 
 
 def _reshape(before: tuple[Dim, ...], after: tuple[Dim, ...], source: Layout, itemsize: int) -> Layout | None:

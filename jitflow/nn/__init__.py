@@ -7,6 +7,7 @@ the compiler knows these names, and what a user writes in their place is compile
 from __future__ import annotations
 
 from jitflow.nn.activations import gelu, log_softmax, relu, sigmoid, silu, softmax
+from jitflow.nn.convolutions import conv, conv_transpose
 from jitflow.nn.initialisers import (
     glorot_normal,
     glorot_uniform,
@@ -18,12 +19,17 @@ from jitflow.nn.initialisers import (
     uniform,
     zeros,
 )
-from jitflow.nn.layers import dropout, embedding, layer_norm, one_hot
+from jitflow.nn.layers import batch_norm, dropout, embedding, layer_norm, one_hot
 from jitflow.nn.losses import cross_entropy
 from jitflow.nn.mixed import MixedStep, mixed
+from jitflow.nn.pooling import avg_pool, local_response_norm, max_pool
 
 __all__ = [
     "MixedStep",
+    "avg_pool",
+    "batch_norm",
+    "conv",
+    "conv_transpose",
     "cross_entropy",
     "dropout",
     "embedding",
@@ -33,7 +39,9 @@ __all__ = [
     "he_normal",
     "he_uniform",
     "layer_norm",
+    "local_response_norm",
     "log_softmax",
+    "max_pool",
     "mixed",
     "normal",
     "one_hot",

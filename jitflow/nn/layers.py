@@ -9,7 +9,7 @@ import numpy as np
 from jitflow.errors import UserValueError
 from jitflow.random.machine import machine
 
-__all__ = ["dropout", "embedding", "layer_norm", "one_hot"]
+__all__ = ["batch_norm", "dropout", "embedding", "layer_norm", "one_hot"]
 
 
 def layer_norm(
@@ -25,6 +25,37 @@ def layer_norm(
     if scale is not None:
         normal = normal * scale
     return normal if shift is None else normal + shift
+
+
+def batch_norm(
+    x: Any, scale: Any = None, shift: Any = None, mean: Any = None, variance: Any = None, layout: str = "NCHW",
+    epsilon: float = 1e-5,
+) -> Any:  # fmt: skip
+    """``x`` with mean 0 and variance 1 in each channel, times ``scale``, plus ``shift``; the shape is that of ``x``.
+
+    Channels are the second axis, or the last one with the layout ``"NHWC"``; what is given has the shape
+    ``(channels,)``. Without ``mean`` and ``variance``, those of ``x`` over all other axes are taken, as in training;
+    running ones are ``0.9 * mean + 0.1 * x.mean((0, 2, 3))`` in the user's program. ``epsilon`` is added to the
+    variance. Raises ValueError for layouts and shapes that do not fit. Ioffe and Szegedy, Batch Normalization, 2015.
+    """
+    if layout not in ("NCHW", "NHWC") or x.ndim < 2:
+        message = f"expected a layout of NCHW or NHWC and at least two axes, got {layout!r} and {x.ndim}"
+        raise UserValueError(message)
+    axis = 1 if layout == "NCHW" else x.ndim - 1
+    shape = tuple(-1 if one == axis else 1 for one in range(x.ndim))
+    others = tuple(one for one in range(x.ndim) if one != axis)
+    for given in (scale, shift, mean, variance):
+        if given is not None and (given.ndim != 1 or given.shape[0] != x.shape[axis]):
+            raise UserValueError(
+                "what normalises a batch does not fit its channels", found=f"the shape {given.shape}",
+                expected=f"({x.shape[axis]},)",
+            )  # fmt: skip
+    centre = x.mean(axis=others, keepdims=True) if mean is None else mean.reshape(shape)
+    spread = x.var(axis=others, keepdims=True) if variance is None else variance.reshape(shape)
+    normal = (x - centre) / np.sqrt(spread + epsilon)
+    if scale is not None:
+        normal = normal * scale.reshape(shape)
+    return normal if shift is None else normal + shift.reshape(shape)
 
 
 def dropout(x: Any, rate: Any, generator: Any, training: Any = True) -> Any:

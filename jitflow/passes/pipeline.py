@@ -13,7 +13,7 @@ from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Place, Variable
 from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fusion.absorb import absorb
-from jitflow.passes.fusion.contract import contract
+from jitflow.passes.fusion.contract import contract, contract_all
 from jitflow.passes.fusion.fuse import fuse
 from jitflow.passes.fusion.materialize import materialize
 from jitflow.passes.fusion.reload import reload
@@ -65,6 +65,7 @@ PASSES: dict[str, Pass] = {
     "commit": commit,
     "unfold": unfold,
     "contract": contract,
+    "contract_all": contract_all,
     "snapshot": snapshot,
     "materialize": materialize,
     "fuse": fuse,
@@ -102,7 +103,9 @@ def trapping(pipeline: Iterable[str]) -> tuple[str, ...]:
 
 def fusion_pipeline(device: str) -> tuple[str, ...]:
     """The passes that group a function for a device into kernels."""
-    return tuple(name for name in FUSION_PIPELINE if name != "unfold") if is_gpu(device) else FUSION_PIPELINE
+    if not is_gpu(device):
+        return FUSION_PIPELINE
+    return tuple("contract_all" if name == "contract" else name for name in FUSION_PIPELINE if name != "unfold")
 
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:

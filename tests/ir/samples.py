@@ -63,6 +63,8 @@ _TENSOR_BODIES = {
     "slice": "%0: f32[n - 1, 2] = slice %x {starts=[n - 1, 1], sizes=[n - 1, 2], steps=[-1, 1]}\n yield %0",
     "broadcast": "%0: f32[2, n, 3] = broadcast %x {dims=[2, n, 3], axes=[1, 2]}\n yield %0",
     "diagonal": "%0: f32[min(n, 3)] = diagonal %x {axes=[0, 1], offset=0, size=min(n, 3)}\n yield %0",
+    "window": "%0: f32[n - 1, 3, 2] = window %x {axes=[0], counts=[n - 1], sizes=[2], steps=[1], dilations=[1]}\n "
+    "yield %0",
     "concatenate": "%0: f32[2*n, 3] = concatenate %x, %x {axis=0}\n yield %0",
     "constant": "%0: f32[2, 2] = constant {value=[[1.0, -0.0], [nan, inf]], type=<f32[2, 2]>}\n yield %0",
     "iota": "%0: i32[n, 3] = iota {dtype=i32, dims=[n, 3], axis=0}\n yield %0",
@@ -76,6 +78,7 @@ _TENSOR_BODIES = {
     "check": """%t: bool = constant {value=true, type=<bool>}
       check %t, %a {error="ValueError", message="not {}"}
       yield""",
+    "contract": "%0: f32[n] = contract %x, %y {left=[0, 1], right=[1, 0], kept=[0]}\n yield %0",
     "matmul": "%0: f32[n, n] = matmul %x, %y\n yield %0",
     "host_call": """%0: f32[k] = host_call %x {routine="numpy.unique", keywords=["ar"], options=[["axis", none]],
         effect="check"}
@@ -209,6 +212,10 @@ _LOOP_BODIES = {
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
     "multiply_tile": "multiply_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero"
     " {rows=2, columns=4, dtype=f32}\n yield",
+    "gather_panel": "gather_panel %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four {dtype=f32}\n yield",
+    "multiply_gathered": "multiply_gathered %m, %zero, %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four, %four, %zero"
+    " {dtype=f32}\n yield",
+    "scatter_sums": "scatter_sums %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %zero {dtype=f32}\n yield",
     "overlap_tile": "overlap_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
     " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",

@@ -13,7 +13,7 @@ from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter, intrinsic
 from jitflow.backends.llvm.types import Number, lanes_of, memory_type, number_type, vector_of, with_element
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import U8
-from jitflow.ir.types import Vector
+from jitflow.ir.types import Scalar, Vector
 
 __all__ = ["MEMORY_EMISSION", "bring_near", "load_number", "prefetch", "store_number"]
 
@@ -102,10 +102,25 @@ def _store(out: Emitter, op: Op, type: Number, pointer: str, operand: str, mask:
 
 def _gather(out: Emitter, op: Op, type: Vector, pointers: str, mask: str | None) -> str:
     text, lanes = memory_type(type), type.lanes
+    if mask is None:
+        return _loaded_one_by_one(out, op, type, pointers)
     name, mask_type = f"llvm.masked.gather.{intrinsic_suffix(_raw(type))}.v{lanes}p0", f"<{lanes} x i1>"
     out.module.declare(name, text, [f"<{lanes} x ptr>", mask_type, text])
     return out.let(f"call {text} @{name}(<{lanes} x ptr> align {_alignment(op, type)} {pointers}, "
                    f"{mask_type} {mask or 'splat (i1 true)'}, {text} zeroinitializer)")  # fmt: skip
+
+
+def _loaded_one_by_one(out: Emitter, op: Op, type: Vector, pointers: str) -> str:
+    """Lanes from anywhere. A processor's instruction for that keeps its loads from overlapping those of the next turn.
+
+    On Zen 4, elements in order from memory that is not in the first cache take half the time.
+    """
+    text, element, found = memory_type(type), memory_type(Scalar(type.dtype)), "poison"
+    for lane in range(type.lanes):
+        pointer = out.let(f"extractelement <{type.lanes} x ptr> {pointers}, i64 {lane}")
+        single = out.let(f"load {element}, ptr {pointer}, align {_alignment(op, type)}")
+        found = out.let(f"insertelement {text} {found}, {element} {single}, i64 {lane}")
+    return found
 
 
 def _scatter(out: Emitter, op: Op, type: Vector, pointers: str, operand: str, mask: str | None) -> None:

@@ -8,6 +8,7 @@ from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_draw import DRAW_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
+from jitflow.backends.llvm.emit_gathered_panels import GATHERED_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
 from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
@@ -41,6 +42,7 @@ EMISSION: dict[str, Emission] = {
     **CONTAINER_EMISSION,
     **TEXT_EMISSION,
     **TILE_EMISSION,
+    **GATHERED_EMISSION,
     **OVERLAP_EMISSION,
     **SHARING_EMISSION,
 }

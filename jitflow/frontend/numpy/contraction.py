@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.windows import shows_windows, without_transposes
 from jitflow.frontend.outside.scopes import dtype_of_products
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
@@ -50,6 +51,8 @@ def contract(
     """
     left, left_labels = _summed_alone(left, left_labels, right_labels, kept)
     right, right_labels = _summed_alone(right, right_labels, left_labels, kept)
+    if shows_windows(left) or shows_windows(right):
+        return _windows_and_others(left, left_labels, right, right_labels, kept)
     shared = tuple(label for label in left_labels if label in right_labels)
     batch = tuple(label for label in shared if label in kept)
     summed = tuple(label for label in shared if label not in kept)
@@ -65,6 +68,22 @@ def _summed_alone(value: Value, labels: Labels, others: Labels, kept: Labels) ->
     alone = [axis for axis, label in enumerate(labels) if label not in others and label not in kept]
     summed = values.as_array(sum_axes(value, alone)) if alone else value
     return summed, tuple(label for axis, label in enumerate(labels) if axis not in alone)
+
+
+def _windows_and_others(
+    left: Value, left_labels: Labels, right: Value, right_labels: Labels, kept: Labels
+) -> tuple[Value, Labels]:  # fmt: skip
+    """A contraction whose axes stay apart: as a matrix, windows would be copied, each element several times."""
+    left, left_labels = without_transposes(left, left_labels)
+    right, right_labels = without_transposes(right, right_labels)
+    sizes = dict(zip(left_labels, values.dims(left), strict=True))
+    dims = tuple(sizes.get(label, dim) for label, dim in zip(right_labels, values.dims(right), strict=True))
+    right = values.broadcast_in(right, dims, range(len(dims)), assumed=True)
+    found = tuple(label for label in kept if label in left_labels + right_labels)
+    number = {label: place for place, label in enumerate(dict.fromkeys(left_labels + right_labels))}
+    attributes = {"left": left_labels, "right": right_labels, "kept": found}
+    numbered = {name: tuple(number[label] for label in labels) for name, labels in attributes.items()}
+    return emit("contract", left, right, **numbered), found
 
 
 def _matrix_product(

@@ -176,7 +176,8 @@ def _contract_all(
         for place, (array, other) in enumerate(chosen[1:], start=2):
             later = [labels for _, labels in terms] + [labels for _, labels in chosen[place:]]
             kept = tuple(dict.fromkeys(
-                label for label in labels + other if label in output or any(label in term for term in later)
+                label for label in output + labels + other
+                if label in labels + other and (label in output or any(label in term for term in later))
             ))  # fmt: skip
             result, labels = contract(values.as_array(result), labels, array, other, kept)
         terms.append((values.as_array(result), labels))

@@ -18,6 +18,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import ArraySource, array_operand, new, operand, view
+from jitflow.frontend.arrays.windows import part_of_windows
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
@@ -93,16 +94,17 @@ def _parts(item: Any) -> list[Any]:
 
 
 def unravelled(positions: Value, dims: Sequence[Dim]) -> list[Value]:
-    """Positions in C order as one index for each axis."""
-    indices = []
+    """Positions in C order as one index for each axis. What a quotient leaves costs less than a remainder."""
+    indices, rest = [], positions
     for axis in range(len(dims)):
         inner = product(list(dims[axis + 1 :]))
-        index = positions
-        if inner != 1:
-            index = emit("floor_divide", index, values.size_value(inner))
-        if axis:
-            index = emit("remainder", index, values.size_value(dims[axis]))
-        indices.append(index)
+        if inner == 1:
+            indices.append(rest)
+            rest = emit("subtract", rest, rest)
+        else:
+            size = values.size_value(inner)
+            indices.append(emit("floor_divide", rest, size))
+            rest = emit("subtract", rest, emit("multiply", indices[-1], size))
     return indices
 
 
@@ -235,7 +237,9 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
         sizes.append(size)
         steps.append(step)
         axis += 1
-    sliced = values.slice_axes(value, starts, sizes, steps)
+    sliced = part_of_windows(value, starts, sizes, steps)
+    if sliced is None:
+        sliced = values.slice_axes(value, starts, sizes, steps)
     return values.reshape(sliced, tuple(entry.size for entry in entries)), entries
 
 

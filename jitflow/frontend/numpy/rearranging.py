@@ -180,7 +180,8 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
     value = array_operand(array)
-    if isinstance(mode, str) and (mode in _ROUTINE_PADDINGS or (mode in _PADDINGS and "reflect_type" in keywords)):
+    told = {"reflect_type", "stat_length"} & set(keywords)
+    if isinstance(mode, str) and (mode in _ROUTINE_PADDINGS or (mode in _PADDINGS and told)):
         return _padded_by_numpy(value, pad_width, mode, keywords)
     if not isinstance(mode, str) or mode not in _PADDINGS:
         raise refuse(f"np.pad with mode={mode!r}", f"modes are {', '.join((*_PADDINGS, *_ROUTINE_PADDINGS))}")
@@ -195,7 +196,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> 
     return new(value)
 
 
-_ROUTINE_PADDINGS = ("linear_ramp", "maximum", "mean", "median", "minimum", "empty")
+_ROUTINE_PADDINGS = ("linear_ramp", "median", "empty")
 """What NumPy pads with that no kernel of ours does."""
 
 
@@ -276,13 +277,7 @@ def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[...,
     def padded(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tuple[Any, Any]) -> Value:
         if counts == (0, 0):
             return value
-        size = values.dims(value)[axis]
-        empty = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-        if size == 0:
-            raise UserValueError(empty)
-        if current_trace().known(size, ">=", 1) is not True:
-            values.check(emit("not_equal", values.size(size), values.size(0)), ValueError, empty)
-        extent = values.size_value(size)
+        extent = values.size_value(_some(value, axis))
 
         def border(count: Dim, start: Value) -> list[Value]:
             if count == 0:
@@ -294,6 +289,37 @@ def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[...,
         return concatenate_values([*before, value, *border(counts[1], extent)], axis)
 
     return padded
+
+
+def _pad_by_statistic(name: str) -> Callable[..., Value]:
+    """Padding with what a reduction makes of the whole axis; a mean of integers is rounded."""
+
+    def padded(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tuple[Any, Any]) -> Value:
+        if counts == (0, 0):
+            return value
+        _some(value, axis)
+        found = getattr(new(value), name)(axis=axis, keepdims=True)
+        if name == "mean" and values.dtype_of_value(value).kind in "iu":
+            found = np.rint(found)
+        one, dims = values.cast(array_operand(found), values.dtype_of_value(value)), values.dims(value)
+
+        def border(count: Dim) -> list[Value]:
+            return [] if count == 0 else [broadcasting.broadcast_to(one, (*dims[:axis], count, *dims[axis + 1 :]))]
+
+        return concatenate_values([*border(counts[0]), value, *border(counts[1])], axis)
+
+    return padded
+
+
+def _some(value: Value, axis: int) -> Dim:
+    """How long an axis is. Raises ValueError, now or when the program runs, if there is nothing along it."""
+    size = values.dims(value)[axis]
+    empty = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+    if size == 0:
+        raise UserValueError(empty)
+    if current_trace().known(size, ">=", 1) is not True:
+        values.check(emit("not_equal", values.size(size), values.size(0)), ValueError, empty)
+    return size
 
 
 def _edge(index: Value, size: Value) -> Value:
@@ -325,6 +351,7 @@ def _symmetric(index: Value, size: Value) -> Value:
 _PADDINGS: Mapping[str, Callable[..., Value]] = MappingProxyType(
     {
         "constant": _pad_constant,
+        **{mode: _pad_by_statistic(name) for mode, name in (("maximum", "max"), ("mean", "mean"), ("minimum", "min"))},
         "edge": _pad_by_position(_edge),
         "wrap": _pad_by_position(_wrap),
         "reflect": _pad_by_position(_reflect),

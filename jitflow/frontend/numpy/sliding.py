@@ -1,20 +1,20 @@
-"""``sliding_window_view``: a copy of the windows, which imitates a view (`jitflow.frontend.recording.imitations`)."""
+"""``sliding_window_view``: a view of the windows, to which nothing can be written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays.operands import normalized_axis, read_only_view, refuse, shape_argument
 from jitflow.frontend.numpy.elementwise import as_tracer
-from jitflow.frontend.numpy.ranges import arange
-from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers import size_of
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers import dim_of, size_of
+from jitflow.ir.core import Value
 
 __all__ = ["FUNCTIONS"]
 
@@ -41,15 +41,23 @@ def windows(x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False,
                 f"Must provide matching length window_shape and axis; got {len(lengths)} window_shape elements and "
                 f"{len(axes)} axes elements."
             )
-    found = array
-    for place, length in zip(axes, lengths, strict=True):
-        if length > found.shape[place]:
+    value = array.value
+    pairs = tuple(zip(axes, lengths, strict=True))
+    for group in (pairs,) if len(set(axes)) == len(axes) else zip(pairs):
+        value = _windows(value, group)
+    return read_only_view(value)
+
+
+def _windows(value: Value, lengths: Sequence[tuple[int, Any]]) -> Value:
+    """The windows of some lengths along different axes."""
+    dims = values.dims(value)
+    for axis, length in lengths:
+        if length > size_of(dims[axis]):
             raise UserValueError("window shape cannot be larger than input array shape")
-        places = arange(found.shape[place] - length + 1)[:, np.newaxis] + arange(length)
-        found = np.moveaxis(np.take(found, places, axis=place), place + 1, -1)
-    storage = current_trace().storage
-    storage.imitations.add(storage.root(found.value), array.value, "sliding_window_view")
-    return read_only_view(found.value)
+    axes, sizes = tuple(axis for axis, _ in lengths), tuple(dim_of(length) for _, length in lengths)
+    counts = tuple(dims[axis] - size + 1 for axis, size in zip(axes, sizes, strict=True))
+    ones = (1,) * len(axes)
+    return emit("window", value, axes=axes, counts=counts, sizes=sizes, steps=ones, dilations=ones)
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType({sliding_window_view: windows})

@@ -54,7 +54,7 @@ class Views:
         found = False
         while value in self._views:
             source = self._views[value]
-            found = found or (isinstance(source, Op) and source.name == "broadcast")
+            found = found or (isinstance(source, Op) and source.name in ("broadcast", "window"))
             value = self._shown_by(value)
         return found
 

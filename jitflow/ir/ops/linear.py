@@ -29,9 +29,39 @@ def _matmul(operands: Sequence[Any], attributes: Attributes, types: Sequence[Typ
         return np.matmul(*operands)
 
 
+def _infer_contract(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    left, right = operands
+    if not (isinstance(left, Tensor) and isinstance(right, Tensor) and left.dtype == right.dtype):
+        raise TypeRuleError(f"contract: expected two tensors of one dtype, got {left} and {right}")
+    labels = (attributes["left"], attributes["right"])
+    if any(len(own) != type.rank or len(set(own)) != len(own) for own, type in zip(labels, (left, right), strict=True)):
+        raise TypeRuleError(f"contract: expected a label per axis, all different, got {labels[0]} and {labels[1]}")
+    sizes = dict(zip(labels[0], left.dims, strict=True))
+    for label, dim in zip(labels[1], right.dims, strict=True):
+        if sizes.setdefault(label, dim) != dim:
+            raise TypeRuleError(f"contract: expected {sizes[label]} along axis {label} of {right}, got {dim}")
+    kept = attributes["kept"]
+    alone = set(labels[0]) ^ set(labels[1])
+    if len(set(kept)) != len(kept) or not alone <= set(kept) <= sizes.keys():
+        raise TypeRuleError(f"contract: expected the labels {sorted(alone)} among those that are kept, got {kept}")
+    return (Tensor(left.dtype, tuple(sizes[label] for label in kept)),)
+
+
+def _contract(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    (left, right), kept = operands, list(attributes["kept"])
+    with np.errstate(all="ignore"):
+        found = np.einsum(left, list(attributes["left"]), right, list(attributes["right"]), kept, optimize=True)
+    return np.asarray(found)
+
+
 LINEAR_OPS = [
     OpDef(
         "matmul", "matrix product over the last two axes, batched over the others, which are equal", "tensor", 2,
         _infer_matmul, _matmul, (), frozenset({"contraction"}),
+    ),
+    OpDef(
+        "contract", "the sum of products over the labels that are not ``kept``: ``left`` and ``right`` label the axes "
+        "of the operands, and a label that is not kept is one of both. It may be windows that it reads",
+        "tensor", 2, _infer_contract, _contract, (), frozenset({"contraction"}), ("left", "right", "kept"),
     ),
 ]  # fmt: skip

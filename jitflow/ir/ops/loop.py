@@ -137,6 +137,21 @@ LOOP_OPS = [
           "end, and the number of the thread, below ``threads``; a thread's while is worth ``worth``, of which each "
           "position is ``work``", "loop", 2, _infer_write, None, (), frozenset(), ("step", "threads", "worth"),
           regions=1),
+    OpDef("gather_panel", "panel, offset, source, offset, steps, offset, columns, offset, number of steps, of columns: "
+          "rows of a panel, one a step, of the elements that lie at the sum of an offset in ``steps`` and one in "
+          "``columns``; up to a multiple of 64 bytes there are zeros behind them", "loop", 10, _infer_write,
+          memory.gather_panel, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
+          frozenset(), ("dtype",)),
+    OpDef("multiply_gathered", "sums, offset, left, offset, rows, offset, steps, offset, panel, offset, number of rows, "
+          "of steps, of columns, of steps before: the products of rows with a panel, added to the sums if there were "
+          "steps before; addends are rounded once, with a sum so far. An element of what is left lies at the sum of an "
+          "offset in ``rows`` and one in ``steps``", "loop", 14, _infer_write, memory.multiply_gathered,
+          (Effect("writes", 0), Effect("reads", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6),
+           Effect("reads", 8)), frozenset(), ("dtype",)),
+    OpDef("scatter_sums", "target, offset, rows, offset, columns, offset, sums, offset, number of rows, of columns: "
+          "writes each sum to the sum of an offset in ``rows`` and one in ``columns``", "loop", 10, _infer_write,
+          memory.scatter_sums, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
+          frozenset(), ("dtype",)),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

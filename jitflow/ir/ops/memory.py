@@ -16,7 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.draws import DRAWS, draw
-from jitflow.ir.dtypes import DType
+from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
 from jitflow.ir.records import Attributes
 from jitflow.ir.types import Scalar, Type, Vector
@@ -272,3 +272,61 @@ def clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     """Nothing is left on the tape."""
     operands[0].clear()
     return ()
+
+
+def gather_panel(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """panel, offset, source, offset, steps, offset, columns, offset, how many steps, how many columns."""
+    panel, panel_at, source, source_at, steps, steps_at, columns, columns_at, depth, count = operands
+    dtype = attributes["dtype"]
+    along, across = _offsets(steps, steps_at, depth), _offsets(columns, columns_at, count)
+    pitch = _pitch(attributes, count)
+    packed = np.zeros((depth, pitch), dtype.numpy)
+    places = (source_at + along[:, None] + across).reshape(-1)
+    packed[:, :count] = source.read(places, dtype, np.ones(places.size, np.bool_)).reshape(depth, count)
+    panel.write(_line(panel_at, dtype.itemsize, packed.size), packed.reshape(-1), np.ones(packed.size, np.bool_))
+    return ()
+
+
+def multiply_gathered(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """sums, offset, left, offset, rows, offset, steps, offset, panel, offset, how many rows, steps, columns, before."""
+    add_product = _ELEMENTWISE["fma"].evaluate
+    assert add_product is not None
+    sums, sums_at, left, left_at, rows, rows_at, steps, steps_at, panel, panel_at, high, depth, count, before = operands
+    dtype, pitch = attributes["dtype"], _pitch(attributes, count)
+    along, down = _offsets(steps, steps_at, depth), _offsets(rows, rows_at, high)
+    everywhere = np.ones(pitch, np.bool_)
+    for row in range(high):
+        places = _line(sums_at + row * pitch * dtype.itemsize, dtype.itemsize, pitch)
+        total = sums.read(places, dtype, everywhere) if before else np.zeros(pitch, dtype.numpy)
+        for step in range(depth):
+            factor = left.read(np.array([left_at + down[row] + along[step]]), dtype, everywhere[:1])
+            at = panel_at + step * pitch * dtype.itemsize
+            line = panel.read(_line(at, dtype.itemsize, pitch), dtype, everywhere)
+            total = add_product([np.full(pitch, factor[0]), line, total], {}, types)
+        sums.write(places, total, everywhere)
+    return ()
+
+
+def scatter_sums(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """target, offset, rows, offset, columns, offset, sums, offset, how many rows, how many columns."""
+    target, target_at, rows, rows_at, columns, columns_at, sums, sums_at, high, count = operands
+    dtype, pitch = attributes["dtype"], _pitch(attributes, count)
+    down, across = _offsets(rows, rows_at, high), _offsets(columns, columns_at, count)
+    whole = sums.read(_line(sums_at, dtype.itemsize, high * pitch), dtype, np.ones(high * pitch, np.bool_))
+    places = (target_at + down[:, None] + across).reshape(-1)
+    target.write(places, whole.reshape(high, pitch)[:, :count].reshape(-1), np.ones(places.size, np.bool_))
+    return ()
+
+
+PANEL_BYTES = 64
+"""Rows of panels, and of sums, are whole multiples of so many bytes, as far as there are columns."""
+
+
+def _pitch(attributes: Attributes, count: int) -> int:
+    """How many elements a row of a panel with so many columns has."""
+    lanes = PANEL_BYTES // int(attributes["dtype"].itemsize)
+    return -(-count // lanes) * lanes
+
+
+def _offsets(table: Memory, at: int, count: int) -> Array:
+    return table.read(_line(at, 8, count), I64, np.ones(count, np.bool_))

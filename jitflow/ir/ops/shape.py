@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
+from jitflow.errors import CompilerBug
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.records import Attributes, OpDef, TypeRuleError
 from jitflow.ir.types import Index, Place, Scalar, Tensor, Type, Variable, dims_of
@@ -73,6 +75,17 @@ def _infer_diagonal(operands: Sequence[Type], attributes: Attributes) -> tuple[T
     return (_view(operands[0], (*kept, attributes["size"]), "diagonal"),)
 
 
+def _infer_window(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    dims, axes = list(dims_of(operands[0])), attributes["axes"]
+    if len({len(attributes[name]) for name in ("axes", "counts", "sizes", "steps", "dilations")}) != 1:
+        raise TypeRuleError("window: expected a count, size, step and dilation per axis")
+    if len(set(axes)) != len(axes) or not set(axes) <= set(range(len(dims))):
+        raise TypeRuleError(f"window: expected different axes of {operands[0]}, got {list(axes)}")
+    for axis, count in zip(axes, attributes["counts"], strict=True):
+        dims[axis] = count
+    return (_view(operands[0], (*dims, *attributes["sizes"]), "window"),)
+
+
 def _infer_concatenate(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     axis, first = attributes["axis"], operands[0]
     if not isinstance(first, Tensor):
@@ -129,6 +142,19 @@ def _diagonal(operands: Sequence[Any], attributes: Attributes, types: Sequence[T
     return diagonal
 
 
+def _window(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    (operand,) = operands
+    dims, strides, inner = list(operand.shape), list(operand.strides), []
+    names = ("axes", "counts", "sizes", "steps", "dilations")
+    for axis, count, size, step, dilation in zip(*(attributes[name] for name in names), strict=True):
+        if count and size and (count - 1) * step + (size - 1) * dilation >= dims[axis]:
+            raise CompilerBug(f"window: expected windows within {dims[axis]} elements, got {count} of {size}")
+        dims[axis], strides[axis] = count, operand.strides[axis] * step
+        inner.append((size, operand.strides[axis] * dilation))
+    shape = (*dims, *(size for size, _ in inner))
+    return as_strided(operand, shape, (*strides, *(stride for _, stride in inner)), writeable=False)
+
+
 def _constant(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     type = attributes["type"]
     if isinstance(type, Index):
@@ -167,6 +193,12 @@ SHAPE_OPS = [
     OpDef(
         "diagonal", "elements whose indices on two axes differ by ``offset``, as a new last axis of ``size``",
         "tensor", 1, _infer_diagonal, _diagonal, (), _VIEW, ("axes", "offset", "size"),
+    ),
+    OpDef(
+        "window", "along each of ``axes`` so many windows (``counts``), ``steps`` apart: their elements, so many "
+        "(``sizes``), ``dilations`` apart, are new last axes. Elements are shown several times, so nothing is stored "
+        "through one", "tensor", 1, _infer_window, _window, (), _VIEW,
+        ("axes", "counts", "sizes", "steps", "dilations"),
     ),
     OpDef(
         "concatenate", "operands one after the other along ``axis``", "tensor", None, _infer_concatenate,

@@ -45,7 +45,7 @@ CHOOSING = frozenset("select maximum minimum fmax fmin".split())
 ROOTS = frozenset("sqrt cbrt power".split())
 """Ops that are finite where their slope is infinite."""
 
-MIXING = frozenset("matmul host_call".split())
+MIXING = frozenset("matmul contract host_call".split())
 """Ops behind which it is not known any more which elements were infinite."""
 
 
@@ -218,8 +218,18 @@ class Sweep:
 
     def load(self, op: Op) -> None:
         cotangent, place = self.cotangent(op.result), op.operands[0]
-        if cotangent is not None and self.is_active(place):
-            self.m.increase(self.shadow(place), cotangent)
+        if cotangent is None or not self.is_active(place):
+            return
+        window = self.reversal.producers.get(place)
+        if window is not None and window.name == "window":  # of a shadow it would show elements several times
+            (arriving,) = TRANSPOSES["window"](self.m, window, [cotangent])
+            shadow = self.shadow(window.operands[0])
+            if isinstance(arriving, Part):
+                arriving.add_to(self.m, shadow)
+            elif arriving is not None:
+                self.m.increase(shadow, arriving)
+            return
+        self.m.increase(self.shadow(place), cotangent)
 
     def store(self, op: Op) -> None:
         place, value = op.operands

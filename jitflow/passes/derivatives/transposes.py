@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
-from jitflow.passes.derivatives import accumulations, complex_numbers, draws, indexing, routines
+from jitflow.passes.derivatives import accumulations, complex_numbers, draws, indexing, routines, windows
 from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.derivatives.reductions import spread
@@ -18,8 +18,8 @@ from jitflow.passes.derivatives.rules import Arriving, Change, Part, Tangent, Tr
 __all__ = ["LINEAR", "TANGENTS", "TRANSPOSES"]
 
 LINEAR = frozenset(
-    "reshape transpose slice broadcast diagonal concatenate reduce_add accumulate_add cast copy conjugate real imag "
-    "load gather".split()
+    "reshape transpose slice broadcast diagonal window concatenate reduce_add accumulate_add cast copy conjugate real "
+    "imag load gather".split()
 )
 """Ops whose tangent is the same op of the tangents of their operands (of the first, for ``gather``)."""
 
@@ -121,6 +121,8 @@ TRANSPOSES: dict[str, Transpose] = {
     "concatenate": _concatenate,
     "reduce_add": _reduce_add,
     "matmul": _matmul,
+    "contract": windows.contract,
+    "window": windows.windows,
     "cast": _cast,
     "select": _select,
     "host_call": routines.transpose,
@@ -131,6 +133,7 @@ TRANSPOSES: dict[str, Transpose] = {
 
 TANGENTS: dict[str, Tangent] = {
     "matmul": _matmul_tangent,
+    "contract": windows.contract_tangent,
     "select": _select_tangent,
     "host_call": routines.tangent,
     **accumulations.TANGENTS,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from jitflow.passes.expand.formats import FORMATS, INFINITY
 from jitflow.passes.expand.logarithm import octave_as_float
 from jitflow.passes.expand.machine import V
-from jitflow.passes.expand.term import Term, copysign, fma, multiply_exactly, polynomial, select
+from jitflow.passes.expand.term import Term, copysign, fma, multiply_exactly, polynomial, select, settle
 
 RECIPROCAL_ROOT = {
     "f32": (1.5418854, -0.80995876, 0.31775716, -0.049937133),
@@ -38,7 +38,9 @@ def cbrt(x: Term[V]) -> Term[V]:
     magnitude = abs(x)
     denormal = magnitude < form.smallest_normal
     lift = 3 * (form.fraction_bits // 3 + 1)
-    bits = select(denormal, magnitude * 2.0**lift, magnitude).bitcast(form.signed)
+    rare = ~((magnitude >= form.smallest_normal) & (magnitude < INFINITY))
+    normal = settle(rare, lambda: select(denormal, magnitude * 2.0**lift, magnitude), magnitude)
+    bits = normal.bitcast(form.signed)
     octave = octave_as_float((bits >> form.fraction_bits) - form.bias, x.dtype)
     shifted = fma(octave, 1.0 / 3.0, form.rounder)
     rest = fma(shifted - form.rounder, -3.0, octave)
@@ -55,6 +57,10 @@ def cbrt(x: Term[V]) -> Term[V]:
     t_square, lost = multiply_exactly(t, t)
     excess = fma(t_square, t, -m) + lost * t
     root = fma(excess * square, -1.0 / 3.0, t)
-    q = select(denormal, q - (lift // 3 << form.fraction_bits), q)
     result = copysign((root.bitcast(form.signed) + q).bitcast(x.dtype), x)
-    return select((magnitude > 0.0) & (magnitude < INFINITY), result, x)
+
+    def settled() -> Term[V]:
+        back = select(denormal, result * 2.0 ** -(lift // 3), result)
+        return select((magnitude > 0.0) & (magnitude < INFINITY), back, x)
+
+    return settle(rare, settled, result)

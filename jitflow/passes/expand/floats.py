@@ -10,7 +10,7 @@ import math
 
 from jitflow.passes.expand.formats import FORMATS
 from jitflow.passes.expand.notation import Number, convert, differ, primitive, smallest_of, width_of
-from jitflow.passes.expand.term import Term, copysign, fma, if_any, select
+from jitflow.passes.expand.term import Term, copysign, fma, select, settle
 
 # -- division ------------------------------------------------------------------------------
 
@@ -28,8 +28,7 @@ def float_fmod(a: Number, b: Number) -> Number:
     exact = select(overshot, exact + copysign(abs(b), a), exact)
     quick = copysign(select(whole.equals(0), a, exact), a)
     hard = ~(abs(quotient) < 2.0 ** FORMATS[a.dtype].fraction_bits)
-    (result,) = if_any(hard, lambda: (select(hard, primitive("fmod", a, b), quick),), (quick,))
-    return result
+    return settle(hard, lambda: select(hard, primitive("fmod", a, b), quick), quick)
 
 
 def float_floor_divide(a: Number, b: Number) -> Number:
@@ -63,7 +62,10 @@ def float_sign(x: Number) -> Number:
 
 
 def hypot(x: Number, y: Number) -> Number:
-    """sqrt(x * x + y * y) as glibc computes it: through f64 for f32; for f64 with Borges' correction (2019)."""
+    """sqrt(x * x + y * y) as glibc computes it: through f64 for f32; for f64 with Borges' correction (2019).
+
+    Whose squares would be no normal numbers is rare, and scaled in a branch.
+    """
     infinite = abs(x).equals(math.inf) | abs(y).equals(math.inf)
     if x.dtype == "f32":
         wide_x, wide_y = x.cast("f64"), y.cast("f64")
@@ -71,11 +73,17 @@ def hypot(x: Number, y: Number) -> Number:
         return select(infinite, math.inf, root)
     swapped = abs(x) < abs(y)
     large, small = select(swapped, abs(y), abs(x)), select(swapped, abs(x), abs(y))
+    tiny = small <= large * 2.0**-54
+    usual = (large <= 2.0**511) & (tiny | (small >= 2.0**-459))
+    root = settle(~usual, lambda: _scaled_root(large, small, infinite), _corrected_root(large, small))
+    return select(tiny, large + small, root)
+
+
+def _scaled_root(large: Number, small: Number, infinite: Number) -> Number:
     down, up = large > 2.0**511, (small < 2.0**-459) & (large < 2.0**459)
-    scale = select(down, x.constant(2.0**-600), select(up, x.constant(2.0**600), 1.0))
-    back = select(down, x.constant(2.0**600), select(up, x.constant(2.0**-600), 1.0))
-    root = _corrected_root(large * scale, small * scale) * back
-    return select(infinite, math.inf, select(small <= large * 2.0**-54, large + small, root))
+    scale = select(down, large.constant(2.0**-600), select(up, large.constant(2.0**600), 1.0))
+    back = select(down, large.constant(2.0**600), select(up, large.constant(2.0**-600), 1.0))
+    return select(infinite, math.inf, _corrected_root(large * scale, small * scale) * back)
 
 
 def _corrected_root(large: Number, small: Number) -> Number:

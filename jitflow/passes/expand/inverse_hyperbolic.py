@@ -21,6 +21,7 @@ from jitflow.passes.expand.term import (
     minimum,
     multiply_exactly,
     select,
+    settle,
 )
 
 LARGE = 2.0**60
@@ -57,8 +58,9 @@ def arcsinh(x: Term[V]) -> Term[V]:
     y, lost = add_exactly(a, quotient)
     low = fma(residual, reciprocal, lost)
     result = log_of_successor(select(large, magnitude, y), select(large, 0.0, low), large)
-    small_or_infinite = (magnitude < FORMATS[x.dtype].smallest_normal) | magnitude.equals(INFINITY) | x.differs(x)
-    return select(small_or_infinite, x, copysign(result, x))
+    signed = copysign(result, x)
+    rare = ~((magnitude >= FORMATS[x.dtype].smallest_normal) & (magnitude < INFINITY))
+    return settle(rare, lambda: select(rare, x, signed), signed)
 
 
 def arccosh(x: Term[V]) -> Term[V]:
@@ -88,6 +90,12 @@ def arctanh(x: Term[V]) -> Term[V]:
     y = twice * reciprocal
     low = reciprocal * fma(-y, lost, fma(-y, divisor, twice))
     result = 0.5 * assemble(*split_octave_of_successor(y, low))
+    usual = (magnitude < 1.0) & (magnitude >= FORMATS[x.dtype].smallest_normal)
+    return settle(~usual, lambda: _settled_arctanh(x, result), copysign(result, x))
+
+
+def _settled_arctanh(x: Term[V], result: Term[V]) -> Term[V]:
+    magnitude = abs(x)
     edge = select(magnitude.equals(1.0), x.constant(INFINITY), NAN)
     result = copysign(select(magnitude < 1.0, result, edge), x)
     return select(magnitude < FORMATS[x.dtype].smallest_normal, x, result)

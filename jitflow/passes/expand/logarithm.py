@@ -1,10 +1,13 @@
 """log, log2, log10, log1p, and the sums in the logarithmic domain, logaddexp and logaddexp2.
 
 An argument is written as x = 2**k (1 + f) with 1 + f between sqrt(1/2) and
-sqrt(2). Then log(x) = k ln 2 + f - f**2 / 2 + f**3 P(f), with a polynomial P
-over the whole interval. A quotient such as f / (2 + f) would need half the
-terms, and tables fewer still; but on vectors a division costs more than the
-ten multiplications it saves, and a gather more than that.
+sqrt(2). For f32, log(x) = k ln 2 + f - f**2 / 2 + f**3 P(f), with a polynomial
+P over the whole interval. For f64 that takes 19 terms; in s = f / (2 + f), for
+which log(1 + f) = f - s (f - s**2 Q(s**2)), it takes 7, and the division costs
+less than the other twelve, since other units do it. Tables would need fewer
+still, but a gather costs more than all of that.
+
+What is not positive, finite and normal is rare, and looked at in a branch.
 
 For log2 and log10 the product of f and 1 / ln(base) is kept with its rounding
 error, and so powers of the base come out exact.
@@ -14,6 +17,7 @@ The coefficients come from `benchmarks/minimax.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jitflow.passes.expand.exponential import exp, exp2
@@ -24,47 +28,37 @@ from jitflow.passes.expand.term import (
     Term,
     add_exactly,
     fma,
+    if_any,
     multiply_exactly,
     polynomial,
     select,
+    settle,
 )
 
 LN2 = 0.6931471805599453
 
-LOG_TAIL = {
-    "f32": (
-        0.3333333,
-        -0.2500082,
-        0.20001225,
-        -0.16623363,
-        0.14201812,
-        -0.13160183,
-        0.12761213,
-        -0.07634049,
-    ),
-    "f64": (
-        0.3333333333333314,
-        -0.24999999999987974,
-        0.20000000000066595,
-        -0.1666666666982627,
-        0.142857142800944,
-        -0.1249999969141072,
-        0.11111111147394394,
-        -0.10000015207475829,
-        0.09090923934590601,
-        -0.08332913516421807,
-        0.07691529759089089,
-        -0.07149439776100529,
-        0.0668458985536797,
-        -0.061966769434528876,
-        0.056683728473232504,
-        -0.05677787511650637,
-        0.06503505370262712,
-        -0.05981702775895103,
-        0.026150813067512622,
-    ),
-}
-"""(log(1 + f) - f + f**2 / 2) / f**3"""
+LOG_TAIL = (
+    0.3333333,
+    -0.2500082,
+    0.20001225,
+    -0.16623363,
+    0.14201812,
+    -0.13160183,
+    0.12761213,
+    -0.07634049,
+)
+"""(log(1 + f) - f + f**2 / 2) / f**3, precise enough for f32"""
+
+LOG_QUOTIENT = (
+    0.6666666666666734,
+    0.3999999999941643,
+    0.28571428741998184,
+    0.22222198612915345,
+    0.18183562278738294,
+    0.15314102415871403,
+    0.14795436321501043,
+)
+"""(log((1 + s) / (1 - s)) - 2 s) / s**3, a polynomial in s**2"""
 
 
 @dataclass(frozen=True)
@@ -143,7 +137,11 @@ def split_any_octave(x: Term[V]) -> tuple[Term[V], Term[V]]:
 
 def log_tail(f: Term[V]) -> Term[V]:
     """What log(1 + f) is beyond f."""
-    return f * f * fma(f, polynomial(f, LOG_TAIL[f.dtype]), -0.5)
+    if f.dtype == "f32":
+        return f * f * fma(f, polynomial(f, LOG_TAIL), -0.5)
+    s = f / (f + 2.0)
+    square = s * s
+    return s * fma(square, polynomial(square, LOG_QUOTIENT), -f)
 
 
 def assemble(k: Term[V], f: Term[V], tail: Term[V]) -> Term[V]:
@@ -156,8 +154,8 @@ def assemble_pair(k: Term[V], f: Term[V], tail: Term[V], base: Base) -> tuple[Te
     """The same logarithm to another base, as a large and a small part."""
     head, error = multiply_exactly(f, base.unit_high)
     rest = fma(f, base.unit_low, fma(tail, base.unit_high, error))
-    total, lost = add_exactly(k * base.octave_high, head)
-    return total, fma(k, base.octave_low, lost) + rest
+    total, lost = add_exactly(k * base.octave_high if base.octave_high != 1.0 else k, head)
+    return total, (fma(k, base.octave_low, lost) if base.octave_low else lost) + rest
 
 
 def sum_pair(pair: tuple[Term[V], Term[V]]) -> Term[V]:
@@ -171,22 +169,28 @@ def settle_domain(x: Term[V], result: Term[V]) -> Term[V]:
     return select(x > 0.0, select(x.equals(INFINITY), x, result), outside)
 
 
+def of_octaves(x: Term[V], formula: Callable[[Term[V], Term[V]], Term[V]]) -> Term[V]:
+    """A logarithm that the formula makes of k and f."""
+    rare = ~((x >= FORMATS[x.dtype].smallest_normal) & (x < INFINITY))
+    octave, _, f = split_octave(x)
+    k, f = if_any(rare, lambda: split_any_octave(x), (octave_as_float(octave, x.dtype), f))
+    result = formula(k, f)
+    return settle(rare, lambda: settle_domain(x, result), result)
+
+
 def log(x: Term[V]) -> Term[V]:
     """The natural logarithm."""
-    k, f = split_any_octave(x)
-    return settle_domain(x, assemble(k, f, log_tail(f)))
+    return of_octaves(x, lambda k, f: assemble(k, f, log_tail(f)))
 
 
 def log2(x: Term[V]) -> Term[V]:
     """The logarithm to base 2, exact for powers of 2."""
-    k, f = split_any_octave(x)
-    return settle_domain(x, sum_pair(assemble_pair(k, f, log_tail(f), BINARY[x.dtype])))
+    return of_octaves(x, lambda k, f: sum_pair(assemble_pair(k, f, log_tail(f), BINARY[x.dtype])))
 
 
 def log10(x: Term[V]) -> Term[V]:
     """The logarithm to base 10."""
-    k, f = split_any_octave(x)
-    return settle_domain(x, sum_pair(assemble_pair(k, f, log_tail(f), DECIMAL[x.dtype])))
+    return of_octaves(x, lambda k, f: sum_pair(assemble_pair(k, f, log_tail(f), DECIMAL[x.dtype])))
 
 
 def split_octave_of_successor(x: Term[V], low: Operand[V] = 0.0) -> tuple[Term[V], Term[V], Term[V]]:
@@ -212,6 +216,12 @@ def split_octave_of_successor(x: Term[V], low: Operand[V] = 0.0) -> tuple[Term[V
 def log1p(x: Term[V]) -> Term[V]:
     """The natural logarithm of 1 + x."""
     result = assemble(*split_octave_of_successor(x))
+    usual = (x > -1.0) & (x < INFINITY) & x.differs(0.0)
+    return settle(~usual, lambda: settle_successor(x, result), result)
+
+
+def settle_successor(x: Term[V], result: Term[V]) -> Term[V]:
+    """The values of log1p where they are not the formula's."""
     outside = select(x.equals(-1.0), x.constant(-INFINITY), NAN)
     result = select(x > -1.0, select(x.equals(INFINITY), x, result), outside)
     return select(x.equals(0.0), x, result)

@@ -31,6 +31,7 @@ from jitflow.passes.expand.term import (
     multiply_exactly,
     polynomial,
     select,
+    settle,
 )
 
 LOG2_QUOTIENT = (
@@ -91,7 +92,9 @@ def power_through_f64(x: Term[V], y: Term[V]) -> Term[V]:
 
 def log2_as_pair(x: Term[V]) -> tuple[Term[V], Term[V]]:
     """log2(x) of a finite positive f64 to about 2**-64 of itself."""
-    k, f = split_any_octave(x)
+    octave, _, f = split_octave(x)
+    denormal = x < FORMATS["f64"].smallest_normal
+    k, f = if_any(denormal, lambda: split_any_octave(x), (octave_as_float(octave, "f64"), f))
     # s = s_high + s_low, where the divisor is rounded and s_high almost is.
     divisor, lost = add_exactly(2.0, f)
     reciprocal = 1.0 / divisor
@@ -135,8 +138,7 @@ def power(x: Term[V], y: Term[V]) -> Term[V]:
     compute = power_through_f64 if x.dtype == "f32" else power_in_pairs
     result = compute(abs(x), y)
     usual = (x > 0.0) & (x < INFINITY) & (abs(y) < INFINITY)
-    (settled,) = if_any(~usual, lambda: [settle_power(x, y, result)], [result])
-    return settled
+    return settle(~usual, lambda: settle_power(x, y, result), result)
 
 
 def settle_power(x: Term[V], y: Term[V], result: Term[V]) -> Term[V]:

@@ -180,6 +180,12 @@ def if_any(mask: Term[V], then: Callable[[], Sequence[Term[V]]], otherwise: Sequ
     return [Term(machine, value) for value in values]
 
 
+def settle(rare: Term[V], compute: Callable[[], Term[V]], otherwise: Term[V]) -> Term[V]:
+    """`otherwise` where no lane of the mask is set, which is nearly always, else what `compute` yields for all."""
+    (settled,) = if_any(rare, lambda: (compute(),), (otherwise,))
+    return settled
+
+
 def in_rare_lanes(mask: Term[V], compute: Callable[[Term[V]], Term[V]], x: Term[V], otherwise: Term[V]) -> Term[V]:
     """What `compute` makes of x where the mask is set, one lane after the other, and `otherwise` elsewhere."""
     machine = mask.machine

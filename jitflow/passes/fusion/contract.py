@@ -1,7 +1,9 @@
-"""Matrix products that no library computes become a product and a sum, which fuse into one kernel.
+"""Products that neither a library nor blocks compute become a product and a sum, which fuse into one kernel.
 
-BLAS has four dtypes; integers, bools and half floats go this way. Bools multiply with ``and`` and add with ``or``; half
-floats are summed in f32 and rounded once.
+BLAS has four dtypes; integers, bools and half floats go this way. So do contractions in which an operand has no axes of
+its own, or that have another dtype than f32 and f64; on a GPU, for which there are no blocks, all of them. Bools
+multiply with ``and`` and add with ``or``; half floats are summed in f32 and rounded once. Of a contraction that stays,
+the left operand is what shows windows, since it is read where it lies.
 
     %2: i64[n, m] = matmul %a, %b    ->    %0: i64[n, m, k] = broadcast %a {axes=[0, 2]}
                                            %1: i64[m, k] = transpose %b
@@ -12,56 +14,119 @@ floats are summed in f32 and rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dtypes import BOOL, F32
 from jitflow.ir.types import Tensor, dims_of
 
-__all__ = ["BLAS_LETTERS", "contract"]
+__all__ = ["BLAS_LETTERS", "contract", "contract_all"]
 
 BLAS_LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 """The dtypes that BLAS multiplies, with the first letter of its functions' names."""
+_BLOCKS = ("f32", "f64")
 
 
 def contract(function: Function) -> Function:
-    """Write out the matrix products that are not for BLAS."""
-    if not any(op.name == "matmul" and not _is_for_library(op) for op in walk(function.region)):
+    """Write out the products that are for a processor, but not for BLAS or blocks."""
+    found = _without(function, lambda op: _is_for_library(op) or _is_for_blocks(op))
+    if not any(op.name == "contract" for op in walk(found.region)):
+        return found
+    windows = {op.result for op in walk(found.region) if op.name == "window"}
+    for op in walk(found.region):
+        if "view" in op.definition.traits and op.operands[0] in windows:
+            windows.add(op.result)
+    return replace(found, region=_turned(found.region, windows))
+
+
+def _turned(region: Region, windows: set[Value]) -> Region:
+    """The region with the operands of its contractions in the order in which blocks want them."""
+    ops = []
+    for op in region.ops:
+        op = replace(op, regions=tuple(_turned(inner, windows) for inner in op.regions))
+        if op.name == "contract" and op.operands[0] not in windows and op.operands[1] in windows:
+            of_left, of_right, kept = _labels(op)
+            attributes = MappingProxyType({"left": of_right, "right": of_left, "kept": kept})
+            op = replace(op, operands=op.operands[::-1], attributes=attributes)
+        ops.append(op)
+    return Region(region.parameters, tuple(ops))
+
+
+def contract_all(function: Function) -> Function:
+    """Write out the products that are not for a GPU's library."""
+    return _without(function, _is_for_library)
+
+
+def _without(function: Function, stays: Callable[[Op], bool]) -> Function:
+    if all(stays(op) for op in walk(function.region) if "contraction" in op.definition.traits):
         return function
-    return replace(function, region=_written_out(function.region, {}))
+    return replace(function, region=_written_out(function.region, {}, stays))
 
 
-def _written_out(region: Region, renamed: dict[Value, Value]) -> Region:
+def _written_out(region: Region, renamed: dict[Value, Value], stays: Callable[[Op], bool]) -> Region:
     builder = Builder()
     for op in region.ops:
         operands = tuple(renamed.get(operand, operand) for operand in op.operands)
-        if op.name == "matmul" and not _is_for_library(op):
+        if "contraction" in op.definition.traits and not stays(op):
             builder.loc = op.loc
-            renamed[op.result] = _product(builder, *operands)
+            renamed[op.result] = _product(builder, op, operands)
         else:
-            regions = tuple(_written_out(inner, renamed) for inner in op.regions)
+            regions = tuple(_written_out(inner, renamed, stays) for inner in op.regions)
             builder.ops.append(replace(op, operands=operands, regions=regions))
     return Region(region.parameters, tuple(builder.ops))
 
 
 def _is_for_library(op: Op) -> bool:
     assert isinstance(op.result.type, Tensor)
-    return op.result.type.dtype.name in BLAS_LETTERS
+    return op.name == "matmul" and op.result.type.dtype.name in BLAS_LETTERS
 
 
-def _product(builder: Builder, left: Value, right: Value) -> Value:
+def _is_for_blocks(op: Op) -> bool:
+    """Whether a contraction has rows, columns and an inner axis."""
+    if op.name != "contract":
+        return False
+    assert isinstance(op.result.type, Tensor)
+    left, right, kept = map(set, _labels(op))
+    return op.result.type.dtype.name in _BLOCKS and bool(left - right and right - left and (left & right) - kept)
+
+
+def _labels(op: Op) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The labels of a contraction's axes: of the left operand, the right one, and the result."""
+    if op.name == "contract":
+        return op.attributes["left"], op.attributes["right"], op.attributes["kept"]
+    rank = len(dims_of(op.result.type))
+    batch = tuple(range(rank - 2))
+    return (*batch, rank - 2, rank), (*batch, rank, rank - 1), tuple(range(rank))
+
+
+def _product(builder: Builder, op: Op, operands: tuple[Value, ...]) -> Value:
+    left, right = operands
     assert isinstance(left.type, Tensor)
     dtype = left.type.dtype
     if dtype.name in ("f16", "bf16"):
-        left, right = (builder.make("cast", operand, dtype=F32) for operand in (left, right))
-        return builder.make("cast", _product(builder, left, right), dtype=dtype)
-    *batch, rows, inner = dims_of(left.type)
-    columns = dims_of(right.type)[-1]
-    rank = len(batch)
-    dims = (*batch, rows, columns, inner)
-    batch_axes = tuple(range(rank))
-    turned = builder.make("transpose", right, axes=(*batch_axes, rank + 1, rank))
-    left = builder.make("broadcast", left, dims=dims, axes=(*batch_axes, rank, rank + 2))
-    right = builder.make("broadcast", turned, dims=dims, axes=(*batch_axes, rank + 1, rank + 2))
+        wide = tuple(builder.make("cast", operand, dtype=F32) for operand in operands)
+        return builder.make("cast", _product(builder, op, wide), dtype=dtype)
+    of_left, of_right, kept = _labels(op)
+    summed = tuple(label for label in of_left if label not in kept)
+    order = (*kept, *summed)
+    sizes = dict(zip((*of_left, *of_right), (*dims_of(left.type), *dims_of(right.type)), strict=True))
+    dims = tuple(sizes[label] for label in order)
+    spread = [
+        _spread(builder, value, labels, order, dims) for value, labels in ((left, of_left), (right, of_right))
+    ]  # fmt: skip
     multiply, add = ("logical_and", "reduce_logical_or") if dtype == BOOL else ("multiply", "reduce_add")
-    return builder.make(add, builder.make(multiply, left, right), axes=(rank + 2,))
+    axes = tuple(range(len(kept), len(order)))
+    return builder.make(add, builder.make(multiply, *spread), axes=axes)
+
+
+def _spread(
+    builder: Builder, value: Value, labels: tuple[int, ...], order: tuple[int, ...], dims: tuple[object, ...]
+) -> Value:
+    """A factor with the axes of all products."""
+    present = [label for label in order if label in labels]
+    axes = tuple(labels.index(label) for label in present)
+    if axes != tuple(range(len(axes))):
+        value = builder.make("transpose", value, axes=axes)
+    return builder.make("broadcast", value, dims=dims, axes=tuple(map(order.index, present)))

@@ -20,7 +20,7 @@ __all__ = ["Cells"]
 
 
 class Cells:
-    """The partial results of some reductions along a strip of so many ``positions`` at most, from ``first`` on."""
+    """The partial results of some reductions, at as many ``positions`` at most as there are from ``first`` on."""
 
     def __init__(self, lowering: Elements, reductions: Sequence[Reduction], first: Value, positions: Dim) -> None:
         self.lowering, self.emitter = lowering, lowering.emitter

@@ -1,145 +1,168 @@
-"""Reductions of whole arrays, chunk by chunk, which threads may share.
+"""Chunks: the third level of the tree in which a reduction adds, and what threads share of a whole array.
+
+Inside a block, elements are folded lane by lane; blocks are joined with care; and so are chunks of some 64 blocks, each
+of which begins anew, and is folded to one number before it is joined to those before it (`Reduction.follow`). Where a
+chunk begins depends on sizes alone, so the bits do not depend on who computes it:
 
     for chunk of 65,536:                              share the chunks: (first, last) {
       for block, for column: ...              ->        for chunk of those: ... write what it is folded to
       join what it is folded to                       }
                                                       for chunk: read that, and join
 
-Where a chunk begins depends on sizes alone, and chunks are joined in their order, so the bits do not depend on who
-computes them. What they are folded to is in the kernel's frame in between, in as many cells as it has room for.
+On the left is the code for one thread. Sweeps that follow, and reduce nothing themselves, are shared in the same
+chunks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
-from jitflow.ir.types import Buffer, Scalar
-from jitflow.passes.lower.loops import Loops
-from jitflow.passes.lower.sharing import open_span
+from jitflow.ir.types import Buffer, Index, Scalar, Vector
 from jitflow.passes.schedule.cost import WORTH
+from jitflow.passes.schedule.folding import chunk_positions
 from jitflow.passes.schedule.tree import For
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.elements import Elements
+    from jitflow.passes.lower.reductions import Reduction
 
 __all__ = ["Chunks"]
 
 MOST = 256
-"""Chunks that are shared at a time."""
+"""Chunks that are shared at a time, which is how many results of chunks the frame has room for."""
 
 
-class Chunks(Loops):
-    """Loops, those of chunks among them, after which each reduction has its state."""
+class Chunks:
+    """A loop of chunks: ``body`` goes over one, with the reductions of the sweep that is open, if one is."""
 
-    def run_loop(self, node: For) -> None:
-        if not node.chunks:
-            super().run_loop(node)
-        elif node.threads != 0 and self.target.threads > 1:
-            self._share_chunks(node)
+    def __init__(
+        self, lowering: Elements, node: For, reductions: Sequence[Reduction], body: Callable[[], None]
+    ) -> None:
+        self.lowering, self.emitter, self.node = lowering, lowering.emitter, node
+        self.reductions, self.loop, self.body = list(reductions), node.loop, body
+        self.length = chunk_positions(lowering.joined, node.step)
+
+    def run(self) -> None:
+        """Emit the loop, after which each reduction has its state."""
+        if self.node.threads != 0 and self.lowering.target.threads > 1:
+            self._share()
         else:
-            self._follow_each_other(node)
+            self._follow_each_other()
 
-    def _follow_each_other(self, node: For) -> None:
-        emitter, size = self.emitter, self.emitter.size
-
-        def turn(before: Sequence[Value]) -> Sequence[Value]:
-            first = emitter.scope.index
-            assert first is not None
-            return self._joined(before, self._chunk(node, first), first)
-
-        self._give(emitter.loop(size(0), size(node.loop.dim), size(node.step), self._nothing(), turn))
-
-    def _give(self, states: Sequence[Value]) -> None:
+    def _take(self, states: Sequence[Value]) -> None:
         for reduction in self.reductions:
             count = len(reduction.state)
             reduction.state, states = list(states[:count]), states[count:]
+
+    # One behind the other
+
+    def _follow_each_other(self) -> None:
+        emitter, size = self.emitter, self.emitter.size
+
+        def chunk(before: Sequence[Value]) -> Sequence[Value]:
+            first = emitter.scope.index
+            assert first is not None
+            return self._joined(before, self._chunk(first), first)
+
+        self._take(emitter.loop(size(0), size(self.loop.dim), size(self.length), self._nothing(), chunk))
 
     def _nothing(self) -> list[Value]:
         """What chunks are folded to where there are none."""
         return [value for reduction in self.reductions for value in reduction.nothing()]
 
-    def _chunk(self, node: For, first: Value) -> list[Value]:
+    def _chunk(self, first: Value) -> list[Value]:
         """What the chunk that begins at a position is folded to."""
         emitter = self.emitter
-        end = emitter.arithmetic("add", first, emitter.size(node.step))
-        last = emitter.arithmetic("minimum", end, emitter.size(node.loop.dim))
+        end = emitter.arithmetic("add", first, emitter.size(self.length))
+        last = emitter.arithmetic("minimum", end, emitter.size(self.loop.dim))
         for reduction in self.reductions:
             emitter.loc = reduction.op.loc
             reduction.begin()
-        with self.taking(node.loop, first, last, node.step):
-            self.nodes(node.body)
+        with self.lowering.taking(self.loop, first, last, self.length):
+            self.body()
         for reduction in self.reductions:
             reduction.close()
         return [value for reduction in self.reductions for value in reduction.state]
 
     def _joined(self, before: Sequence[Value], states: Sequence[Value], first: Value) -> Sequence[Value]:
-        """The states behind a chunk that begins at ``first``: at 0 nothing comes before, for which nobody waits."""
+        """The states behind a chunk that begins at ``first``: at 0 nothing comes before, for which no row waits."""
 
         def follow() -> Sequence[Value]:
-            self._give(states)
+            self._take(states)
             joined: list[Value] = []
+            rest = list(before)
             for reduction in self.reductions:
                 count = len(reduction.state)
-                joined += reduction.follow(before[len(joined) : len(joined) + count])
+                joined += reduction.follow(rest[:count])
+                del rest[:count]
             return joined
 
         return self.emitter.either(self.emitter.emit("less", self.emitter.size(0), first), follow, lambda: states)
 
     # Shared
 
-    def _share_chunks(self, node: For) -> None:
+    def _share(self) -> None:
         emitter, size = self.emitter, self.emitter.size
+        together, dim = self.length * MOST, self.loop.dim
+        cells = [self._cell(value) for value in self._nothing()]
         initial = self._nothing()
-        cells = [self._cell(value) for value in initial]
 
         def group(before: Sequence[Value]) -> Sequence[Value]:
             start = emitter.scope.index
             assert start is not None
-            end = emitter.arithmetic("minimum", emitter.emit("add", start, size(MOST * node.step)), size(node.loop.dim))
-            count = emitter.emit("subtract", end, start)
-            self._share_group(node, start, count, cells)
-            return self._join_group(node, start, count, cells, before)
+            end = emitter.arithmetic("minimum", emitter.emit("add", start, size(together)), size(dim))
+            rounded = emitter.emit("add", emitter.emit("subtract", end, start), size(self.length - 1))
+            count = emitter.emit("divide_truncated", rounded, size(self.length))
+            self._share_group(start, count, cells)
+            return self._join_group(start, count, cells, before)
 
-        self._give(emitter.loop(size(0), size(node.loop.dim), size(MOST * node.step), initial, group))
+        self._take(emitter.loop(size(0), size(dim), size(together), initial, group))
 
-    def _share_group(self, node: For, start: Value, count: Value, cells: Sequence[Value]) -> None:
+    def _share_group(self, start: Value, count: Value, cells: Sequence[Value]) -> None:
         emitter, size = self.emitter, self.emitter.size
-        span = open_span(node.loop, node.loop.dim, node.step, node.threads)
+        first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
 
         def chunk(_: Sequence[Value]) -> Sequence[Value]:
-            inside = emitter.scope.index
-            assert inside is not None
-            states = self._chunk(node, emitter.arithmetic("add", start, inside))
+            number = emitter.scope.index
+            assert number is not None
+            states = self._chunk(self._position(start, number))
             for cell, value in zip(cells, states, strict=True):
-                emitter.here("write", cell, self._cell_of(node, cell, inside), value)
+                emitter.here("write", cell, self._offset(cell, number), value)
             return ()
 
         emitter.share(
-            count, size(span.work), (span.first, span.last, span.worker),
-            lambda: emitter.loop(span.first, span.last, size(node.step), (), chunk),
-            step=node.step, threads=self.target.threads, worth=WORTH,
+            count, size(self.node.threads), (first, last, worker),
+            lambda: emitter.loop(first, last, size(1), (), chunk),
+            step=1, threads=self.lowering.target.threads, worth=WORTH,
         )  # fmt: skip
 
     def _join_group(
-        self, node: For, start: Value, count: Value, cells: Sequence[Value], before: Sequence[Value]
+        self, start: Value, count: Value, cells: Sequence[Value], before: Sequence[Value]
     ) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
+        if not cells:
+            return ()
 
         def join(before: Sequence[Value]) -> Sequence[Value]:
-            inside, depth = emitter.scope.index, len(emitter.scopes) - 1
-            assert inside is not None
-            states = [
-                emitter.emit("read", cell, self._cell_of(node, cell, inside), depth=depth, lanes=0) for cell in cells
-            ]
-            return self._joined(before, states, emitter.arithmetic("add", start, inside))
+            number = emitter.scope.index
+            assert number is not None
+            depth = len(emitter.scopes) - 1
+            states = [emitter.emit("read", cell, self._offset(cell, number), depth=depth, lanes=0) for cell in cells]
+            return self._joined(before, states, self._position(start, number))
 
-        return emitter.loop(size(0), count, size(node.step), before, join)
+        return emitter.loop(size(0), count, size(1), before, join)
+
+    def _position(self, start: Value, number: Value) -> Value:
+        """Where a chunk of a group begins."""
+        emitter = self.emitter
+        return emitter.arithmetic("add", start, emitter.arithmetic("multiply", number, emitter.size(self.length)))
 
     def _cell(self, value: Value) -> Value:
-        assert isinstance(value.type, Scalar)
+        assert isinstance(value.type, Scalar | Vector)
         return self.emitter.emit("local", depth=0, dtype=value.type.dtype, count=MOST)
 
-    def _cell_of(self, node: For, cell: Value, inside: Value) -> Value:
-        """Where the cell of the chunk lies that begins so far inside of the group."""
+    def _offset(self, cell: Value, number: Value) -> Value:
         assert isinstance(cell.type, Buffer)
-        emitter = self.emitter
-        number = emitter.emit("divide_truncated", inside, emitter.size(node.step))
-        return emitter.arithmetic("multiply", number, emitter.size(cell.type.dtype.itemsize))
+        return self.emitter.arithmetic("multiply", number, self.emitter.size(cell.type.dtype.itemsize))

@@ -6,18 +6,18 @@ remembers it for as long as the loops that it varies along stay there. `kernel.p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value
-from jitflow.ir.dims import Dim, minimum, product
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.fusion.nest import Access, Loop, Nest
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.schedule.cost import CACHE_LINE, STREAM_FROM, STREAM_USED_FROM
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tree import Keep
@@ -41,8 +41,6 @@ class Elements:
         self.outputs: dict[Value, tuple[Value, Layout, Access]] = {}
         placed = {value: into[position] for position, value in enumerate(self.region.yielded) if position in into}
         self.joined = JoinedLoops(nest, backwards, placed, periodic=self.is_periodic)
-        self.placed = frozenset(placed)
-        """Outputs in memory that exists, which may be the caller's."""
         self.used = {value for position, value in enumerate(self.region.yielded) if position in used}
         """Outputs that the program goes on to work on, and would like to find in the caches."""
         self.outer, self.reduced, self.vector = self.joined.outer, self.joined.reduced, self.joined.vector
@@ -51,7 +49,7 @@ class Elements:
         """How many lanes a turn of the vector loop has."""
         self.masked_turns = False
         """Whether all turns of the open vector loop have masks, not just the last."""
-        self.taken: dict[Loop, tuple[Value, Value, int]] = {}
+        self.taken: dict[Loop, tuple[Value, Value, Dim]] = {}
         """Positions that an open loop has taken, for loops inside of it: from, to, and at most how many."""
         self.saved: dict[Value, Access] = {}
         self.hosts: set[Value] = set()
@@ -70,6 +68,14 @@ class Elements:
     def is_periodic(self) -> bool:
         """Whether short loops may join the loops around them, under patterns of lanes."""
         return not self.target.distributed
+
+    @contextmanager
+    def taking(self, loop: Loop, first: Value, last: Value, count: Dim) -> Iterator[None]:
+        """While a loop has taken these positions."""
+        before = self.taken
+        self.taken = {**before, loop: (first, last, count)}
+        yield
+        self.taken = before
 
     def buffer_for(self, key: Value, dtype: DType) -> Value:
         self.buffers[key] = Value(Buffer(dtype), key.name or "buffer")
@@ -229,8 +235,8 @@ class Elements:
         offsets = emitter.elementwise("add", distance, start)
         return emitter.emit("read_at", buffer, offsets, depth=0, lanes=self.lanes)
 
-    def store(self, access: Access, value: Value, *, last: bool = False) -> None:
-        """Write a value at the current position. ``last``: nothing in this kernel reads it again."""
+    def store(self, access: Access, value: Value, past_caches: Dim = 0) -> None:
+        """Write a value at the current position, past the caches where that size is 1."""
         emitter = self.emitter
         buffer = self.buffers[access.buffer]
         offset = self._offset(access)
@@ -243,7 +249,7 @@ class Elements:
         if stride != access.dtype.itemsize:
             emitter.here("write_strided", buffer, offset, emitter.size(stride), value, *mask)
             return
-        streams = self._streams(access) if last and not self.target.distributed else None
+        streams = None if past_caches == 0 else self._passes_caches(past_caches)
         if streams is None:
             emitter.here("write", buffer, offset, value, *mask)
             return
@@ -253,30 +259,9 @@ class Elements:
             lambda: emitter.here("write", buffer, offset, value, *mask),
         )
 
-    def _streams(self, access: Access) -> Value | None:
-        """Whether the vector written here goes past the caches; None where that is never so.
-
-        It does if its array is large and lies on whole cache lines, which only memory of the program's own is known to
-        do, and no lane is masked.
-        """
-        if access.buffer in self.placed:
-            return None
+    def _passes_caches(self, choice: Dim) -> Value | None:
+        """Whether the vector written here goes past the caches; None where that is never so, as lanes are masked."""
         emitter = self.emitter
-        width = self.lanes * access.dtype.itemsize
-        if width % CACHE_LINE and width not in (16, 32):
-            return None
-        nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
-        if access.buffer in self.used:
-            choice: Dim = minimum(nbytes // STREAM_USED_FROM, 1)
-        else:
-            read = [value.type for value in self.region.parameters if isinstance(value.type, Tensor)]
-            around = sum((product(tensor.dims) * tensor.dtype.itemsize for tensor in read), nbytes)
-            choice = minimum(around // STREAM_FROM, 1)
-        for loop, stride in access.strides.items():
-            if loop is not self.vector:
-                choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
-        if access.offset != 0 or choice == 0:
-            return None
         key = ("streams", choice)
         streams = emitter.cached(key)
         if streams is None:

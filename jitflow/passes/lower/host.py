@@ -20,6 +20,7 @@ from jitflow.passes.fusion.absorb import product_of
 from jitflow.passes.lower.arrays import lower_constant, lower_empty
 from jitflow.passes.lower.concatenation import lower_concatenate
 from jitflow.passes.lower.containers import CONTAINER_LOWERING
+from jitflow.passes.lower.contraction import lower_contraction
 from jitflow.passes.lower.control import lower_for, lower_if, lower_recur, lower_recursion, lower_while
 from jitflow.passes.lower.draws import lower_draw
 from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
@@ -77,6 +78,7 @@ LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     "recur": lower_recur,
     "fusion": _lower_kernel,
     "matmul": lower_matmul,
+    "contract": lower_contraction,
     "host_call": lower_host_call,
     "draw": lower_draw,
     "concatenate": lower_concatenate,

@@ -15,7 +15,7 @@ from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
 from jitflow.passes.fusion.nest import Nest
-from jitflow.passes.lower.chunks import Chunks
+from jitflow.passes.lower.loops import Loops
 from jitflow.passes.schedule.choose import choose
 from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
 from jitflow.passes.schedule.target import CPU, Target
@@ -61,7 +61,7 @@ def lower_nest(
     return KernelLowering(op, nest, target, backwards, into, used).run(name)
 
 
-class KernelLowering(Chunks):
+class KernelLowering(Loops):
     """What the host passes, and what is in it."""
 
     scheduled: Scheduled | None = None
@@ -82,7 +82,7 @@ class KernelLowering(Chunks):
         """All that the kernel of this name does, as its schedule says."""
         given = next((given for given in self.target.given if given.kernel == name), None)
         if given is None:
-            schedule = choose(self.joined, self.target)
+            schedule = choose(self.joined, self.target, self.used)
         else:
             schedule = schedule_given(given, self.op, self.joined, self.target)
         self.scheduled = Scheduled(self.op, self.joined, schedule)

@@ -15,6 +15,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, minimum
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.cells import Cells
+from jitflow.passes.lower.chunks import Chunks
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.reductions import Reduction, reduction_for
 from jitflow.passes.lower.sharing import Span, open_span
@@ -61,7 +62,7 @@ class Loops(Elements):
         for node in nodes:
             match node:
                 case For():
-                    self.run_loop(node)
+                    self._for(node)
                 case Reduce():
                     self._reduce(node)
                 case Fold():
@@ -85,8 +86,9 @@ class Loops(Elements):
 
     def _store(self, node: Store) -> None:
         computed = [self.value(value) for value in node.values]  # all before any is written over what it is made of
-        for value, number in zip(node.values, computed, strict=True):
-            self.store(self.outputs[value][2], number, last=value not in self.hosts)
+        past = node.past_caches or (0,) * len(computed)
+        for value, number, size in zip(node.values, computed, past, strict=True):
+            self.store(self.outputs[value][2], number, size)
 
     def _when(self, node: When) -> None:
         emitter = self.emitter
@@ -155,21 +157,21 @@ class Loops(Elements):
 
     def share(self, loop: Loop | None, count: Dim, step: int, work: Dim, body: Callable[[], None]) -> None:
         """Let threads share what ``body`` does with the positions of a loop, of which each is so much ``work``."""
-        size, span = self.emitter.size, open_span(loop, count, step, work)
-        self.span = span
-        if loop is None or not loop.reduced:  # what a sweep keeps is one row, for all threads
-            self.worker, self.is_shared = span.worker, True
+        size, span = self.emitter.size, open_span(self, loop, count, step, work)
+        self.span, self.is_shared = span, True
         self.emitter.share(
             size(count), size(work), (span.first, span.last, span.worker), body, step=step,
             threads=self.target.threads, worth=WORTH,
         )  # fmt: skip
         self.span = self.worker = None
 
-    def run_loop(self, node: For) -> None:
-        """A loop, as it is said to run."""
+    def _for(self, node: For) -> None:
+        if node.how == "chunks":
+            Chunks(self, node, self.reductions, lambda: self.nodes(node.body)).run()
+            return
         if node.threads != 0 and self.target.threads > 1:
             alone = replace(node, threads=0)
-            self.share(node.loop, node.loop.dim, node.step, node.threads, lambda: self.run_loop(alone))
+            self.share(node.loop, node.loop.dim, node.step, node.threads, lambda: self._for(alone))
             return
         inner = [loop for loop in _loops_in(node.body) if loop.loop is node.loop]
         if node.how == "lanes":
@@ -208,7 +210,7 @@ class Loops(Elements):
             assert first is not None
             last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(node.step)), stop)
             with self.taking(node.loop, first, last, node.step):
-                if not node.loop.reduced or not self.reductions:
+                if not node.loop.reduced:
                     self.nodes(node.body)
                     self.finished = None
                 elif node.while_undecided:
@@ -241,6 +243,7 @@ class Loops(Elements):
         emitter = self.emitter
         if node.loop in self.taken:
             first, _, count = self.taken[node.loop]
+            assert isinstance(count, int)
             rows = [first, *(emitter.emit("add", first, emitter.size(number)) for number in range(1, count))]
             for row in rows:
                 with emitter.step(node.loop, row):
@@ -376,14 +379,6 @@ class Loops(Elements):
         reduction.state = list(self.emitter.either(reduction.is_better(extreme), search, lambda: state))
 
     # What is handed on
-
-    @contextmanager
-    def taking(self, loop: Loop, first: Value, last: Value, count: int) -> Iterator[None]:
-        """While a loop has taken these positions."""
-        before = self.taken
-        self.taken = {**before, loop: (first, last, count)}
-        yield
-        self.taken = before
 
     @contextmanager
     def _handing_on(self, what: Sequence[tuple[Reduction, str]]) -> Iterator[None]:

@@ -195,6 +195,10 @@ def _one(op: Op) -> Dim:
     traits = op.definition.traits
     if op.name == "matmul":
         return 2 * product(dims_of(op.result.type)) * dims_of(op.operands[0].type)[-1]
+    if op.name == "contract":
+        pairs = zip(op.attributes["left"], dims_of(op.operands[0].type), strict=True)
+        summed = [dim for label, dim in pairs if label not in op.attributes["kept"]]
+        return 2 * product(dims_of(op.result.type)) * product(summed)
     if "reduction" in traits or "accumulation" in traits:
         return product(dims_of(op.operands[0].type))
     if "elementwise" in traits and op.name not in _FREE:

@@ -117,6 +117,13 @@ class Reduction:
         """Set ``state`` to what it is before any element."""
         self.state = [self.lanes_of(_IDENTITY[self.fold](self.accumulator), self.accumulator)]
 
+    def nothing(self) -> Sequence[Value]:
+        """What ``state`` is, when it is closed, before any element."""
+        lanes, self.lanes = self.lanes, 0 if self.lowering.horizontal else self.lanes
+        self.begin()
+        self.lanes = lanes
+        return self.state
+
     def lanes_of(self, number: object, dtype: DType) -> Value:
         """A constant shaped as the accumulators are."""
         return self.emitter.number(number, dtype, self.lanes)
@@ -138,15 +145,8 @@ class Reduction:
         element = self.element(_IDENTITY[self.fold](self.accumulator))
         self.state = [self.emitter.elementwise(self.fold, self.state[0], element)]
 
-    def nothing(self) -> Sequence[Value]:
-        """What ``state`` is, when it is closed, before any element."""
-        lanes, self.lanes = self.lanes, 0
-        self.begin()
-        self.lanes = lanes
-        return self.state
-
     def close(self) -> None:
-        """Fold the lanes of ``state`` into one: behind a chunk."""
+        """Fold the lanes of ``state`` into one, if they belong to one row: behind a chunk."""
         self.state = [self.folded(self.state[0], self.fold)]
 
     def follow(self, before: Sequence[Value]) -> Sequence[Value]:

@@ -1,4 +1,4 @@
-"""Loops that several threads share: each takes a span.
+"""Kernels that several threads share: each takes a span of the outermost loop.
 
     for %0, %n, %1 (%i) { ... }    ->    share %n, %work {step=1, threads=8} (%first, %last, %worker) {
                                            for %first, %last, %1 (%i) { ... }
@@ -9,17 +9,22 @@ the same for any number of threads. What the loop does on the whole span at once
 cut at multiples of ``step``; ``work`` is what a position costs. The number of the thread, 0 for the caller's, tells
 which part of scratch memory is its own.
 
-Reduced loops are shared in chunks (`chunks.py`).
+Left to one thread are kernels in which a loop around the others is reduced, that hold a result outside of all loops, or
+that go down large matrices in bands.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Index
 from jitflow.passes.fusion.nest import Loop
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.elements import Elements
 
 __all__ = ["Span", "open_span"]
 
@@ -40,7 +45,8 @@ class Span:
     """How many instructions a position costs."""
 
 
-def open_span(loop: Loop | None, count: Dim, step: int, work: Dim) -> Span:
+def open_span(kernel: Elements, loop: Loop | None, count: Dim, step: int, work: Dim) -> Span:
     """The span of a loop with ``count`` positions of so much ``work`` each."""
     first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
+    kernel.worker = worker
     return Span(loop, count, first, last, worker, step, work)

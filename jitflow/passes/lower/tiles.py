@@ -184,9 +184,6 @@ class Tiles(KernelLowering):
         assert row is not None
         return self.emitter.emit("multiply", row, self.emitter.size(self.shape[1]))
 
-    def _streams(self, access: Access) -> Value | None:
-        return None
-
     def _offset(self, access: Access) -> Value:
         if access.buffer is not self.product:
             return super()._offset(access)

@@ -373,7 +373,7 @@ class _Building:
             if not is_kernel(op):
                 work = self.amounts[op]
                 needed.update(self._numbers(op))
-                if op.name == "matmul":
+                if "contraction" in op.definition.traits:
                     work = work._replace(bytes=0.0, reach=0.0)
                     for operand in op.operands:
                         self._use(used.read, operand, self.sizes.bytes(operand.type))
@@ -470,7 +470,7 @@ def _exchanged(block: Block) -> Iterator[int]:
 
 
 def _computes_arrays(op: Op, sizes: Sizes) -> bool:
-    if op.name in ("matmul", "host_call", "fusion"):
+    if op.name in ("host_call", "fusion") or "contraction" in op.definition.traits:
         return True
     values = (*op.operands, *op.results)
     large = any(isinstance(value.type, Tensor) and sizes.count(value.type) > 16 for value in values)

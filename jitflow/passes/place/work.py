@@ -14,7 +14,7 @@ The tables hold ratios, of which processors of one kind have much the same; what
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from math import log2
+from math import log2, prod
 from typing import NamedTuple
 
 from jitflow.ir.core import Op, Region, Value
@@ -180,7 +180,8 @@ def is_kernel(op: Op) -> bool:
 
 def is_fusible(op: Op) -> bool:
     """Whether an op may share a kernel, or computes nothing but numbers."""
-    return is_kernel(op) or not (op.regions or op.name in ("matmul", "host_call", "print"))
+    alone = op.regions or op.name in ("host_call", "print") or "contraction" in op.definition.traits
+    return is_kernel(op) or not alone
 
 
 def _is_element(op: Op) -> bool:
@@ -225,7 +226,7 @@ def arithmetic(op: Op, sizes: Sizes) -> Work:
     name = op.name
     if "view" in op.definition.traits:
         return Work(steps=1.0) if _is_element(op) else NO_WORK
-    if name == "matmul":
+    if "contraction" in op.definition.traits:
         return _product(op, sizes)
     if name == "power" and (exponent := sizes.known(op.operands[1])) is not None and exponent in (-1, 0.5, 2, 3, 4):
         return _computed("divide" if exponent == -1 else "sqrt" if exponent == 0.5 else "multiply", op, sizes)
@@ -278,7 +279,9 @@ def _width(kind: Type) -> int:
 def _product(op: Op, sizes: Sizes) -> Work:
     left, result = op.operands[0].type, op.result.type
     assert isinstance(left, Tensor)
-    amount = 2.0 * sizes.count(result) * sizes.number(left.dims[-1])
+    labels, kept = op.attributes.get("left", ()), op.attributes.get("kept", ())
+    summed = [dim for label, dim in zip(labels, left.dims, strict=False) if label not in kept] or [left.dims[-1]]
+    amount = 2.0 * sizes.count(result) * prod(map(sizes.number, summed))
     memory = sum(sizes.bytes(value.type) for value in (*op.operands, op.result))
     moved = Work(bytes=memory, reach=memory * memory, kernels=3.0)
     if left.dtype.is_complex:  # by a library

@@ -283,5 +283,5 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "send": _Planner.message,
     "recv": _Planner.message,
 }
-_MAKING = frozenset({"constant", "empty", "matmul"})
+_MAKING = frozenset({"constant", "contract", "empty", "matmul"})
 """Ops whose arrays get memory of their own."""

@@ -12,7 +12,7 @@ core: a vector times 2,500 by 2,500 numbers of f64 in 2.1 ms instead of 3.0; BLA
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from jitflow.ir.core import Op, Value
@@ -20,30 +20,26 @@ from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule import cost
-from jitflow.passes.schedule.folding import BLOCK, Folding, chunk_of, folding_of, partial_lanes
-from jitflow.passes.schedule.joined import JoinedLoops
-from jitflow.passes.schedule.target import Target
-from jitflow.passes.schedule.tree import (
-    Deviate,
-    Fold,
-    For,
-    Keep,
-    Locate,
-    Match,
-    Node,
-    Reduce,
-    Schedule,
-    Store,
-    When,
-    walk_nodes,
+from jitflow.passes.schedule.folding import (
+    BLOCK,
+    Folding,
+    chunk_elements,
+    chunk_positions,
+    folding_of,
+    is_one_chunk,
+    partial_lanes,
 )
+from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.past_caches import past_caches
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tree import Deviate, Fold, For, Keep, Locate, Match, Node, Reduce, Schedule, Store, When
 
 __all__ = ["choose", "register_lanes"]
 
 
-def choose(loops: JoinedLoops, target: Target) -> Schedule:
-    """The schedule of a nest."""
-    return _Choice(loops, target).schedule()
+def choose(loops: JoinedLoops, target: Target, used: Collection[Value] = ()) -> Schedule:
+    """The schedule of a nest; the program works next on those of its results that are ``used``."""
+    return _Choice(loops, target, used).schedule()
 
 
 def register_lanes(loops: JoinedLoops, target: Target) -> int:
@@ -54,8 +50,8 @@ def register_lanes(loops: JoinedLoops, target: Target) -> int:
 class _Choice:
     """The nest, and what is decided for all of its loops."""
 
-    def __init__(self, loops: JoinedLoops, target: Target) -> None:
-        self.loops, self.target = loops, target
+    def __init__(self, loops: JoinedLoops, target: Target, used: Collection[Value]) -> None:
+        self.loops, self.target, self.used = loops, target, used
         self.outer, self.reduced, self.vector = loops.outer, loops.reduced, loops.vector
         self.horizontal = self.vector is not None and self.vector.reduced
         self.tiled = bool(self.reduced) and not target.lanes and loops.cost <= cost.LIGHT_BODY
@@ -137,8 +133,18 @@ class _Choice:
 
     def _stores(self, along: set[Loop]) -> tuple[Node, ...]:
         """Stores of what varies along these outer loops alone."""
-        ready = tuple(value for value in self.loops.yielded if set(self.loops.loops_of(value)) == along)
-        return (Store(tuple(dict.fromkeys(ready))),) if ready else ()
+        ready = [value for value in self.loops.yielded if set(self.loops.loops_of(value)) == along]
+        return self._store(ready)
+
+    def _store(self, values: Sequence[Value]) -> tuple[Node, ...]:
+        values = tuple(dict.fromkeys(values))
+        past = tuple(map(self._past_caches, values))
+        return (Store(values, past if any(size != 0 for size in past) else ()),) if values else ()
+
+    def _past_caches(self, value: Value) -> Dim:
+        if self.target.distributed or value in self.kept.values():
+            return 0
+        return past_caches(value, self.loops, self.lanes, used=value in self.used)
 
     def _is_long(self, sweep: int | None) -> bool:
         """Whether the body of a vector loop, in a sweep or around all, is long enough to be compiled only once.
@@ -188,28 +194,25 @@ class _Choice:
     def _sweep(self, number: int) -> tuple[Node, ...]:
         """The reduced loops of one sweep."""
         ops = tuple(self.loops.reductions(number))
-        stores = tuple(dict.fromkeys(self.loops.stores(number)))
+        stores = self._store(self.loops.stores(number))
         keeps = [Keep(value, into) for value, into in self.kept.items() if self.loops.saved[value] == number]
-        visit = (*keeps, *((Store(stores),) if stores else ()))
+        visit = (*keeps, *stores)
         if not ops and not visit:
             return ()
-        body = self._in_chunks(number, ops, self._reduced(number, list(self.reduced), ops, visit))
+        body = self._chunks(number, ops, self._reduced(number, list(self.reduced), ops, visit))
         return (Reduce(ops, body),) if ops else body
 
-    def _in_chunks(self, sweep: int, ops: tuple[Op, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:
-        """A sweep over all of an array, which threads share if that is worth it.
+    def _chunks(self, sweep: int, ops: tuple[Op, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The loops of a sweep in chunks, if all of an array is reduced, which threads share.
 
-        One that ends where it is decided is none of theirs: most of it is never done.
+        Where one thread does all, what reduces nothing needs no chunks.
         """
-        length = chunk_of(self.loops, distributed=self.target.distributed)
-        if length == 0 or any(isinstance(node, For) and node.while_undecided for node in walk_nodes(body)):
+        elements = chunk_elements(self.loops, self.target, [self._folding(op) for op in ops])
+        if elements == 0 or is_one_chunk(self.loops, elements) or (not ops and self.target.threads == 1):
             return body
-        outermost, *inner = self.reduced
-        work = product([loop.dim for loop in inner]) * (self.loops.sweep_cost(sweep) + cost.FOR_MEMORY)
-        worth = cost.worth_threads(outermost.dim, length, work, self.target.threads)
-        if not ops and not worth:
-            return body
-        return (For(outermost, length, body, chunks=bool(ops), threads=work if worth else 0),)
+        inside = product([chunk_positions(self.loops, elements), *(loop.dim for loop in self.reduced[1:])])
+        work = inside * (self.loops.sweep_cost(sweep) + cost.FOR_MEMORY) if self.target.threads > 1 else 0
+        return (For(self.reduced[0], elements, body, "chunks", threads=work),)
 
     def _reduced(
         self, sweep: int, left: Sequence[Loop], ops: tuple[Op, ...], visit: tuple[Node, ...]

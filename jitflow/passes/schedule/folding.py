@@ -4,29 +4,26 @@ Sums of floating-point numbers are *blocked*: plain partial sums within `BLOCK` 
 the other, for each lane), and compensated addition between blocks. Sums of squares are also *centred*: each block is
 read twice, the second time around its mean. The position of an extreme of narrow numbers is *located*: each block is
 folded to its extreme, and searched only if that is better than all before it.
-
-Where all of an array is reduced, it is in *chunks*, the third level of the tree: each begins anew, is folded to one
-number, and is joined to those before it with the same care. So threads may share them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from jitflow.ir.core import Op
+from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
+from jitflow.passes.schedule.cost import is_short
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["BLOCK", "Folding", "chunk_of", "folding_of", "partial_lanes"]
+__all__ = ["BLOCK", "Folding", "chunk_elements", "chunk_positions", "folding_of", "is_one_chunk",
+           "partial_lanes"]  # fmt: skip
 
 BLOCK = 1024
 """Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
-CHUNK = 64 * BLOCK
-"""Elements of a chunk, where they are one loop: some ten microseconds of reading, and more of computing."""
-CHUNK_OF_ROWS = 64
-"""Positions of the outermost of several loops that are a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +39,42 @@ class Folding:
     """Whether the result is a position."""
 
 
-def chunk_of(loops: JoinedLoops, *, distributed: bool) -> int:
-    """How many positions of the outermost reduced loop are a chunk; 0 where there are none.
-
-    Of many rows each is left to one thread, and has no chunks: they would cost short rows a fifth of their time.
-    """
-    if distributed or loops.outer or not loops.reduced or loops.vector is None:
-        return 0
-    outermost, *inner = loops.reduced
-    length = CHUNK_OF_ROWS if inner else CHUNK
-    return 0 if isinstance(outermost.dim, int) and outermost.dim <= length else length
-
-
 HORIZONTAL_LANES = 32
 """Lanes of partial results along a row; more than one register has, so that none waits for its last addition."""
+
+
+CHUNK_ALONG_A_ROW, CHUNK_DOWN_THE_ROWS = 64 * BLOCK, 8 * BLOCK
+"""Elements of a chunk; down the rows those of a column, since there lanes are columns."""
+
+
+def chunk_elements(loops: JoinedLoops, target: Target, foldings: Collection[Folding]) -> int:
+    """How many elements are a chunk of what is reduced; 0 where there are no chunks.
+
+    There are where all of an array is reduced; of many rows each is left to one thread, and has none, which would cost
+    short rows a fifth of their time. A sweep that ends where it is decided has none either: most is never done.
+    """
+    if loops.outer or not loops.reduced or target.distributed or loops.vector is None:
+        return 0
+    horizontal = loops.vector.reduced
+    if (not horizontal and is_short(loops.reduced)) or _is_decided_early(foldings):
+        return 0
+    return CHUNK_ALONG_A_ROW if horizontal else CHUNK_DOWN_THE_ROWS
+
+
+def _is_decided_early(foldings: Collection[Folding]) -> bool:
+    return bool(foldings) and all(folding.has_last_word for folding in foldings)
+
+
+def is_one_chunk(loops: JoinedLoops, elements: int) -> bool:
+    """Whether all that is reduced is known to be one chunk."""
+    count, length = loops.reduced[0].dim, chunk_positions(loops, elements)
+    return isinstance(count, int) and isinstance(length, int) and count <= length
+
+
+def chunk_positions(loops: JoinedLoops, elements: int) -> Dim:
+    """How many positions of the outermost reduced loop a chunk of so many elements has."""
+    inside = product([loop.dim for loop in loops.reduced[1:]])
+    return elements if inside == 1 else maximum(elements // maximum(inside, 1), 1)
 
 
 def partial_lanes(target: Target) -> int:

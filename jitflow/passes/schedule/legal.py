@@ -9,14 +9,15 @@
    reduced loops are open as well, in the order of the nest.
 5. Blocks are those of the reduction: a reduced loop takes `BLOCK` positions, once, if anything in it is blocked, and
    then the innermost of them does. What is centred is gone over once more in each block, what is located looked for.
+   Where all of an array is reduced, there are the reduction's chunks around.
 6. A reduced loop is written out if it is short and lanes are outputs, or where the loop around it takes as many.
 7. Partial results lie in memory in a loop that takes a strip of the vector loop, if they are one number or sum a lane;
    inside of the reduced loops are lanes, and in these the positions of a band, written out.
 8. A value is kept in a sweep before those that need it, in scratch memory or in a result of its dtype and loops that is
    stored last.
-9. Threads share a loop that no other is around, along which all results vary; a reduced one in chunks, or where nothing
-   is reduced in it.
-10. Where all of an array is reduced, its outermost loop goes in chunks, as long as the reduction has them.
+9. Threads share a loop that no other is around, along which all results vary.
+10. What is written past the caches is memory of the program's own, and a vector of it is some of whole cache lines, or
+    a part of one.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule.cost import is_short
-from jitflow.passes.schedule.folding import BLOCK, Folding, chunk_of, folding_of, partial_lanes
+from jitflow.passes.schedule.folding import BLOCK, Folding, chunk_elements, folding_of, is_one_chunk, partial_lanes
 from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.past_caches import may_pass_caches
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.text import ScheduleNames
 from jitflow.passes.schedule.tree import (
@@ -86,8 +88,10 @@ class _Check:
                 case Reduce():
                     self.reduce(node)
                 case Store():
-                    for value in node.values:
+                    for number, value in enumerate(node.values):
                         self.store(value)
+                        if node.past_caches and node.past_caches[number] != 0:
+                            self.past_caches(value)
                 case Keep():
                     self.keep(node)
                 case When():
@@ -108,9 +112,13 @@ class _Check:
             self.fail(f"the loop {name} by {node.step} does not fit into the one around it")
         if around and around[-1].step == node.step and node.how != "written out":
             self.fail(f"the loop {name} by {node.step} takes as many positions as the one around it")
-        if node.threads != 0 and (self.open or not self._may_be_shared(node)):
+        if node.threads != 0 and node.how != "chunks" and (self.open or not self._may_be_shared(node.loop)):
             self.fail(f"threads cannot share the loop {name}")
-        if node.how == "lanes":
+        if node.how == "chunks":
+            ops = () if self.sweep is None else self.sweep.ops
+            if self.open or node.step != self._chunk(ops):
+                self.fail(f"the loop {name} has no chunks of {node.step}")
+        elif node.how == "lanes":
             self.lanes(node)
         elif node.how == "written out":
             if node.step != 1 or (not around and not (is_short(self.loops.reduced) and self._is_vertical(node.loop))):
@@ -133,10 +141,13 @@ class _Check:
         if node.tail == "narrow" and (node.narrow < 2 or node.step % node.narrow):
             self.fail(f"{node.step} lanes have no tail of {node.narrow}")
 
-    def _may_be_shared(self, node: For) -> bool:
-        if node.loop.reduced:
-            return node.chunks or self.sweep is None
-        return all(node.loop in self.loops.loops_of(value) for value in self.loops.yielded)
+    def _chunk(self, ops: Sequence[Op]) -> int:
+        """How many elements a chunk of what these reduce has, 0 if there are no chunks."""
+        foldings = [folding_of(op, self.loops, distributed=self.target.distributed) for op in ops]
+        return chunk_elements(self.loops, self.target, foldings)
+
+    def _may_be_shared(self, loop: Loop) -> bool:
+        return not loop.reduced and all(loop in self.loops.loops_of(value) for value in self.loops.yielded)
 
     def _is_vertical(self, loop: Loop) -> bool:
         return loop.reduced and self.loops.vector is not None and not self.loops.vector.reduced
@@ -150,6 +161,11 @@ class _Check:
             self.fail(f"{self.name(value)} cannot be stored here")
         self.needs(value)
         self.stored.append(value)
+
+    def past_caches(self, value: Value) -> None:
+        lanes = next((node.step for node in self.open if node.how == "lanes"), 0)
+        if not may_pass_caches(value, self.loops, lanes):
+            self.fail(f"{self.name(value)} cannot be written past the caches")
 
     def keep(self, node: Keep) -> None:
         loops, into = self.loops, node.into
@@ -218,15 +234,14 @@ class _Check:
         reduced = list(dict.fromkeys(one.loop for one in along if one.loop.reduced))
         if reduced != self.loops.reduced or any(not _is_covered(loop, along) for loop in reduced):
             self.fail(f"{name} is not folded along all that it reduces, in the order of the nest")
+        chunk = self._chunk(node.ops)
+        if bool(chunk) != any(one.how == "chunks" for one in along) and not is_one_chunk(self.loops, chunk):
+            self.fail(f"{name} is folded in chunks of {chunk}")
         whole = [one for one in along if one.how == "written out" and not _has_around(one, along)]
         if whole and self.loops.reduced and not is_short(self.loops.reduced):
             self.fail(f"the loops of {name} are not short")
         blocks = [one.step for one in along if one.loop.reduced and one.step > 1 and _has_inside(one, along)
-                  and not _is_band(one, along) and not one.chunks]  # fmt: skip
-        chunks = chunk_of(self.loops, distributed=self.target.distributed)
-        expected = [(self.loops.reduced[0], chunks)] if chunks and not folding.has_last_word else []
-        if [(one.loop, one.step) for one in along if one.chunks] != expected and not folding.has_last_word:
-            self.fail(f"{name} is folded in chunks of {chunks}" if chunks else f"{name} is not folded in chunks")
+                  and one.how != "chunks" and not _is_band(one, along)]  # fmt: skip
         if len(blocks) > 1 or (folding.blocked and reduced and not whole and blocks != [BLOCK]):
             self.fail(f"{name} is folded in blocks of {BLOCK}")
         inside = list(walk_nodes(node.body))

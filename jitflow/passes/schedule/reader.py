@@ -32,9 +32,9 @@ __all__ = ["parse_schedule"]
 
 _FOR = re.compile(
     r"for (?P<loop>\w+) by (?P<step>\d+)"
-    r"(?P<written> written out)?(?: in lanes, (?P<tail>apart|masked|narrow (?P<narrow>\d+)))?"
-    r"(?P<chunks> in chunks)?(?: in threads of (?P<threads>[^{]+?))?(?P<parallel> in parallel)?"
-    r"(?P<undecided> while undecided)?(?: ahead (?P<ahead>\d+))? \{"
+    r"(?P<written> written out)?(?P<chunks> in chunks)?(?: in lanes, (?P<tail>apart|masked|narrow (?P<narrow>\d+)))?"
+    r"(?: in threads of (?P<threads>[^{]+?))?(?P<parallel> in parallel)?(?P<undecided> while undecided)?"
+    r"(?: ahead (?P<ahead>\d+))? \{"
 )
 _OTHERS = re.compile(r"(reduce|fold|deviate|locate|match|keep|store|when|\} else)\b ?(.*?)( \{)?")
 
@@ -95,10 +95,10 @@ class _Reader:
         if name not in self.names.by_loop:
             self.fail(f"there is no loop {name}", self.names.loops_text)
         how = "written out" if parts["written"] else "lanes" if parts["tail"] else "serial"
+        how = "chunks" if parts["chunks"] else how
         return For(
             self.names.by_loop[name], int(parts["step"] or 1), self.nodes("}"), cast(How, how), cast(Tail, tail),
-            narrow=int(parts["narrow"] or 0), chunks=bool(parts["chunks"]),
-            threads=self.dim(parts["threads"]) if parts["threads"] else 0,
+            narrow=int(parts["narrow"] or 0), threads=self.dim(parts["threads"]) if parts["threads"] else 0,
             parallel=bool(parts["parallel"]), while_undecided=bool(parts["undecided"]), ahead=int(parts["ahead"] or 0),
         )  # fmt: skip
 
@@ -141,10 +141,27 @@ def _keep(reader: _Reader, text: str) -> Node:
     return Keep(reader.value(value), None if into == "scratch" else reader.value(into))
 
 
+def _store(reader: _Reader, text: str) -> Node:
+    values, _, past = text.partition(" past caches where ")
+    return Store(reader.values(values), tuple(map(reader.dim, _separated(past))))
+
+
+def _separated(text: str) -> list[str]:
+    """The parts between commas that stand in no parentheses."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part]
+
+
 _LEAVES: dict[str, Callable[[_Reader, str], Node]] = {
     "fold": lambda reader, text: Fold(reader.ops(text)),
     "deviate": lambda reader, text: Deviate(reader.ops(text)),
     "match": lambda reader, text: Match(reader.op(text)),
-    "store": lambda reader, text: Store(reader.values(text)),
+    "store": _store,
     "keep": _keep,
 }

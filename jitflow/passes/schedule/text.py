@@ -95,10 +95,9 @@ def _head(node: For | Reduce | Locate, names: ScheduleNames) -> str:
         case For():
             return "".join([
                 f"for {names.loops[node.loop]} by {node.step}",
-                " written out" if node.how == "written out" else "",
+                " written out" if node.how == "written out" else " in chunks" if node.how == "chunks" else "",
                 f" in lanes, {node.tail}" if node.how == "lanes" else "",
                 f" {node.narrow}" if node.how == "lanes" and node.tail == "narrow" else "",
-                " in chunks" if node.chunks else "",
                 f" in threads of {node.threads}" if node.threads != 0 else "",
                 " in parallel" if node.parallel else "",
                 " while undecided" if node.while_undecided else "",
@@ -117,7 +116,8 @@ def _leaf(node: Node, names: ScheduleNames) -> str:
         case Keep():
             return f"keep {names.text([node.value])} in {names.text([node.into]) if node.into else 'scratch'}"
         case Store():
-            return f"store {names.text(node.values)}"
+            past = f" past caches where {', '.join(map(str, node.past_caches))}" if node.past_caches else ""
+            return f"store {names.text(node.values)}{past}"
     raise AssertionError(f"{type(node).__name__} is no leaf")
 
 

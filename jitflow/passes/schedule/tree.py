@@ -43,8 +43,9 @@ from jitflow.passes.fusion.nest import Loop
 __all__ = ["Deviate", "Fold", "For", "How", "Keep", "Locate", "Match", "Node", "Reduce", "Schedule", "Store", "Tail",
            "When", "walk_nodes"]  # fmt: skip
 
-How = Literal["serial", "lanes", "written out"]
-"""How a loop runs: turn by turn, a turn being one vector, or with all of its turns in the code."""
+How = Literal["serial", "lanes", "written out", "chunks"]
+"""How a loop runs: turn by turn, a turn being one vector, with all of its turns in the code, or with a turn for a chunk
+of so many elements, which has results of its own that are joined with those of the chunks before."""
 
 Tail = Literal["apart", "masked", "narrow"]
 """What becomes of positions that do not fill a vector: a turn under a mask behind the loop, masks in all turns (the
@@ -62,10 +63,8 @@ class For:
     tail: Tail = "apart"
     narrow: int = 0
     """How many lanes the turns of a narrow tail have."""
-    chunks: bool = False
-    """What is folded begins anew in each turn, and is joined to what came before."""
     threads: Dim = 0
-    """Threads share the loop, which is an outermost one, with so much work at a position; 0 if they do not."""
+    """Threads share the loop, which is an outermost one, with so much work in a turn; 0 if they do not."""
     parallel: bool = False
     """The turns may run at the same time, each by itself: on a GPU, where they are spread over the grid."""
     while_undecided: bool = False
@@ -122,9 +121,14 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store:
-    """Writes results, which are all computed before the first is written."""
+    """Writes results, which are all computed before the first is written.
+
+    Vectors of each go past the caches where a size is 1 and not 0; of none if there are no such sizes. That is right
+    where memory of the program's own lies on whole cache lines, and nothing in the kernel reads it again.
+    """
 
     values: tuple[Value, ...]
+    past_caches: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ _EXPENSIVE = frozenset(
     """.split()
 )
 
-_TRUSTING = frozenset(("diagonal", "gather", "host_call"))
+_TRUSTING = frozenset(("diagonal", "gather", "host_call", "window"))
 """What reads where nothing is, or fails, unless a check has found that it does not."""
 
 
@@ -163,7 +163,7 @@ def _if_any(size: Dim) -> Iterator[Dim]:
 
 def _is_worth_it(op: Op) -> bool:
     traits = op.definition.traits
-    if traits & {"reduction", "accumulation"} or op.name in ("matmul", "concatenate"):
+    if traits & {"reduction", "accumulation", "contraction"} or op.name == "concatenate":
         return True
     if op.name not in _EXPENSIVE:
         return False

@@ -13,12 +13,14 @@ An array is narrowed if slices are all that reads it, none of which share an ele
 twice; those of a loop one turn of which takes what no other does. It is left alone if it may be computed in one sweep
 with what it is computed of: only arrays that are in memory anyway, views of them and what narrows with it stand in
 front of it. So are single elements in loops, and functions that cost more in many small turns than in one sweep.
+
+Of a contraction only what one slice shows is computed: the gradient of a padded array without its border.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -33,7 +35,7 @@ __all__ = ["narrow"]
 
 Attributes = Mapping[str, Any]
 
-_IN_MEMORY = frozenset("load matmul for while if host_call".split())
+_IN_MEMORY = frozenset("load matmul contract for while if host_call".split())
 """Ops whose results no kernel computes as it goes."""
 
 _CHEAP = frozenset("add subtract multiply fma negative absolute maximum minimum select cast".split())
@@ -78,7 +80,9 @@ class _Narrowing:
 
     def is_whole(self, op: Op) -> bool:
         """Whether an op computes an array by its elements."""
-        if "elementwise" not in op.definition.traits or len(op.results) != 1 or op.own_effects:
+        if op.name != "contract" and "elementwise" not in op.definition.traits:
+            return False
+        if len(op.results) != 1 or op.own_effects:
             return False
         return isinstance(op.result.type, Tensor) and bool(dims_of(op.result.type))
 
@@ -86,6 +90,8 @@ class _Narrowing:
         parts = list(self.users[op.result])
         if not parts or any(part.name != "slice" for part in parts):
             return False
+        if op.name == "contract":
+            return len(parts) == 1 and self.around[parts[0]] is self.around[op] and not _cuts_ones(parts[0])
         (around, *others) = {self.around[part] for part in parts}
         inside = None if around is self.around[op] else around
         if others or not self.is_of_memory(op, cheap=inside is not None):
@@ -121,6 +127,8 @@ class _Narrowing:
     def narrow(self, op: Op) -> None:
         """Compute an op by the parts that are read of it."""
         self.narrowed.add(op)
+        if op.name == "contract":
+            return
         parts = tuple(self.users[op.result])
         for operand in op.operands:
             if dims_of(operand.type):
@@ -161,6 +169,8 @@ class _Narrowing:
 
     def part(self, part: Attributes, whole: Op, builder: Builder) -> Value:
         """What a slice shows of what an op computes."""
+        if whole.name == "contract":
+            return _contracted(part, whole, [self.values.get(operand, operand) for operand in whole.operands], builder)
         operands = [
             self.part_of(part, operand, builder) if dims_of(operand.type) else operand for operand in whole.operands
         ]
@@ -175,6 +185,19 @@ class _Narrowing:
             shown = self.part_of(_before(producer, part), producer.operands[0], builder)
             return builder.make("reshape", shown, dims=part["sizes"]) if producer.name == "reshape" else shown
         return builder.make("slice", value, **part)
+
+
+def _contracted(part: Attributes, whole: Op, operands: Sequence[Value], builder: Builder) -> Value:
+    """A contraction of what a slice of another one needs."""
+    names = ("starts", "sizes", "steps")
+    along = dict(zip(whole.attributes["kept"], zip(*(part[name] for name in names), strict=True), strict=True))
+    parts = []
+    for operand, labels in zip(operands, (whole.attributes["left"], whole.attributes["right"]), strict=True):
+        axes = [along.get(label, (0, dim, 1)) for label, dim in zip(labels, dims_of(operand.type), strict=True)]
+        if not along.keys().isdisjoint(labels):
+            operand = builder.make("slice", operand, **dict(zip(names, zip(*axes, strict=True), strict=True)))
+        parts.append(operand)
+    return builder.make("contract", *parts, **dict(whole.attributes))
 
 
 def _is_passable(view: Op) -> bool:

@@ -43,11 +43,12 @@ _NAMES = {
     "accumulate_add": "cumsum",
     "accumulate_multiply": "cumprod",
     "scatter": "add",
+    "contract": "einsum",
 }
 """What users call ops that are no function of NumPy's by their own names."""
 
 _OTHERS = frozenset({"reduce_add", "reduce_multiply", "reduce_m2", "accumulate_add", "accumulate_multiply", "matmul",
-                     "host_call"})  # fmt: skip
+                     "contract", "host_call"})  # fmt: skip
 
 
 def trap(function: Function) -> Function:

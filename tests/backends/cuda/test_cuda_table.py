@@ -18,8 +18,10 @@ CONTROL = {"for", "while", "if", "yield", "check", "constant", "size", "to_index
 MEMORY = {"read", "write", "read_pair", "write_pair"}
 """Memory ops that host programs use too."""
 
-FOR_PROCESSORS = {"multiply_tile", "overlap_tile", "local", "share"}
-"""Ops that kernels for a GPU do not use: there, products are the library's, and whole kernels the threads'."""
+FOR_PROCESSORS = {
+    "multiply_tile", "overlap_tile", "share", "local", "gather_panel", "multiply_gathered", "scatter_sums"
+}  # fmt: skip
+"""Ops that kernels for a GPU do not use: there, products are the library's, and all threads have a kernel each."""
 
 
 def test_every_op_of_kernels_has_a_row() -> None:

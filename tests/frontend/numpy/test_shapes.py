@@ -251,6 +251,9 @@ def test_rearranging_many_sizes():
 def test_padding_by_numpy(mode: str):
     check(lambda x: np.pad(x, 2, mode), sample("f8", 3, 4))
     check(lambda x: np.pad(x, ((1, 2), (0, 3)), mode), sample("i4", 3, 4))
+    check(lambda x: np.pad(x, (0, 2), mode), sample("u1", 7) % 5)
+    if mode != "linear_ramp":
+        check(lambda x: np.pad(x, 1, mode), np.array([2**62 + 1, 2**62 + 1, 2**62 + 1]))
 
 
 def test_options_of_padding():

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import jitflow
-from jitflow.errors import UserNotImplementedError
 from tests.compare import ELEMENTARY, assert_same
 from tests.frontend.numpy.both import check_compiled
 from tests.frontend.numpy.oracle import sample
@@ -25,7 +23,7 @@ def test_windows() -> None:
         check_compiled(lambda x: sliding_window_view(x, window, axis), MATRIX)
 
 
-def test_a_write_to_the_array_shows_in_no_window() -> None:
+def test_a_write_to_the_array_shows_in_its_windows() -> None:
     def reads_before(x):
         windows = sliding_window_view(x, 3)
         total = windows.max(1)
@@ -35,9 +33,8 @@ def test_a_write_to_the_array_shows_in_no_window() -> None:
     def reads_after(x):
         windows = sliding_window_view(x, 3)
         x[0] = 9.0
-        return windows.sum()
+        return windows.max(1)
 
-    assert_same(jitflow.function(reads_before)(LINE.copy()), reads_before(LINE.copy()))
-    with pytest.raises(UserNotImplementedError, match="sliding_window_view is read after a write"):
-        jitflow.function(reads_after)(LINE.copy())
+    for function in (reads_before, reads_after):
+        assert_same(jitflow.function(function)(LINE.copy()), function(LINE.copy()))
     check_compiled(lambda x: sliding_window_view(x, 2).__setitem__(0, 1.0), np.ones(4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import jitflow
+from jitflow.ir.core import Value
 from jitflow.ir.printer import Names, print_op
 from jitflow.passes.lower import kernel
 from jitflow.passes.schedule.choose import choose
@@ -55,8 +56,8 @@ class Wandering:
         self.random = random.Random(seed)
         self.steps: list[str] = []
 
-    def __call__(self, loops: JoinedLoops, target: Target) -> Schedule:
-        schedule = choose(loops, target)
+    def __call__(self, loops: JoinedLoops, target: Target, used: Collection[Value]) -> Schedule:
+        schedule = choose(loops, target, used)
         names = names_of(_fusion_of(loops), loops)
         check_schedule(schedule, loops, target, names)
         for _ in range(self.random.randrange(1, 5)):

@@ -1,0 +1,286 @@
+"""A contraction as a kernel: rows of sums, each a product of what the left operand shows with a packed panel.
+
+The axes of a contraction are those of both operands that are kept (a batch), rows, columns, and those that are summed
+up, its steps. The left operand is read where it lies: an element of it is at the offset of its row plus that of its
+step, from two short tables. So windows are never copied, whatever their steps and dilations, and an axis is as good as
+several. Of the right operand some steps of some columns are packed into a panel, which all rows of a block read:
+
+    for rows by 1024:
+      for columns by 256 bytes:
+        for steps by 512:
+          gather_panel panel, right
+          multiply_gathered sums, left, panel
+        scatter_sums result, sums
+
+Each element is summed up by steps in their order, each product and sum rounded once, and what comes of 512 steps is
+added to what came before: so its bits depend on the number of its steps alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from jitflow.ir.core import Function, Op, Value
+from jitflow.ir.dims import Dim, maximum, product
+from jitflow.ir.dtypes import I64, DType
+from jitflow.ir.layout import Layout
+from jitflow.ir.types import Buffer, Index, Tensor, dims_of
+from jitflow.passes.lower.emitter import Emitter
+from jitflow.passes.lower.kernel import Kernel, KernelArgument
+from jitflow.passes.lower.program import HostProgram
+from jitflow.passes.schedule.cost import WORTH, worth_threads
+from jitflow.passes.schedule.target import Target
+
+__all__ = ["lower_contraction"]
+
+_ROWS = 1024
+"""Rows of a block: enough that packing for each block costs little, and its sums stay in the second cache."""
+_STEPS = 512
+"""Steps of a panel: with all its columns it stays in the second cache beside the sums."""
+_WIDTH = 256
+"""Bytes of a row of a panel."""
+_TABLE = 8
+"""Bytes of an offset."""
+
+
+def lower_contraction(host: HostProgram, op: Op) -> None:
+    """The contraction in memory of its own."""
+    type = op.result.type
+    assert isinstance(type, Tensor)
+    storage = host.allocate(type.dtype, type.dims)
+    layouts = [host.layouts[operand] for operand in op.operands]
+    kernel = _Contraction(op, layouts, storage.layout, host.target).kernel(host.kernel_name("contract" + host.suffix))
+    host.launch(kernel, op.operands, (storage,))
+    host.give(op.result, storage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """An axis of a contraction, with its byte stride in each array that has it."""
+
+    dim: Dim
+    strides: tuple[Dim, ...]
+
+
+class _Contraction:
+    """The kernel of one contraction."""
+
+    def __init__(self, op: Op, layouts: Sequence[Layout], result: Layout, target: Target) -> None:
+        type = op.result.type
+        assert isinstance(type, Tensor)
+        self.dtype, self.target, self.result = type.dtype, target, result
+        self.width = _WIDTH // type.dtype.itemsize
+        self.offsets = (layouts[0].offset, layouts[1].offset, result.offset)
+        self._find_axes(op, (layouts[0], layouts[1], result))
+        self.emitter = Emitter()
+        self.emitter.loc = op.loc
+        self.left, self.right, self.out = (self._buffer(type.dtype, name) for name in ("left", "right", "out"))
+        self.scratch: list[tuple[Value, Dim]] = []
+        self.row_left, self.row_out = self._table("rows", _ROWS), self._table("places", _ROWS)
+        self.step_left, self.step_right = self._table("left_steps", _STEPS), self._table("right_steps", _STEPS)
+        self.column_right, self.column_out = (
+            self._table(name, self.width) for name in ("columns", "column_places")
+        )  # fmt: skip
+        self.panel = self._scratch(type.dtype, "panel", _STEPS * _WIDTH)
+        self.sums = self._scratch(type.dtype, "sums", _ROWS * _WIDTH)
+        self.worker: Value | None = None
+
+    def _find_axes(self, op: Op, layouts: tuple[Layout, Layout, Layout]) -> None:
+        """The axes, with those joined through which one stride leads."""
+        labels = [op.attributes[name] for name in ("left", "right", "kept")]
+        dims = [dims_of(value.type) for value in (*op.operands, op.result)]
+        sizes: dict[int, Dim] = {}
+        for own, shape in zip(labels, dims, strict=True):
+            sizes.update(zip(own, shape, strict=True))
+        found: dict[tuple[bool, ...], list[_Axis]] = {}
+        for label in dict.fromkeys((*labels[2], *labels[0])):
+            has = tuple(label in own for own in labels)
+            strides = tuple(
+                layout.strides[own.index(label)]
+                for own, layout in zip(labels, layouts, strict=True) if label in own
+            )  # fmt: skip
+            if sizes[label] != 1:
+                _join(found.setdefault(has, []), _Axis(sizes[label], strides))
+        self.batch = found.get((True, True, True), [])
+        self.rows, self.columns = found.get((True, False, True), []), found.get((False, True, True), [])
+        self.steps = found.get((True, True, False), [])
+
+    # Memory
+
+    def _buffer(self, dtype: DType, name: str) -> Value:
+        buffer = Value(Buffer(dtype), name)
+        self.emitter.depth_of[buffer] = 0
+        return buffer
+
+    def _scratch(self, dtype: DType, name: str, nbytes: int) -> Value:
+        buffer = self._buffer(dtype, name)
+        self.scratch.append((buffer, nbytes))
+        return buffer
+
+    def _table(self, name: str, count: int) -> Value:
+        return self._scratch(I64, name, count * _TABLE)
+
+    def _start(self, buffer: Value) -> Value:
+        """Where this thread's part of scratch memory begins."""
+        (size,) = (size for scratch, size in self.scratch if scratch is buffer)
+        if self.worker is None:
+            return self.emitter.size(0)
+        return self.emitter.emit("multiply", self.worker, self.emitter.size(size))
+
+    # The kernel
+
+    def kernel(self, name: str) -> Kernel:
+        """The finished kernel."""
+        emitter, rows = self.emitter, _count(self.rows)
+        work = _count(self.batch) * _count(self.columns) * _count(self.steps)
+        shared = worth_threads(rows, 1, work, self.target.threads)
+        if shared:
+            first, last, self.worker = parameters = tuple(Value(Index(), name) for name in ("first", "last", "worker"))
+            emitter.share(
+                emitter.size(rows), emitter.size(work), parameters, lambda: self._all(first, last), step=1,
+                threads=self.target.threads, worth=WORTH,
+            )  # fmt: skip
+        else:
+            self._all(emitter.size(0), emitter.size(rows))
+        sizes = [(dim, value) for dim, value in emitter.sizes.items() if not isinstance(dim, int)]
+        memory = [self.left, self.right, self.out, *(buffer for buffer, _ in self.scratch)]
+        region = emitter.close([*memory, *(value for _, value in sizes)], [])
+        threads = self.target.threads if shared else 1
+        arguments = (
+            KernelArgument("operand", 0), KernelArgument("operand", 1), KernelArgument("output", 0),
+            *(KernelArgument("scratch", 0, size * threads, _dtype(buffer)) for buffer, size in self.scratch),
+            *(KernelArgument("size", 0, dim) for dim, _ in sizes),
+        )  # fmt: skip
+        return Kernel(Function(name, region, (), "loop", MappingProxyType({})), arguments, (self.result,))
+
+    def _all(self, first: Value, last: Value) -> None:
+        """The rows from one to another, of all matrices of the batch."""
+        starts = [self.emitter.size(offset) for offset in self.offsets]
+        self._batches(self.batch, starts, lambda bases: self._blocks(first, last, bases))
+
+    def _batches(self, axes: list[_Axis], bases: list[Value], body: Callable[[list[Value]], None]) -> None:
+        """Run ``body`` for each matrix of the batch, with the offsets where it begins in each array."""
+        if not axes:
+            body(bases)
+            return
+        (axis, *inner), emitter = axes, self.emitter
+
+        def turn(index: Value) -> None:
+            moved = [
+                emitter.arithmetic("add", base, emitter.arithmetic("multiply", index, emitter.size(stride)))
+                for base, stride in zip(bases, axis.strides, strict=True)
+            ]
+            self._batches(inner, moved, body)
+
+        self._loop(emitter.size(0), emitter.size(axis.dim), 1, turn)
+
+    def _blocks(self, first: Value, last: Value, bases: list[Value]) -> None:
+        emitter, width = self.emitter, self.width
+        left, right, out = bases
+        columns, steps = emitter.size(_count(self.columns)), emitter.size(_count(self.steps))
+
+        def block(top: Value) -> None:
+            rows = self._fill(self.rows, top, last, _ROWS, (self.row_left, self.row_out))
+
+            def strip(edge: Value) -> None:
+                count = self._fill(self.columns, edge, columns, width, (self.column_right, self.column_out))
+
+                def share(start: Value) -> None:
+                    depth = self._fill(self.steps, start, steps, _STEPS, (self.step_left, self.step_right))
+                    panel = (self.panel, self._start(self.panel))
+                    emitter.here(
+                        "gather_panel", *panel, self.right, right, *self._at(self.step_right),
+                        *self._at(self.column_right), depth, count, dtype=self.dtype,
+                    )  # fmt: skip
+                    emitter.here(
+                        "multiply_gathered", *self._at(self.sums), self.left, left, *self._at(self.row_left),
+                        *self._at(self.step_left), *panel, rows, depth, count, start, dtype=self.dtype,
+                    )  # fmt: skip
+
+                # Once at least: a sum of nothing is 0.
+                self._loop(emitter.size(0), emitter.emit("maximum", steps, emitter.size(1)), _STEPS, share)
+                emitter.here(
+                    "scatter_sums", self.out, out, *self._at(self.row_out), *self._at(self.column_out),
+                    *self._at(self.sums), rows, count, dtype=self.dtype,
+                )  # fmt: skip
+
+            self._loop(emitter.size(0), columns, width, strip)
+
+        self._loop(first, last, _ROWS, block)
+
+    def _at(self, buffer: Value) -> tuple[Value, Value]:
+        return buffer, self._start(buffer)
+
+    def _loop(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> None:
+        emitter = self.emitter
+
+        def turn(_: Sequence[Value]) -> Sequence[Value]:
+            index = emitter.scope.index
+            assert index is not None
+            body(index)
+            return ()
+
+        emitter.loop(start, stop, emitter.size(step), (), turn)
+
+    # Offsets
+
+    def _fill(self, axes: list[_Axis], start: Value, stop: Value, most: int, tables: tuple[Value, Value]) -> Value:
+        """Put the offsets of at most so many positions into tables, and give their number."""
+        emitter = self.emitter
+        count = emitter.emit("minimum", emitter.emit("subtract", stop, start), emitter.size(most))
+
+        def entry(positions: Sequence[Value]) -> Sequence[Value]:
+            index = emitter.scope.index
+            assert index is not None
+            for number, table in enumerate(tables):
+                offset = emitter.size(0)
+                for axis, position in zip(axes, positions, strict=True):
+                    share = emitter.arithmetic("multiply", position, emitter.size(axis.strides[number]))
+                    offset = emitter.arithmetic("add", offset, share)
+                place = emitter.arithmetic(
+                    "add", self._start(table), emitter.emit("multiply", index, emitter.size(_TABLE))
+                )
+                emitter.here("write", table, place, emitter.index_scalar(offset))
+            return self._following(axes, positions)
+
+        emitter.loop(emitter.size(0), count, emitter.size(1), self._positions(axes, start), entry)
+        return count
+
+    def _positions(self, axes: list[_Axis], start: Value) -> list[Value]:
+        """The position along each axis of the element with a number."""
+        emitter, found = self.emitter, []
+        for axis in axes[:0:-1]:
+            dim = emitter.size(maximum(axis.dim, 1))
+            found.append(emitter.emit("remainder", start, dim))
+            start = emitter.emit("floor_divide", start, dim)
+        return [start, *reversed(found)] if axes else []
+
+    def _following(self, axes: list[_Axis], positions: Sequence[Value]) -> list[Value]:
+        """The position behind another one."""
+        emitter, found = self.emitter, []
+        carry = emitter.size(1)
+        for axis, position in zip(axes[:0:-1], positions[:0:-1], strict=True):
+            moved = emitter.arithmetic("add", position, carry)
+            ends = emitter.emit("equal", moved, emitter.size(axis.dim))
+            found.append(emitter.emit("select", ends, emitter.size(0), moved))
+            carry = emitter.emit("select", ends, emitter.size(1), emitter.size(0))
+        return [emitter.arithmetic("add", positions[0], carry), *reversed(found)] if axes else []
+
+
+def _join(axes: list[_Axis], axis: _Axis) -> None:
+    """Add an axis, as one with the last where a step of that is as far as all of this one."""
+    if axes and axes[-1].strides == tuple(stride * axis.dim for stride in axis.strides):
+        axes[-1] = _Axis(axes[-1].dim * axis.dim, axis.strides)
+    else:
+        axes.append(axis)
+
+
+def _count(axes: list[_Axis]) -> Dim:
+    return product([axis.dim for axis in axes])
+
+
+def _dtype(buffer: Value) -> DType:
+    assert isinstance(buffer.type, Buffer)
+    return buffer.type.dtype
