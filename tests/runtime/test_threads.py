@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 import threading
@@ -79,10 +80,38 @@ def standardised(x: Any) -> Any:
     return powers / powers.sum(), (x - x.mean()) / x.std()
 
 
+def turns_of_a_loop(x: Any) -> Any:
+    rows, columns = x.shape
+    sums, doubled, pairs = np.zeros(rows), np.zeros((rows, columns)), np.zeros(2 * rows)
+    for i in range(rows):
+        total = 0.0
+        for j in range(columns):
+            total += math.sin(x[i, j]) * j
+            doubled[i, j] = 2 * x[i, j]
+        sums[i] = total
+    for i in range(rows):
+        pairs[2 * i] = x[i, 0]
+        pairs[2 * i + 1] = pairs[2 * i] - x[i, 1]
+    return sums, doubled, pairs
+
+
+def turns_that_meet(x: Any) -> Any:
+    shifted, turned, running = np.zeros(x.size + 1), np.zeros(x.T.shape), np.zeros(x.size)
+    for i in range(x.size):
+        shifted[i] += x.flat[i]
+        shifted[i + 1] += 2 * x.flat[i]
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            turned[j, i] = x[i, j]
+    for i in range(1, x.size):
+        running[i] = running[i - 1] * 0.5 + x.flat[i]
+    return shifted, turned, running
+
+
 @pytest.mark.parametrize(
     "program",
     [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures, whole_sums,
-     whole_extremes, standardised],
+     whole_extremes, standardised, turns_of_a_loop, turns_that_meet],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
@@ -94,6 +123,66 @@ def test_any_number_of_threads_gives_the_same_bits(program: Program, shape: tupl
         found = jitflow.function(program)(x)
         results.append([np.asarray(part).tobytes() for part in (found if isinstance(found, tuple) else (found,))])
     assert all(result == results[0] for result in results)
+
+
+def own(x: Any) -> Any:
+    y = np.empty(x.size)
+    for i in range(x.size):
+        y[i] = math.sqrt(x[i])
+    return y
+
+
+def given(x: Any, y: Any) -> None:
+    for i in range(x.size):
+        y[i] = math.sqrt(x[i])
+
+
+def given_surely(x: Any, y: Any) -> None:
+    for i in range(min(x.size, y.size)):
+        y[i] = x[i] * 2.0
+
+
+def meeting(x: Any) -> Any:
+    y = np.zeros(x.size + 1)
+    for i in range(x.size):
+        y[i] = x[i]
+        y[i + 1] = 0.0
+    return y
+
+
+def handing_on(x: Any) -> Any:
+    y, total = np.zeros(x.size), 0.0
+    for i in range(x.size):
+        total += x[i]
+        y[i] = total
+    return y
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (own, "shared by threads"),
+        (given_surely, "shared by threads"),
+        (given, "a turn may fail, and who calls would see what later ones have written"),
+        (meeting, "turns may write where others read or write"),
+        (handing_on, "turns hand on what they have computed"),
+    ],
+)
+def test_explain_says_which_loops_are_shared(program: Program, said: str) -> None:
+    jitflow.set_num_threads(2)
+    x = np.ones(50)
+    arguments = (x, np.zeros(50))[: program.__code__.co_argcount]
+    (line,) = jitflow.function(program).explain(*arguments).threads
+    assert line.endswith(said)
+
+
+def test_the_first_turn_that_fails_raises() -> None:
+    x = np.ones(3_000_000)
+    x[2_500_000:] = -1.0
+    for count in (1, 3):
+        jitflow.set_num_threads(count)
+        with pytest.raises(ValueError, match=r"^math domain error"):
+            jitflow.function(own)(x)
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 256 * 65_536 + 3])

@@ -90,7 +90,25 @@ def _poll_unless(out: Emitter, op: Op, left: str, due: str, proceed: str) -> Non
 
 
 def call_poll(out: Emitter, op: Op) -> None:
-    """Poll, which may end the function; the countdown starts anew."""
+    """Poll, which may end the function; the countdown starts anew.
+
+    Of the threads that share a loop the caller's does so; all of them end where an earlier span has failed.
+    """
+    if not out.lowest_failure:
+        _call_poll(out, op)
+        return
+    callers, others = out.label("callers"), out.label("others")
+    out.do(f"store i64 {PERIOD}, ptr %turns, align 8")
+    out.branch(out.let("icmp eq i64 %worker, 0"), callers, others)
+    out.begin(callers)
+    _call_poll(out, op)
+    out.jump(others)
+    out.begin(others)
+    lowest = out.let(f"load atomic i64, ptr {out.lowest_failure} monotonic, align 8")
+    out.fail_unless(out.let(f"icmp sge i64 {lowest}, %first"), lambda: out.leave(str(STOPPED)))
+
+
+def _call_poll(out: Emitter, op: Op) -> None:
     if out.module.devices:
         _look_at_the_others(out, op)
     if not out.module.is_home(out.function):

@@ -17,11 +17,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.backends.llvm.emit_notes import read_clock, write_note
+from jitflow.backends.llvm.emit_poll import open_polls
 from jitflow.backends.llvm.emitter import Emission, Emitter, region_can_fail
 from jitflow.backends.llvm.slots import ERROR_SLOTS
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.core import Op, Value, free_values, walk
 from jitflow.ir.routines import SHARE
+from jitflow.ir.status import INTERRUPTED
 
 __all__ = ["SHARING_EMISSION"]
 
@@ -41,7 +43,9 @@ def _share(out: Emitter, op: Op) -> Sequence[str]:
     several = out.let(f"icmp sge i64 {count}, {2 * step}")
     out.branch(out.let(f"and i1 {enough}, {several}"), together, alone)
     out.begin(alone)
-    part.end(part.call(out, f"ptr {area}, i64 0, i64 {count}, i64 0", "%error"))
+    if part.polls:
+        part.fill_rest(area)
+    part.end(part.call(out, part.name, f"ptr {area}, i64 0, i64 {count}, i64 0", "%error"))
     out.jump(done)
     out.begin(together)
     part.fill_rest(area)
@@ -62,6 +66,7 @@ class _Part:
         self.out, self.op = out, op
         self.name = f"{out.function.name}_part{out.fresh()}"
         self.may_fail = region_can_fail(op.regions[0])
+        self.polls = any("polls" in one.attributes for one in walk(op.regions[0]))
         self.made: dict[Op, None] = {}
         """The ops outside that the part does again, in order."""
         self.taken: dict[Value, None] = {}
@@ -100,7 +105,7 @@ class _Part:
     def fill_rest(self, area: str) -> None:
         """What only threads need."""
         out = self.out
-        if out.module.notes:
+        if out.module.notes or self.polls:
             out.do(f"store ptr %context, ptr {self.field(out, area, len(self.taken))}, align 1")
         if self.may_fail:
             out.do(f"store i64 0, ptr {self.of_failure(out, area, 0)}, align 8")
@@ -122,11 +127,11 @@ class _Part:
         self.out.fail_unless(passed, fail)
         return ""
 
-    def call(self, out: Emitter, span: str, error: str) -> str:
+    def call(self, out: Emitter, name: str, span: str, error: str) -> str:
         """Run the part on a span; its status, if it has one."""
         if self.may_fail:
-            return out.let(f'call i32 @"{self.name}"({span}, ptr {error})')
-        out.do(f'call void @"{self.name}"({span})')
+            return out.let(f'call i32 @"{name}"({span}, ptr {error})')
+        out.do(f'call void @"{name}"({span})')
         return ""
 
     def end(self, status: str) -> None:
@@ -136,6 +141,10 @@ class _Part:
 
     # The functions
 
+    @property
+    def _error(self) -> str:
+        return ", ptr %error" if self.may_fail else ""
+
     def _text(self) -> str:
         inner = Emitter(self.out.module, self.out.function, self.out.rows)
         inner.lines.append("  br label %enter")
@@ -143,7 +152,40 @@ class _Part:
         for number, value in enumerate(self.taken):
             place = self.field(inner, "%area", number)
             inner.operands[value] = inner.let(f"load {register_type(value.type)}, ptr {place}, align 1")
+        if "unaliased" not in self.out.function.attributes:
+            self._emit_region(inner)
+            return inner.text(f'internal {self._kind} @"{self.name}"({_SPAN}{self._error}) noinline #0')
+        self.out.module.define(f"{self.name}_turns", self._turns_text())
+        values = "".join(f"{inner.typed(value)}, " for value in self.taken)
+        status = self.call(inner, f"{self.name}_turns", f"{values}{_SPAN}", "%error")
+        inner.do(f"ret i32 {status}" if status else "ret void")
+        return inner.text(f'internal {self._kind} @"{self.name}"({_SPAN}{self._error}) #0')
+
+    @property
+    def _kind(self) -> str:
+        return "i32" if self.may_fail else "void"
+
+    def _turns_text(self) -> str:
+        """The part with its values as parameters, of which it can be promised what does not overlap."""
+        inner, function = Emitter(self.out.module, self.out.function, self.out.rows), self.out.function
+        inner.lines.append("  br label %enter")
+        inner.begin("enter")
+        unaliased = {function.parameters[position] for position in function.attributes["unaliased"]}
+        parameters = []
+        for number, value in enumerate(self.taken):
+            inner.operands[value] = name = f"%a{number}"
+            parameters.append(f"{register_type(value.type)}{' noalias' if value in unaliased else ''} {name}, ")
+        self._emit_region(inner)
+        name = f"{self.name}_turns"
+        return inner.text(f'internal {self._kind} @"{name}"({"".join(parameters)}{_SPAN}{self._error}) noinline #0')
+
+    def _emit_region(self, inner: Emitter) -> None:
         (region,) = self.op.regions
+        if self.polls:
+            open_polls(inner)
+            place = self.field(inner, "%area", len(self.taken))
+            inner.do(f"%context = load ptr, ptr {place}, align 1")
+            inner.lowest_failure = self.of_failure(inner, "%area", 1)
         inner.operands.update(zip(region.parameters, ("%first", "%last", "%worker"), strict=True))
         for producer in self.made:
             inner.emit(producer)
@@ -152,8 +194,6 @@ class _Part:
             # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
             inner.do("fence seq_cst")
         inner.do("ret i32 0" if self.may_fail else "ret void")
-        kind, error = ("i32", ", ptr %error") if self.may_fail else ("void", "")
-        return inner.text(f'internal {kind} @"{self.name}"({_SPAN}{error}) noinline #0')
 
     def shared_name(self) -> str:
         """What the threads call: the part, with what they have to note."""
@@ -177,7 +217,7 @@ class _Part:
             context = inner.let(f"load ptr, ptr {self.field(inner, '%area', len(self.taken))}, align 1")
             start = read_clock(inner, context)
         error = inner.stack("i64", ERROR_SLOTS) if self.may_fail else ""
-        status = self.call(inner, _SPAN, error)
+        status = self.call(inner, self.name, _SPAN, error)
         if notes:
             write_note(inner, self._site(), start, context=context)
         if self.may_fail:
@@ -194,6 +234,8 @@ class _Part:
     def _note_failure(self, inner: Emitter, status: str, error: str, over: str) -> None:
         """Keep the failure if no lower span has one; one thread at a time."""
         lock, position = (self.of_failure(inner, "%area", place) for place in (0, 1))
+        interrupted = inner.let(f"icmp eq i32 {status}, {INTERRUPTED}")  # which counts before all that was found
+        mine = inner.let(f"select i1 {interrupted}, i64 -1, i64 %first")
         wait, held, lower, free = map(inner.label, ("wait", "held", "lower", "free"))
         inner.jump(wait)
         inner.begin(wait)
@@ -201,9 +243,9 @@ class _Part:
         inner.branch(inner.let(f"icmp eq i64 {before}, 0"), held, wait)
         inner.begin(held)
         lowest = inner.let(f"load atomic i64, ptr {position} monotonic, align 8")
-        inner.branch(inner.let(f"icmp slt i64 %first, {lowest}"), lower, free)
+        inner.branch(inner.let(f"icmp slt i64 {mine}, {lowest}"), lower, free)
         inner.begin(lower)
-        inner.do(f"store atomic i64 %first, ptr {position} monotonic, align 8")
+        inner.do(f"store atomic i64 {mine}, ptr {position} monotonic, align 8")
         inner.do(f"store i32 {status}, ptr {self.of_failure(inner, '%area', 2)}, align 8")
         _copy(inner, self.of_failure(inner, "%area", 3), error, 8 * ERROR_SLOTS)
         inner.jump(free)

@@ -118,6 +118,8 @@ class Emitter:
         self.tapes: dict[Value, TapeEnd] = {}
         self.exact: dict[tuple[str, str, str, str], str] = {}
         """Results of arithmetic that was asked whether it overflows, by block, instruction and operands."""
+        self.lowest_failure = ""
+        """Of a part of a shared loop: where the position is of the lowest span that has failed."""
         self.heap = ""
         """The record of the containers of a host program, if it makes some."""
         self._cold: list[str] = []

@@ -19,6 +19,7 @@ from jitflow.passes.scalar_loops.count import count
 from jitflow.passes.scalar_loops.inside import inside
 from jitflow.passes.scalar_loops.outline import outline
 from jitflow.passes.scalar_loops.paces import paces
+from jitflow.passes.scalar_loops.spread import spread
 
 __all__ = ["GPU_HOST_PASSES", "HOST_PASSES"]
 
@@ -26,6 +27,7 @@ HOST_PASSES: Mapping[str, Pass] = {
     "procedures": procedures,
     "hoist_memory": hoist,
     "outline": outline,
+    "spread": spread,
     "inside": inside,
     "paces": paces,
     "count": count,

@@ -135,6 +135,8 @@ class HostLowering(OwningProgram):
     def _facts(self) -> dict[str, Any]:
         """What passes of the host program must know of the tensor function."""
         facts: dict[str, Any] = {"overlap": True} if self.function.attributes.get("overlap") else {}
+        if self.target.threads > 1:
+            facts["threads"] = self.target.threads
         parameters = map(self.function.parameters.__getitem__, self.function.attributes.get("variables", ()))
         lasting = {self.storage[value].buffer for value in parameters if isinstance(value.type, Variable)}
         if lasting:

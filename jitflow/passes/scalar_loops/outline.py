@@ -2,7 +2,7 @@
 
 Such a loop is a nest of scalar code over numbers and elements, as users write it. As a function of its own it gets
 LLVM's loop passes, plain arithmetic on its positions where that of the host program saturates, and the promise that
-buffers which cannot overlap do not (the kernel's attribute ``unaliased``).
+buffers which cannot overlap do not (the kernel's attribute ``unaliased``); ``owned`` are those of the program's own.
 
     for %0, %n, %1 (%i: index) {                   launch %x, %n {kernel="loop_0"}
       %2: index = multiply %i, %8            ->  }
@@ -93,7 +93,8 @@ class _Outlining:
         wanted = [result for result in op.results if self.counts[result]]
         region = builder.region(parameters, [inside[result] for result in wanted])
         name = f"loop_{len(self.kernels)}"
-        attributes = {"scalar": True, "unaliased": self._unaliased(arguments)}
+        owned = tuple(position for position, value in enumerate(arguments) if self._is_owned(value))
+        attributes = {"scalar": True, "unaliased": self._unaliased(arguments), "owned": owned}
         if self.reaching_memory:
             attributes["distributed"] = True
         self.kernels.append(Function(name, region, (), "loop", MappingProxyType(attributes)))
@@ -129,6 +130,11 @@ class _Outlining:
                 if all(own.isdisjoint(other) for other in others):
                     found.append(position)
         return tuple(found)
+
+    def _is_owned(self, value: Value) -> bool:
+        """Whether a buffer is the program's own, which nobody sees if it fails."""
+        bases = self.bases.get(value, ())
+        return bool(bases) and all(self.producer[base].name == "alloc" for base in bases)
 
     def _memory(self, value: Value) -> frozenset[object]:
         """What tells one block of memory from another; all arguments are one where they may overlap."""
