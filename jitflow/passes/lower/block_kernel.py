@@ -23,10 +23,10 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop
-from jitflow.passes.lower.blocks import Ends, Multiplication, Place
+from jitflow.passes.lower.blocks import Ends, Multiplication, Place, span_of
 from jitflow.passes.lower.kernel import KernelLowering
 from jitflow.passes.lower.schedule import Schedule
-from jitflow.passes.lower.sharing import Span, span_over
+from jitflow.passes.lower.sharing import Span
 from jitflow.passes.lower.target import Target
 from jitflow.passes.schedule.products import Blocks
 
@@ -36,14 +36,14 @@ __all__ = ["BlockKernel", "scrap_layout"]
 def scrap_layout(target: Target, blocks: Blocks, choice: Dim) -> tuple[Layout, Dim]:
     """How a part of a product lies in its scrap of memory, and how many elements all threads need.
 
-    Behind the rows there is room for a block. The scrap has all columns if parts have, or if the library multiplies,
-    which it does where the ``choice`` is 0.
+    Behind its rows there is room for a block, and for panels. The scrap has all columns if parts have, or if the
+    library multiplies, which it does where the ``choice`` is 0.
     """
-    factors = blocks.factors
-    width = choice * blocks.widest + (1 - choice) * factors.columns
-    layout = Layout(0, (width * factors.itemsize, factors.itemsize))
-    room = blocks.rows * blocks.columns if blocks.may_overlap else 0
-    return layout, choice * (blocks.height * width + room) * target.threads
+    itemsize = blocks.factors.itemsize
+    width = choice * blocks.part_columns + (1 - choice) * blocks.factors.columns
+    layout = Layout(0, (width * itemsize, itemsize))
+    room = (blocks.block_bytes if blocks.may_overlap else 0) + blocks.panel_bytes
+    return layout, choice * (blocks.part_rows * width + room // itemsize) * target.threads
 
 
 class BlockKernel(KernelLowering):
@@ -66,19 +66,18 @@ class BlockKernel(KernelLowering):
         assert isinstance(self.product.type, Tensor)
         self.dtype = self.product.type.dtype
         pitch, _ = self.nest.layouts[self.product].strides
-        self.rows[self.product] = self.choice * self.blocks.height * pitch
-        work = self.blocks.factors.columns * (self.blocks.factors.inner * self.choice + self.schedule.cost)
-        return span_over(self, None, self.blocks.factors.rows, self.blocks.rows, work)
+        self.behind = self.choice * self.blocks.part_rows * pitch
+        if self.blocks.may_overlap:
+            self.behind += self.choice * self.blocks.block_bytes
+        self.rows[self.product] = self.behind + self.choice * self.blocks.panel_bytes
+        span, self.ends_of_rows, self.ends_of_columns = span_of(
+            self, self.blocks, self.blocks.factors.rows, self.blocks.factors.inner * self.choice + self.schedule.cost
+        )
+        self.in_part = span is not None and self.blocks.packs_right
+        return span
 
     def _outer_loops(self, loops: list[Loop]) -> None:
-        size = self.emitter.size
-        self.multiply(loops, self.ends_of_rows(), (size(0), size(self.blocks.factors.columns)))
-
-    def ends_of_rows(self) -> Ends:
-        """The rows that are to be made."""
-        if self.span is not None:
-            return self.span.first, self.span.last
-        return self.emitter.size(0), self.emitter.size(self.blocks.factors.rows)
+        self.multiply(loops, self.ends_of_rows, self.ends_of_columns)
 
     def multiply(self, loops: list[Loop], rows: Ends, columns: Ends) -> None:
         """Make some rows and columns, and work on them."""
@@ -98,7 +97,8 @@ class BlockKernel(KernelLowering):
 
     def multiplication(self) -> Multiplication:
         """The loops round blocks, which know how the factors lie."""
-        places = self._place(self.left), self._place(self.right)
+        panels = self.emitter.arithmetic("add", self.start_of(self.product, 0), self.emitter.size(self.behind))
+        places = self._place(self.left), self._place(self.right), Place(self.buffers[self.product], panels)
         return Multiplication(self.emitter, self.dtype, self.blocks, *places, self.choice)
 
     def _place(self, factor: Value) -> Place:

@@ -17,13 +17,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop, nest_of
 from jitflow.passes.lower.block_kernel import BlockKernel
 from jitflow.passes.lower.kernel import Kernel
-from jitflow.passes.lower.sharing import Span
 from jitflow.passes.lower.target import Target
 from jitflow.passes.schedule.products import Blocks
 
@@ -68,20 +67,14 @@ class OverlappedBlocks(BlockKernel):
     inside: Value | None = None
     """Where the vector of the last block that is worked on lies in the scrap of memory."""
 
-    def make_span(self) -> Span | None:
-        span = super().make_span()
-        self.before_block = self.rows[self.product]  # behind the rows there is room for a block
-        self.rows[self.product] += self.blocks.block_bytes
-        return span
-
     def _outer_loops(self, loops: list[Loop]) -> None:
         blocks, columns = self.blocks, self.blocks.factors.columns
         wide = columns // blocks.columns * blocks.columns * self.choice * blocks.overlaps
         if wide == 0 or (self.expected is not None and self.expected < blocks.columns):
             super()._outer_loops(loops)
             return
-        emitter, (first, last) = self.emitter, self.ends_of_rows()
-        height = emitter.size(blocks.height + minimum(wide, 1) * (blocks.rows - blocks.height))
+        emitter, (first, last) = self.emitter, self.ends_of_rows
+        height = emitter.size(maximum(blocks.part_rows + minimum(wide, 1) * (blocks.rows - blocks.part_rows), 1))
         all_lanes, self.in_part = self.lanes, True
 
         def block(waiting: Sequence[Value]) -> Sequence[Value]:
@@ -135,7 +128,9 @@ class OverlappedBlocks(BlockKernel):
         """Multiply the block that begins here, and work on the one that waits."""
         emitter, size, blocks, (row, column, done) = self.emitter, self.emitter.size, self.blocks, waiting
         itemsize, pitch = size(self.dtype.itemsize), size(blocks.columns * self.dtype.itemsize)
-        place = emitter.arithmetic("add", self.start_of(self.product, 0), size(self.before_block))
+        before = size(self.behind - blocks.block_bytes)
+        place = emitter.arithmetic("add", self.start_of(self.product, 0), before)
+        factors = self.multiplication().factors(*origin, size(0))
 
         def work(down: Value, across: Value) -> None:
             line = emitter.emit("add", place, emitter.emit("multiply", down, pitch))
@@ -144,8 +139,8 @@ class OverlappedBlocks(BlockKernel):
             self.inside = None
 
         emitter.here(
-            "overlap_block", self.buffers[self.product], place, pitch, *self.multiplication().factors(*origin), steps,
-            done, size(blocks.rows), types=(), regions=(emitter.turns(work),),
+            "overlap_block", self.buffers[self.product], place, pitch, *factors, steps, done, size(blocks.rows),
+            types=(), regions=(emitter.turns(work),),
             rows=blocks.rows, columns=blocks.columns, lanes=self.lanes, dtype=self.dtype,
         )  # fmt: skip
 

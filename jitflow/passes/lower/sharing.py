@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jitflow.passes.lower.emitter import Emitter
     from jitflow.passes.lower.target import Target
 
-__all__ = ["Span", "outermost_span", "span_over"]
+__all__ = ["Shared", "Span", "outermost_span", "span_over"]
 
 WORTH = 1 << 18
 """Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
