@@ -190,7 +190,7 @@ class Multiplication:
             )
 
     def factors(self, row: Value, column: Value, at: Value) -> Sequence[Value]:
-        """The matrices from a row, column and step on, and how far rows and steps are apart; the right one not packed."""
+        """The matrices from a row, column and step on, and how far rows and steps are apart; no right one is packed."""
         size, (starts, row_stride, left_step) = self.emitter.size, self.blocks.left
         step, stride = self.blocks.factors.right
         return (
