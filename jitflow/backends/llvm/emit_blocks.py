@@ -2,8 +2,8 @@
 
 In `multiply_block` lanes are columns. Sums of some rows of some vectors stay in registers while the inner axis is
 walked; each step reads the vectors of a row of the right matrix and one number of each row of the left, so the loop
-does little but multiply and add. There is a way for each number of vectors that may be left of a row, the last of them
-under a mask, and for halves and quarters of one, which processors multiply faster than whole ones.
+does little but multiply and add. There is a way for each number of vectors that may be left of a row, and ways under a
+mask for what is left of one, since processors multiply halves and quarters faster, and store under masks slowly.
 
 In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
@@ -51,65 +51,58 @@ def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) ->
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
     text.do(f"%left.ahead = mul i64 %left.step, {_AHEAD}")
-    ways = [(count, lanes) for count in range(vectors, 0, -1)]
-    ways += [(1, lanes >> half) for half in (1, 2) if lanes >> half >= text.block]
-    for (count, width), (following, narrower) in pairwise(ways):
-        way, fewer = f"columns{count}x{width}", f"fewer{following}x{narrower}"
-        most = count * width - width if count > 1 else narrower
-        text.branch(text.let(f"icmp sgt i64 %columns, {most}"), way, fewer)
-        text.begin(way)
+    present = text.smallest("%columns", vectors * lanes)
+    whole = text.let(f"and i64 {present}, -{lanes}")
+    for count in range(vectors, 0, -1):
+        text.choose(text.let(f"icmp sge i64 {whole}, {count * lanes}"), f"whole{count}", f"fewer{count}")
+        _columns(text, count, lefts, lines, "%right", "rest")
+        text.begin(f"fewer{count}")
+    text.do("br label %rest")
+    text.begin("rest")
+    rest = text.let(f"sub i64 {present}, {whole}")
+    text.choose(text.let(f"icmp sgt i64 {rest}, 0"), "some", "end")
+    done = text.let(f"mul i64 {whole}, {text.itemsize}")
+    right, places = text.at("%right", done), text.addresses_from(lines, done)
+    widths = [width for width in (lanes, lanes // 2, lanes // 4) if width == lanes or width >= text.block]
+    for width, narrower in pairwise([*widths, 0]):
+        text.choose(text.let(f"icmp sgt i64 {rest}, {narrower}"), f"within{width}", f"beyond{width}")
         text.use_lanes(width)
-        _columns(text, count, lefts, lines)
-        text.do("ret void")
-        text.begin(fewer)
-    count, width = ways[-1]
-    text.use_lanes(width)
-    _columns(text, count, lefts, lines)
+        _columns(text, 1, lefts, places, right, "end", rest)
+        text.begin(f"beyond{width}")
+    text.do("br label %end")
+    text.begin("end")
     return text.text(name, _BLOCK)
 
 
-def _columns(text: VectorText, vectors: int, lefts: Sequence[str], lines: Sequence[str]) -> None:
-    """The way for so many vectors, of which the last may not be whole."""
-    mask = text.below(text.let(f"sub i64 %columns, {(vectors - 1) * text.lanes}"))
-    carried = [("i64", "0"), ("ptr", "%right"), *[(text.vector, "zeroinitializer")] * (vectors * len(lefts))]
+def _columns(
+    text: VectorText, vectors: int, lefts: Sequence[str], lines: Sequence[str], right: str, after: str, some: str = ""
+) -> None:
+    """The way for so many vectors, or, under a mask, for some lanes of one; it goes on to the block ``after``."""
+    mask = text.below(some) if some else ""
+    carried = [("i64", "0"), ("ptr", right), *[(text.vector, "zeroinitializer")] * (vectors * len(lefts))]
     with text.turns("%steps", carried) as turns:
-        position, right, *sums = turns.names
-        addresses = [text.at(right, column * text.bytes) for column in range(vectors)]
-        read = [*map(text.load, addresses[:-1]), text.masked_load(addresses[-1], mask)]
-        for address in text.addresses(text.at(right, "%ahead"), range(0, vectors * text.bytes, text.line)):
+        position, at, *sums = turns.names
+        read = [text.load_lanes(text.at(at, column * text.bytes), mask) for column in range(vectors)]
+        for address in text.addresses(text.at(at, "%ahead"), range(0, vectors * text.bytes, text.line)):
             text.bring_near(address)
         text.bring_near(text.at(text.at(lefts[-1], position), "%left.ahead"))
-        turns.following = [text.let(f"add i64 {position}, %left.step"), text.at(right, "%right.step")]
+        turns.following = [text.let(f"add i64 {position}, %left.step"), text.at(at, "%right.step")]
         for row, left in enumerate(lefts):
             factor = text.everywhere(text.load(text.at(left, position), text.element))
             for column, vector in enumerate(read):
                 turns.following.append(text.fma(factor, vector, sums[row * vectors + column]))
     sums = turns.left[2:]
     places = [text.at(line, column * text.bytes) for line in lines for column in range(vectors)]
-    _store_sums(text, sums, places, mask, vectors)
-
-
-def _store_sums(text: VectorText, sums: Sequence[str], places: Sequence[str], mask: str, vectors: int) -> None:
-    """Put the sums into memory, or add them to what is there."""
-    more, first = (f"{name}{vectors}x{text.lanes}" for name in ("more", "first"))
-
-    def store(values: Sequence[str]) -> None:
-        for place, (address, value) in enumerate(zip(places, values, strict=True)):
-            if place % vectors == vectors - 1:
-                text.masked_store(value, address, mask)
-            else:
-                text.store(value, address)
-
-    text.branch(text.let("icmp sgt i64 %before, 0"), more, first)
-    text.begin(more)
-    there = [
-        text.masked_load(address, mask) if place % vectors == vectors - 1 else text.load(address)
-        for place, address in enumerate(places)
-    ]
-    store([text.add(value, before) for value, before in zip(sums, there, strict=True)])
-    text.do("ret void")
+    more, first = (f"{name}{vectors}x{text.lanes}{'m' * bool(mask)}" for name in ("more", "first"))
+    text.choose(text.let("icmp sgt i64 %before, 0"), more, first)
+    there = [text.load_lanes(place, mask) for place in places]
+    for place, total, before in zip(places, sums, there, strict=True):
+        text.store_lanes(text.add(total, before), place, mask)
+    text.do(f"br label %{after}")
     text.begin(first)
-    store(sums)
+    for place, total in zip(places, sums, strict=True):
+        text.store_lanes(total, place, mask)
+    text.do(f"br label %{after}")
 
 
 def _multiply_along(out: Emitter, op: Op) -> Sequence[str]:
@@ -140,10 +133,10 @@ def _along_text(name: str, dtype: DType, rows: int, columns: int, lanes: int) ->
                 turns.following.append(text.fma(factor, vector, sums[row * columns + column]))
     position, *sums = turns.left
     mask = text.below(rest)
-    read = [text.masked_load(text.at(right, position), mask) for right in rights]
+    read = [text.load_lanes(text.at(right, position), mask) for right in rights]
     totals = []
     for row, left in enumerate(lefts):
-        factor = text.masked_load(text.at(left, position), mask)
+        factor = text.load_lanes(text.at(left, position), mask)
         totals += [text.fma(factor, vector, sums[row * columns + column]) for column, vector in enumerate(read)]
     _store_totals(text, totals, places)
     return text.text(name, _ALONG)

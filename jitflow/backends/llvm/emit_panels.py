@@ -38,12 +38,9 @@ def _copied_text(name: str, dtype: DType, columns: int, lanes: int) -> str:
     with text.turns("%steps", [("ptr", "%panel"), ("ptr", "%from")]) as turns:
         panel, source = turns.names
         for first, mask in zip(firsts, masks, strict=True):
-            read = text.masked_load(text.at(source, first * text.itemsize), mask)
+            read = text.load_lanes(text.at(source, first * text.itemsize), mask)
             place = text.at(panel, first * text.itemsize)
-            if columns - first < lanes:
-                text.masked_store(read, place, last)
-            else:
-                text.store(read, place)
+            text.store_lanes(read, place, last if columns - first < lanes else "")
         turns.following = [text.at(panel, columns * text.itemsize), text.at(source, "%step")]
     return text.text(name, _PANEL)
 

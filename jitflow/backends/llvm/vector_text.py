@@ -87,6 +87,11 @@ class VectorText:
     def branch(self, condition: str, yes: str, no: str) -> None:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
 
+    def choose(self, condition: str, yes: str, no: str) -> None:
+        """Branch, and begin the block of where the condition holds."""
+        self.branch(condition, yes, no)
+        self.begin(yes)
+
     @contextmanager
     def turns(self, count: str, carried: Sequence[tuple[str, str]]) -> Iterator[Turns]:
         """A loop of so many turns, maybe none; ``carried`` are types and first values of what changes."""
@@ -115,15 +120,21 @@ class VectorText:
     def load(self, pointer: str, type: str = "") -> str:
         return self.let(f"load {type or self.vector}, ptr {pointer}, align {self.itemsize}")
 
-    def masked_load(self, pointer: str, mask: str) -> str:
-        """The lanes of a mask; the others are 0, and are not touched in memory."""
+    def load_lanes(self, pointer: str, mask: str) -> str:
+        """A vector, or the lanes of a mask; the others are 0, and are not touched in memory."""
+        if not mask:
+            return self.load(pointer)
         operands = (f"ptr align {self.itemsize} {pointer}", f"{self.mask} {mask}", f"{self.vector} zeroinitializer")
         return self.call(self.vector, f"llvm.masked.load.{self.suffix(self.lanes)}.p0", *operands)
 
     def store(self, value: str, pointer: str, type: str = "") -> None:
         self.do(f"store {type or self.vector} {value}, ptr {pointer}, align {self.itemsize}")
 
-    def masked_store(self, value: str, pointer: str, mask: str) -> None:
+    def store_lanes(self, value: str, pointer: str, mask: str) -> None:
+        """A vector goes to memory, or the lanes of a mask."""
+        if not mask:
+            self.store(value, pointer)
+            return
         operands = (f"{self.vector} {value}", f"ptr align {self.itemsize} {pointer}", f"{self.mask} {mask}")
         self.call("void", f"llvm.masked.store.{self.suffix(self.lanes)}.p0", *operands)
 
@@ -153,6 +164,9 @@ class VectorText:
 
     def addresses(self, first: str, offsets: Sequence[int | str]) -> list[str]:
         return [self.at(first, offset) for offset in offsets]
+
+    def addresses_from(self, firsts: Sequence[str], offset: str) -> list[str]:
+        return [self.at(first, offset) for first in firsts]
 
     def below(self, count: str) -> str:
         """The mask of the lanes whose number is below a count."""

@@ -23,9 +23,8 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop
-from jitflow.passes.lower.blocks import Ends, Multiplication, Place
+from jitflow.passes.lower.blocks import Ends, Multiplication, Place, share_product
 from jitflow.passes.lower.kernel import KernelLowering
-from jitflow.passes.lower.sharing import share
 from jitflow.passes.schedule.choose import register_lanes
 from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Target
@@ -37,14 +36,14 @@ __all__ = ["BlockKernel", "scrap_layout"]
 def scrap_layout(target: Target, blocks: Blocks, choice: Dim) -> tuple[Layout, Dim]:
     """How a part of a product lies in its scrap of memory, and how many elements all threads need.
 
-    Behind the rows there is room for a block. The scrap has all columns if parts have, or if the library multiplies,
-    which it does where the ``choice`` is 0.
+    Behind its rows there is room for a block, and for panels. The scrap has all columns if parts have, or if the
+    library multiplies, which it does where the ``choice`` is 0.
     """
-    factors = blocks.factors
-    width = choice * blocks.widest + (1 - choice) * factors.columns
-    layout = Layout(0, (width * factors.itemsize, factors.itemsize))
-    room = blocks.rows * blocks.columns if blocks.may_overlap else 0
-    return layout, choice * (blocks.height * width + room) * target.threads
+    itemsize = blocks.factors.itemsize
+    width = choice * blocks.part_columns + (1 - choice) * blocks.factors.columns
+    layout = Layout(0, (width * itemsize, itemsize))
+    room = (blocks.block_bytes if blocks.may_overlap else 0) + blocks.panel_bytes
+    return layout, choice * (blocks.part_rows * width + room // itemsize) * target.threads
 
 
 class BlockKernel(KernelLowering):
@@ -63,11 +62,15 @@ class BlockKernel(KernelLowering):
         return False
 
     def emit_loops(self, name: str) -> None:
-        """Set out what is multiplied, and share the rows."""
+        """Set out what is multiplied, and share it."""
         self.set_out()
-        blocks, factors = self.blocks, self.blocks.factors
-        work = factors.columns * (factors.inner * self.choice + self.joined.cost)
-        share(self, factors.rows, blocks.rows, work, lambda *rows: self.rows_of_blocks(list(self.outer), rows))
+        work = self.blocks.factors.inner * self.choice + self.joined.cost
+
+        def part(rows: Ends, columns: Ends) -> None:
+            self.in_part = self.worker is not None and self.blocks.packs_right
+            self.make_part(list(self.outer), rows, columns)
+
+        share_product(self, self.blocks, self.blocks.factors.rows, work, part)
 
     def set_out(self) -> None:
         """What is multiplied, and the scrap of memory that it goes to."""
@@ -76,12 +79,14 @@ class BlockKernel(KernelLowering):
         assert isinstance(self.product.type, Tensor)
         self.dtype = self.product.type.dtype
         pitch, _ = self.nest.layouts[self.product].strides
-        self.rows[self.product] = self.choice * self.blocks.height * pitch
+        self.behind = self.choice * self.blocks.part_rows * pitch
+        if self.blocks.may_overlap:
+            self.behind += self.choice * self.blocks.block_bytes
+        self.rows[self.product] = self.behind + self.choice * self.blocks.panel_bytes
 
-    def rows_of_blocks(self, loops: list[Loop], rows: Ends) -> None:
-        """Make some rows."""
-        size = self.emitter.size
-        self.multiply(loops, rows, (size(0), size(self.blocks.factors.columns)))
+    def make_part(self, loops: list[Loop], rows: Ends, columns: Ends) -> None:
+        """Make some rows and columns."""
+        self.multiply(loops, rows, columns)
 
     def multiply(self, loops: list[Loop], rows: Ends, columns: Ends) -> None:
         """Make some rows and columns, and work on them."""
@@ -101,7 +106,8 @@ class BlockKernel(KernelLowering):
 
     def multiplication(self) -> Multiplication:
         """The loops round blocks, which know how the factors lie."""
-        places = self._place(self.left), self._place(self.right)
+        panels = self.emitter.arithmetic("add", self.start_of(self.product, 0), self.emitter.size(self.behind))
+        places = self._place(self.left), self._place(self.right), Place(self.buffers[self.product], panels)
         return Multiplication(self.emitter, self.dtype, self.blocks, *places, self.choice)
 
     def _place(self, factor: Value) -> Place:

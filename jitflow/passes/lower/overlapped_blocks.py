@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop, nest_of
@@ -69,19 +69,14 @@ class OverlappedBlocks(BlockKernel):
     inside: Value | None = None
     """Where the vector of the last block that is worked on lies in the scrap of memory."""
 
-    def set_out(self) -> None:
-        super().set_out()
-        self.before_block = self.rows[self.product]  # behind the rows there is room for a block
-        self.rows[self.product] += self.blocks.block_bytes
-
-    def rows_of_blocks(self, loops: list[Loop], rows: Ends) -> None:
+    def make_part(self, loops: list[Loop], rows: Ends, part_columns: Ends) -> None:
         blocks, columns = self.blocks, self.blocks.factors.columns
         wide = columns // blocks.columns * blocks.columns * self.choice * blocks.overlaps
         if wide == 0 or (self.expected is not None and self.expected < blocks.columns):
-            super().rows_of_blocks(loops, rows)
+            super().make_part(loops, rows, part_columns)
             return
         emitter, (first, last) = self.emitter, rows
-        height = emitter.size(blocks.height + minimum(wide, 1) * (blocks.rows - blocks.height))
+        height = emitter.size(maximum(blocks.part_rows + minimum(wide, 1) * (blocks.rows - blocks.part_rows), 1))
         all_lanes, self.in_part = self.lanes, True
 
         def block(waiting: Sequence[Value]) -> Sequence[Value]:
@@ -135,7 +130,9 @@ class OverlappedBlocks(BlockKernel):
         """Multiply the block that begins here, and work on the one that waits."""
         emitter, size, blocks, (row, column, done) = self.emitter, self.emitter.size, self.blocks, waiting
         itemsize, pitch = size(self.dtype.itemsize), size(blocks.columns * self.dtype.itemsize)
-        place = emitter.arithmetic("add", self.start_of(self.product, 0), size(self.before_block))
+        before = size(self.behind - blocks.block_bytes)
+        place = emitter.arithmetic("add", self.start_of(self.product, 0), before)
+        factors = self.multiplication().factors(*origin, size(0))
 
         def work(down: Value, across: Value) -> None:
             line = emitter.emit("add", place, emitter.emit("multiply", down, pitch))
@@ -144,8 +141,8 @@ class OverlappedBlocks(BlockKernel):
             self.inside = None
 
         emitter.here(
-            "overlap_block", self.buffers[self.product], place, pitch, *self.multiplication().factors(*origin), steps,
-            done, size(blocks.rows), types=(), regions=(emitter.turns(work),),
+            "overlap_block", self.buffers[self.product], place, pitch, *factors, steps, done, size(blocks.rows),
+            types=(), regions=(emitter.turns(work),),
             rows=blocks.rows, columns=blocks.columns, lanes=self.lanes, dtype=self.dtype,
         )  # fmt: skip
 

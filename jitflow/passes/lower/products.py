@@ -16,7 +16,7 @@ from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dims import product as product_of_dims
 from jitflow.ir.dtypes import F32, F64
 from jitflow.ir.layout import Layout
-from jitflow.ir.types import Buffer, Tensor
+from jitflow.ir.types import Tensor
 from jitflow.passes.lower.block_kernel import scrap_layout
 from jitflow.passes.lower.blocks import lower_packing, lower_plain
 from jitflow.passes.lower.fusions import (
@@ -81,11 +81,12 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage, choice: Dim) -> Non
     blocks = _schedule(host, op)
     if choice != 1:
         _multiply_unless(host, choice, op, storage)
-    packing = _Packing(host, op, blocks, choice)
-    left, right = (layout.offset for layout in packing.layouts)
+    op, temporary = _packed(host, op, blocks, choice)
+    left, right = (host.layouts[factor].offset for factor in op.operands)
     kernel = lower_plain(blocks, type.dtype, host.target, (left, right), choice, name=f"product_{type.dtype.name}")
-    host.launch(kernel, op.operands, [storage], packing.stored)
-    packing.free()
+    host.launch(kernel, op.operands, [storage])
+    if temporary is not None:
+        host.free(temporary)
 
 
 def lower_product(host: OwningProgram, op: Op) -> None:
@@ -107,21 +108,20 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     host.storage[product.result], host.layouts[product.result] = scrap, layout
     if choice != 1:
         _multiply_unless(host, choice, product, scrap)
-    packing = _Packing(host, product, blocks, choice)
+    product, temporary = _packed(host, product, blocks, choice)
     rest = with_numbers(host, rest)
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
     fusion = _with_factors(rest, product)
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-    layouts = [*layouts_of(host, rest), *packing.layouts]
     kernel = lower_blocks(
-        fusion, layouts, host.target, blocks, choice, name=name, into=placed_layouts(host, op),
+        fusion, layouts_of(host, fusion), host.target, blocks, choice, name=name, into=placed_layouts(host, op),
         columns=_expected(host, blocks.factors.columns),
     )  # fmt: skip
-    stored = [*(host.storage.get(operand) for operand in rest.operands), *packing.stored]
-    host.launch(kernel, fusion.operands, outputs, stored)
+    host.launch(kernel, fusion.operands, outputs)
     host.free(scrap)
-    packing.free()
+    if temporary is not None:
+        host.free(temporary)
     give_results(host, rest, outputs)
 
 
@@ -138,57 +138,20 @@ def _expected(host: OwningProgram, columns: Dim) -> int | None:
     return evaluate(columns, hints) if hints.keys() >= set(symbols(columns)) else None
 
 
-def _in_panels(lines: Dim, width: int) -> Dim:
-    """So many lines, and what is left of the last panel."""
-    return (lines + width - 1) // width * width
-
-
-class _Packing:
-    """The factors of a product as its kernel reads them: as they lie, or in panels, as the schedule says.
-
-    They are in panels only where the ``choice`` is 1, and the kernel multiplies.
-    """
-
-    def __init__(self, host: OwningProgram, product: Op, blocks: Blocks, choice: Dim) -> None:
-        self.host, self.temporary = host, list[Storage]()
-        factors, (left, right) = blocks.factors, product.operands
-        (row_stride, left_step), (right_step, column_stride) = factors.left, factors.right
-        self.stored, self.layouts = list[Storage | None](), list[Layout]()
-        self._add(left, blocks.packs_left * choice, (factors.rows, row_stride), (factors.inner, left_step), blocks.rows)
-        self._add(
-            right, blocks.packs_right * choice, (factors.columns, column_stride), (factors.inner, right_step),
-            blocks.columns,
-        )  # fmt: skip
-
-    def _add(self, factor: Value, packs: Dim, lines: tuple[Dim, Dim], steps: tuple[Dim, Dim], width: int) -> None:
-        """A factor with so many lines and steps, each so far apart, in panels of ``width`` lines where it ``packs``."""
-        host, storage, layout = self.host, self.host.storage[factor], self.host.layouts[factor]
-        if packs != 0:
-            dtype, (count, stride), (inner, _) = storage.dtype, lines, steps
-            panels = host.allocate(dtype, (packs * _in_panels(count, width) * inner,))
-            kernel = lower_packing(
-                dtype, host.target, (count * packs, stride), steps, layout.offset, width,
-                name=f"pack_{dtype.name}",
-            )  # fmt: skip
-            host.launch(kernel, [factor], [panels], [storage])
-            self.temporary.append(panels)
-            storage = panels if packs == 1 else self._either(packs, panels, storage)
-            layout = Layout(layout.offset * (1 - packs), layout.strides)
-        self.stored.append(storage)
-        self.layouts.append(layout)
-
-    def _either(self, packs: Dim, panels: Storage, lying: Storage) -> Storage:
-        """The memory that is read, as the running program knows it."""
-        build = self.host.builder
-        condition = build.make("greater", self.host.dim(packs), self.host.dim(0))
-        regions = tuple(Builder().region((), (storage.buffer,)) for storage in (panels, lying))
-        (chosen,) = build.add("if", condition, types=(Buffer(lying.dtype),), regions=regions)
-        return Storage(chosen, None, -1, lying.dtype)
-
-    def free(self) -> None:
-        """Give back the panels."""
-        for storage in self.temporary:
-            self.host.free(storage)
+def _packed(host: OwningProgram, product: Op, blocks: Blocks, choice: Dim) -> tuple[Op, Storage | None]:
+    """A product whose left matrix is packed, if the schedule says so, and the memory of that."""
+    left, right = product.operands
+    if not blocks.packs_left:
+        return product, None
+    storage, factors = host.storage[left], blocks.factors
+    count = choice * ((factors.rows + blocks.rows - 1) // blocks.rows) * blocks.rows * factors.inner
+    panels = host.allocate(storage.dtype, (count,))
+    offset, name = host.layouts[left].offset, f"pack_{storage.dtype.name}"
+    kernel = lower_packing(blocks, storage.dtype, host.target, offset, choice, name=name)
+    host.launch(kernel, [left], [panels])
+    packed = Value(left.type, left.name)
+    host.storage[packed], host.layouts[packed] = panels, Layout(0, host.layouts[left].strides)
+    return replace(product, operands=(packed, right)), panels
 
 
 def _multiply_unless(host: OwningProgram, choice: Dim, product: Op, scrap: Storage) -> None:

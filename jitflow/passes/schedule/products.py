@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from jitflow.ir.dims import Dim, evaluate, minimum, symbols
+from jitflow.ir.dims import Dim, evaluate, maximum, minimum, symbols
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["Blocks", "Factors", "choose_blocks", "prefers_blocks"]
+__all__ = ["AHEAD", "Blocks", "Factors", "choose_blocks", "prefers_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +58,27 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True)
-class Strides:
-    """How many bytes apart what blocks read is: the lines at which blocks begin, those of a block, and the steps."""
-
-    starts: Dim
-    lines: Dim
-    step: Dim
-
-
-@dataclass(frozen=True, slots=True)
 class Blocks:
     """A schedule. Register blocks have ``rows`` rows of ``columns`` columns, in vectors of ``lanes``.
 
-    ``width`` is None for all columns. Where ``along`` is 1, lanes are steps instead, and blocks are those of `ALONG`.
-    Where ``packs_left`` or ``packs_right`` is 1, that matrix is first copied into panels of so many rows or columns.
+    ``height`` and ``width`` are None for all rows and columns. Where ``along`` is 1, lanes are steps instead, and
+    blocks have ``along_rows`` and ``along_columns``. With ``packs_right``, blocks whose lanes are columns read the
+    right matrix from panels of so many columns, into which its parts are copied first. With ``packs_left``, all of the
+    left one is copied into panels of so many rows beforehand: parts of it would be read again for each of the other.
     """
 
     factors: Factors
     lanes: int
     rows: int
     columns: int
-    height: int
+    height: int | None
     depth: Dim
     width: int | None
     along: Dim
-    packs_left: int
-    packs_right: Dim
+    along_rows: int
+    along_columns: int
+    packs_left: bool
+    packs_right: bool
     may_overlap: bool
     """Whether registers hold sums beside what works on others."""
 
@@ -91,7 +86,7 @@ class Blocks:
     def overlaps(self) -> Dim:
         """1 where blocks may be worked on while others are multiplied: rows are whole, and sums made in one part."""
         one_part = 1 - minimum(self.factors.inner // (_DEPTH + 1), 1)
-        return minimum(self.factors.rows // self.rows, 1) * one_part * (1 - self.packs_left) * (1 - self.along)
+        return minimum(self.factors.rows // self.rows, 1) * one_part
 
     @property
     def block_bytes(self) -> int:
@@ -99,53 +94,63 @@ class Blocks:
         return self.rows * self.columns * self.factors.itemsize
 
     @property
-    def widest(self) -> Dim:
-        """How many columns a part of the right matrix has, at least."""
+    def part_rows(self) -> Dim:
+        """How many rows a part of the result has, at most."""
+        return self.factors.rows if self.height is None else self.height
+
+    @property
+    def part_columns(self) -> Dim:
+        """How many columns a part of the right matrix has, at most."""
         return self.factors.columns if self.width is None else self.width
 
     @property
     def row_step(self) -> Dim:
         """How many rows a block has."""
-        return self.rows + self.along * (ALONG[0] - self.rows)
+        return self.rows + self.along * (self.along_rows - self.rows)
 
     @property
     def column_step(self) -> Dim:
         """How many columns a block has."""
-        return self.columns + self.along * (ALONG[1] - self.columns)
+        return self.columns + self.along * (self.along_columns - self.columns)
 
     @property
-    def left(self) -> Strides:
-        """How the left matrix lies that blocks read."""
-        return self._strides(self.factors.left, self.packs_left, self.rows)
+    def line_bytes(self) -> Dim:
+        """How large a column of a panel is."""
+        return minimum(self.factors.inner, _DEPTH) * self.factors.itemsize
 
     @property
-    def right(self) -> Strides:
-        """How the right matrix lies that blocks read, whose lines are columns."""
-        step, stride = self.factors.right
-        return self._strides((stride, step), self.packs_right, self.columns)
+    def panel_bytes(self) -> Dim:
+        """How large the panels of a part of the right matrix are."""
+        panels = (self.part_columns + self.columns - 1) // self.columns
+        return self.packs_right * panels * self.columns * self.line_bytes
 
     @property
-    def ahead(self) -> Dim:
-        """How many bytes further the right matrix is brought near: where the next block begins."""
-        return self.columns * self.factors.itemsize
-
-    def _strides(self, lying: tuple[Dim, Dim], packed: Dim, lines: int) -> Strides:
-        itemsize = self.factors.itemsize
-        panels = (self.factors.inner * itemsize, itemsize, lines * itemsize)
-        found = (lying[0], *lying)
-        return Strides(*(there + packed * (panel - there) for there, panel in zip(found, panels, strict=True)))
+    def left(self) -> tuple[Dim, Dim, Dim]:
+        """How far apart rows of blocks begin in the left matrix as blocks read it, then rows, and steps."""
+        factors = self.factors
+        if self.packs_left:
+            return factors.inner * factors.itemsize, factors.itemsize, self.rows * factors.itemsize
+        row_stride, step = factors.left
+        return row_stride, row_stride, step
 
 
-ALONG = (4, 4)
-"""Rows and columns of a block of which each element has a vector of sums: few enough for 16 registers to hold most."""
-_FEW_ROWS, _SOME_ROWS = 8, 32
-"""Rows up to which memory, not arithmetic, is what a product waits for, and up to which it may be."""
+_FEW_ROWS, _SOME_ROWS = 8, 64
+"""Rows up to which turning a matrix costs more than adding up lanes, and up to which copying one costs too much."""
+_STEPS_OF_A_SUM = 32
+"""How many steps of a column are packed in the time in which the lanes of an element are added up."""
+_MOST_VECTORS = 4
+"""Vectors of a row of a block: longer pieces of many rows are more than processors foresee."""
 _DEPTH = 512
 """Steps of a part: few sums are put away and read again, and rounding errors do not pile up."""
-_STREAMED, _NARROW = 16, 64
-"""Steps of a part where few rows go over a large matrix: its rows are read from one end to the other."""
+_STREAMED = 16
+"""Steps of a part where few rows go over a large matrix: its rows are read from one end to the other. Half as many for
+a single row, of which the sums are put away at no cost."""
+AHEAD = 384
+"""Bytes of a row of the right matrix that are brought near before a block reads them."""
 _LONGEST = 1 << 20
 """Steps of a part whose lanes are steps, at most: each lane has a sum of its own."""
+_USUAL = 256
+"""A size that nobody has told."""
 _HEIGHT = 256
 """Rows that share a part of the sums."""
 _PER_NANOSECOND = 3
@@ -185,19 +190,24 @@ def choose_blocks(factors: Factors, processor: Processor, hints: Mapping[str, in
     columns = _register_vectors(processor, rows) * lanes
     along = _prefers_along(factors)
     cache = processor.second_cache // 2
-    few, some = (1 - minimum(factors.rows // (most + 1), 1) for most in (_FEW_ROWS, _SOME_ROWS))
+    one, some = (1 - minimum(factors.rows // (most + 1), 1) for most in (1, _SOME_ROWS))
     streams = 0 if factors.are_turned else minimum(factors.inner * factors.columns * itemsize // cache, 1)
-    depth = _DEPTH - streams * (some * (_DEPTH - _NARROW) + few * (_NARROW - _STREAMED)) + along * _LONGEST
-    # No bit depends on what follows, but what is packed by transposition.
-    expected = _Expected(processor, itemsize, *(_LONGEST if size is None else size for size in sizes))
-    packs_right = 1 - along if factors.are_turned else int(expected.prefers_packing(factors.right[0]))
+    depth = _DEPTH - streams * some * (_DEPTH - _STREAMED + one * _STREAMED // 2) + along * _LONGEST
+    # No bit depends on what follows.
+    expected = _Expected(processor, itemsize, *(_USUAL if size is None else size for size in sizes))
+    packs_right = along != 1 and (factors.are_turned or expected.prefers_packing(factors.right[0]))
     turned = factors.left[0] == itemsize != factors.left[1]
-    packs_left = int(turned and expected.swapped().prefers_packing(factors.left[1]))
+    packs_left = turned and expected.swapped().prefers_packing(factors.left[1])
     panels = max(cache // (columns * itemsize * _DEPTH), 1)
-    width = columns * panels if expected.is_large and expected.rows > _SOME_ROWS else None
+    is_tall = packs_right or expected.rows > _SOME_ROWS
+    width = columns * panels if expected.is_large and is_tall else None
     height = max(_HEIGHT // rows, 1) * rows if expected.inner > _DEPTH or expected.is_large else rows
     may_overlap = processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
-    return Blocks(factors, lanes, rows, columns, height, depth, width, along, packs_left, packs_right, may_overlap)
+    return Blocks(
+        factors, lanes, rows, columns, None if packs_right else height, depth, width, along,
+        *_along_block(processor, rows), packs_left, packs_right,
+        may_overlap and not (packs_left or packs_right),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +232,14 @@ class _Expected:
     def prefers_packing(self, step: Dim) -> bool:
         """Whether copying the right matrix costs less than reading it as it lies, so many bytes from step to step.
 
-        Rows that are far from each other cost a tenth, and more where they take turns in the same few lines of the
+        Rows that are far from each other cost a fifth, and more where they take turns in the same few lines of the
         caches.
         """
         size = self.inner * self.columns
         copying = 2 * size * self.itemsize / _MEMORY_BYTES
         reading = self.rows * size / (self.processor.vector_bytes // self.itemsize * _PER_NANOSECOND)
         pitch = self.columns * self.itemsize if not isinstance(step, int) else step
-        share = 0.5 if pitch % _PAGE == 0 else 0.1
+        share = 0.5 if pitch % _PAGE == 0 else 0.2
         return self.is_large and self.rows > _SOME_ROWS and reading * share > copying
 
 
@@ -239,7 +249,7 @@ def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
 
 def _register_vectors(processor: Processor, rows: int) -> int:
     """How many vectors of so many rows the registers hold, beside a row of the right matrix and what multiplies it."""
-    return min((processor.registers - processor.registers // 8) // (rows + 1), 8)
+    return min((processor.registers - processor.registers // 8) // (rows + 1), _MOST_VECTORS)
 
 
 def _register_rows(processor: Processor, expected: int | None) -> int:
@@ -255,8 +265,18 @@ def _register_rows(processor: Processor, expected: int | None) -> int:
     return next(rows for rows, cost in zip(choices, costs, strict=True) if 8 * cost <= 9 * min(costs))
 
 
+def _along_block(processor: Processor, rows: int) -> tuple[int, int]:
+    """Rows and columns of a block of which each element has a vector of sums."""
+    room = processor.registers - processor.registers // 8
+    return (1, 8) if rows == 1 else (rows, min(room // (rows + 1), 4))
+
+
 def _prefers_along(factors: Factors) -> Dim:
-    """1 where lanes are steps: where they lie side by side in both matrices, and packing would cost more."""
+    """1 where lanes are steps: where they lie side by side in both matrices, and packing would cost more.
+
+    Adding up the lanes of an element takes as long as packing some steps of a column.
+    """
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
-    return 1 - minimum(factors.rows // (_FEW_ROWS + 1), 1)
+    few = 1 - minimum(factors.rows // (_FEW_ROWS + 1), 1)
+    return few * minimum(maximum(factors.inner + 1 - _STEPS_OF_A_SUM * factors.rows, 0), 1)

@@ -53,7 +53,7 @@ def test_the_processor_has_blocks_and_the_graphics_card_the_library() -> None:
 
 def test_few_rows_have_wider_blocks() -> None:
     (block,) = blocks_of(lowered(DENSE.replace("n, ", "1, "), CPU))
-    assert (block.attributes["rows"], block.attributes["columns"]) == (1, 128)
+    assert (block.attributes["rows"], block.attributes["columns"]) == (1, 64)
 
 
 def test_a_processor_with_fewer_registers_has_smaller_blocks() -> None:
