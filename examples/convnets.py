@@ -62,33 +62,34 @@ class Mean(NamedTuple):
 
 
 class Dense(NamedTuple):
-    """A layer of features, each of all that stands before it; the last one gives scores and has no relu."""
+    """A layer of features, each of all that stands before it, and a relu, unless they are scores."""
 
     features: int
+    relu: bool = True
 
 
 ALEXNET = (
     Conv(64, 11, 4, 2), Pool(3), Conv(192, 5, padding=2), Pool(3),
     Conv(384, 3, padding=1), Conv(256, 3, padding=1), Conv(256, 3, padding=1), Pool(3),
-    Dense(4096), Dense(4096), Dense(1000),
+    Dense(4096), Dense(4096), Dense(1000, relu=False),
 )  # fmt: skip
 OVERFEAT = (
     Conv(96, 11, 4), Pool(2), Conv(256, 5), Pool(2),
     Conv(512, 3, padding=1), Conv(1024, 3, padding=1), Conv(1024, 3, padding=1), Pool(2),
-    Dense(3072), Dense(4096), Dense(1000),
+    Dense(3072), Dense(4096), Dense(1000, relu=False),
 )  # fmt: skip
 VGG = (
     Conv(64, 3, padding=1), Pool(2), Conv(128, 3, padding=1), Pool(2),
     Conv(256, 3, padding=1), Conv(256, 3, padding=1), Pool(2), Conv(512, 3, padding=1), Conv(512, 3, padding=1),
     Pool(2), Conv(512, 3, padding=1), Conv(512, 3, padding=1), Pool(2),
-    Dense(4096), Dense(4096), Dense(1000),
+    Dense(4096), Dense(4096), Dense(1000, relu=False),
 )  # fmt: skip
 GOOGLENET = (
     Conv(64, 7, 2, 3), Pool(3, 2, 1), Conv(64, 1), Conv(192, 3, padding=1), Pool(3, 2, 1),
     Inception(64, 96, 128, 16, 32, 32), Inception(128, 128, 192, 32, 96, 64), Pool(3, 2, 1),
     Inception(192, 96, 208, 16, 48, 64), Inception(160, 112, 224, 24, 64, 64), Inception(128, 128, 256, 24, 64, 64),
     Inception(112, 144, 288, 32, 64, 64), Inception(256, 160, 320, 32, 128, 128), Pool(3, 2, 1),
-    Inception(256, 160, 320, 32, 128, 128), Inception(384, 192, 384, 48, 128, 128), Mean(), Dense(1000),
+    Inception(256, 160, 320, 32, 128, 128), Inception(384, 192, 384, 48, 128, 128), Mean(), Dense(1000, relu=False),
 )  # fmt: skip
 NETWORKS = {"alexnet": (ALEXNET, 224), "overfeat": (OVERFEAT, 231), "vgg": (VGG, 224), "googlenet": (GOOGLENET, 224)}
 """The layers of each network, and the side of its pictures."""
@@ -121,15 +122,18 @@ class Network:
                 side = 1
             else:
                 inputs = channels * max(side, 1) ** 2
-                last = layer is self.layers[-1]
-                features = layer.features if last else max(layer.features // self.narrower, 1)
+                features = max(layer.features // self.narrower, 1) if layer.relu else layer.features
                 self.weights.append((Variable(nn.he_normal((inputs, features), rng)), Variable(nn.zeros(features))))
                 channels, side = features, 0
         return channels, side
 
     def __call__(self, images):
         """The scores of the classes."""
-        return self._through(self.layers, images, iter(self.weights))
+        return self.scores(images, self.weights)
+
+    def scores(self, images, weights):
+        """The scores that the network would give with other weights."""
+        return self._through(self.layers, images, iter(weights))
 
     def _through(self, layers, x, weights):
         for layer in layers:
@@ -145,7 +149,7 @@ class Network:
             else:
                 weight, bias = next(weights)
                 x = x.reshape(len(x), -1) @ weight + bias
-                x = x if layer is self.layers[-1] else nn.relu(x)
+                x = nn.relu(x) if layer.relu else x
         return x
 
 
