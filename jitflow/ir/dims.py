@@ -286,6 +286,23 @@ def _floor_divide(left: Dim, right: Dim) -> Dim:
         quotient = _cancel(left, right)
         if quotient is not None:
             return quotient
+        if isinstance(right, int) and right > 0:
+            return _divided(left, right)
+    return _call("//", left, right)
+
+
+def _divided(left: Expression, right: int) -> Dim:
+    """``left // right`` with whole multiples in front, and a quotient of a quotient as one: halves of halves."""
+    whole = {monomial: coefficient for monomial, coefficient in left.terms if monomial and coefficient % right == 0}
+    if whole:
+        quotient = _normal({monomial: coefficient // right for monomial, coefficient in whole.items()})
+        return quotient + (left - _normal(whole)) // right
+    number = dict(left.terms).get((), 0)
+    inner = _as_call(left - number, "//")
+    if inner is not None and isinstance(inner.operands[1], int) and inner.operands[1] > 0:
+        shown, divisor = inner.operands
+        assert isinstance(divisor, int)
+        return (shown + number * divisor) // (divisor * right)
     return _call("//", left, right)
 
 

@@ -15,10 +15,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from jitflow.errors import UserValueError
-from jitflow.nn.windows import axes_of_space, channel_axis, counts_of, numbers, padded, paddings
+from jitflow.nn.windows import axes_of_space, channel_axis, numbers, padded, paddings, windows
 
 __all__ = ["conv", "conv_transpose"]
 
@@ -47,8 +46,7 @@ def conv(
     _require_channels(x, weight, layout, groups, inputs_first=False)
     spans = [(size - 1) * apart + 1 for size, apart in zip(kernel, dilations, strict=True)]
     shown = padded(x, axes, paddings(padding, x, axes, spans, strides))
-    counts_of(shown, axes, spans, strides)
-    found = _contract(shown, weight, spans, strides, dilations, groups, layout)
+    found = _contract(shown, weight, kernel, strides, dilations, groups, layout)
     return _with_bias(found, bias, layout)
 
 
@@ -132,10 +130,9 @@ def _spread(
         pairs.append((phase.delay + (phase.taps - 1) * phase.apart, count - phase.delay - x.shape[axis]))
         last = phase.tap + (phase.taps - 1) * phase.pace
         taps.append(slice(last, phase.tap - phase.pace if phase.tap >= phase.pace else None, -phase.pace))
-    dilations = [phase.apart for phase in phases]
-    spans = [(phase.taps - 1) * phase.apart + 1 for phase in phases]
+    sizes, dilations = [phase.taps for phase in phases], [phase.apart for phase in phases]
     shown = padded(x, axes, pairs)
-    return _contract(shown, weight[tuple(taps)], spans, (1,) * len(axes), dilations, groups, layout)
+    return _contract(shown, weight[tuple(taps)], sizes, (1,) * len(axes), dilations, groups, layout)
 
 
 def _kernel(weight: Any, axes: Sequence[int]) -> tuple[int, ...]:
@@ -166,25 +163,23 @@ def _inputs_second(weight: Any, groups: int) -> Any:
 
 
 def _contract(
-    x: Any, weight: Any, spans: Sequence[int], strides: Sequence[int], dilations: Sequence[int], groups: int,
+    x: Any, weight: Any, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int], groups: int,
     layout: str,
 ) -> Any:  # fmt: skip
-    """The contraction of windows, which all fit, with weights of ``(outputs, inputs / groups, *kernel)``."""
-    batch, group, inputs, outputs, *rest = range(4 + 2 * len(spans))
-    places, taps = rest[: len(spans)], rest[len(spans) :]
+    """The contraction of windows with weights of ``(outputs, inputs / groups, *kernel)``."""
+    batch, group, inputs, outputs, *rest = range(4 + 2 * len(kernel))
+    places, taps = rest[: len(kernel)], rest[len(kernel) :]
     last = layout == "NHWC"
     shown = x if groups == 1 else _grouped(x, channel_axis(layout) % x.ndim, groups)
     channels = (inputs,) if groups == 1 else (group, inputs)
     labels = [batch, *places, *channels] if last else [batch, *channels, *places]
-    windows = sliding_window_view(shown, tuple(spans), tuple(map(labels.index, places)))
-    steps = dict(zip((*places, *taps), (*strides, *dilations), strict=True))
+    found = windows(shown, tuple(map(labels.index, places)), kernel, strides, dilations)
     labels += taps
-    windows = windows[tuple(slice(None, None, steps.get(label, 1)) for label in labels)]
     of_weight = [outputs, inputs, *taps] if groups == 1 else [group, outputs, inputs, *taps]
     factors = weight if groups == 1 else _grouped(weight, 0, groups)
     made = (outputs,) if groups == 1 else (group, outputs)
     of_result = [batch, *places, *made] if last else [batch, *made, *places]
-    found = np.einsum(windows, labels, factors, of_weight, of_result, optimize=True)
+    found = np.einsum(found, labels, factors, of_weight, of_result, optimize=True)
     if groups == 1:
         return found
     axis = of_result.index(group)

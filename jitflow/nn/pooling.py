@@ -5,7 +5,6 @@ The elements of windows are slices, so each is read where it lies, and derivativ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.nn.windows import axes_of_space, channel_axis, counts_of, numbers, padded, paddings, parts
+from jitflow.nn.windows import axes_of_space, channel_axis, numbers, padded, paddings, windows
 
 __all__ = ["avg_pool", "local_response_norm", "max_pool"]
 
@@ -52,8 +51,8 @@ def _elements(x: Any, size: Any, stride: Any, padding: Any, layout: str, around:
     sizes = numbers(size, len(axes), "size")
     steps = sizes if stride is None else numbers(stride, len(axes), "stride")
     shown = padded(x, axes, paddings(padding, x, axes, sizes, steps), around)
-    counts = counts_of(shown, axes, sizes, steps)
-    return [parts(shown, axes, counts, starts, steps) for starts in product(*map(range, sizes))]
+    found = windows(shown, axes, sizes, steps, (1,) * len(axes))
+    return [found[(..., *places)] for places in product(*map(range, sizes))]
 
 
 def local_response_norm(
@@ -68,6 +67,6 @@ def local_response_norm(
     axes_of_space(x, layout)
     (count,) = numbers(size, 1, "size")
     axis = channel_axis(layout) % x.ndim
-    squares = padded(x * x, (axis,), ((count // 2, (count - 1) // 2),))
-    shown: Sequence[Any] = [parts(squares, (axis,), (x.shape[axis],), (start,), (1,)) for start in range(count)]
-    return x / (k + reduce(np.add, shown) * (alpha / count)) ** beta
+    squares = windows(padded(x * x, (axis,), ((count // 2, (count - 1) // 2),)), (axis,), (count,), (1,), (1,))
+    total = reduce(np.add, [squares[..., place] for place in range(count)])
+    return x / (k + total * (alpha / count)) ** beta

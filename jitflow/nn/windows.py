@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from jitflow.errors import UserTypeError, UserValueError
 
-__all__ = ["LAYOUTS", "Pairs", "axes_of_space", "channel_axis", "counts_of", "numbers", "padded", "paddings", "parts"]
+__all__ = ["LAYOUTS", "Pairs", "axes_of_space", "channel_axis", "numbers", "padded", "paddings", "windows"]
 
 Pairs = Sequence[tuple[Any, Any]]
 """How much stands before and behind, for each axis."""
@@ -90,23 +91,17 @@ def padded(x: Any, axes: Sequence[int], pairs: Pairs, value: Any = 0) -> Any:
     return np.pad(x, tuple(along.get(axis, (0, 0)) for axis in range(x.ndim)), constant_values=value)
 
 
-def counts_of(x: Any, axes: Sequence[int], spans: Sequence[int], steps: Sequence[int]) -> tuple[Any, ...]:
-    """How many windows fit along each axis. Raises ValueError where none does."""
+def windows(x: Any, axes: Sequence[int], sizes: Sequence[int], steps: Sequence[int], dilations: Sequence[int]) -> Any:
+    """Windows of so many elements, ``dilations`` apart, at each of ``steps``: their elements are new last axes."""
+    spans = [(size - 1) * apart + 1 for size, apart in zip(sizes, dilations, strict=True)]
     for axis, span in zip(axes, spans, strict=True):
         if x.shape[axis] < span:
             raise UserValueError(
                 "a window is larger than what it slides along", found=f"{span} elements for {x.shape[axis]}",
                 mend="pad the array, or take smaller windows",
             )  # fmt: skip
-    return tuple((x.shape[axis] - span) // step + 1 for axis, span, step in zip(axes, spans, steps, strict=True))
-
-
-def parts(
-    x: Any, axes: Sequence[int], counts: Sequence[Any], starts: Sequence[int], steps: Sequence[int]
-) -> Any:  # fmt: skip
-    """The elements that have one place in all windows: a view."""
-    along = {
-        axis: slice(start, start + (count - 1) * step + 1, step)
-        for axis, count, start, step in zip(axes, counts, starts, steps, strict=True)
-    }
-    return x[tuple(along.get(axis, slice(None)) for axis in range(x.ndim))]
+    found = sliding_window_view(x, tuple(spans), tuple(axes))
+    if all(number == 1 for number in (*steps, *dilations)):
+        return found
+    along = dict(zip((*axes, *range(x.ndim, found.ndim)), (*steps, *dilations), strict=True))
+    return found[tuple(slice(None, None, along.get(axis, 1)) for axis in range(found.ndim))]

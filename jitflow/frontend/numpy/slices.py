@@ -47,6 +47,8 @@ def _known_bounds(start: Dim | None, stop: Dim | None, size: Dim, step: Dim, bac
     elements.
     """
     trace = current_trace()
+    if start is None and stop is None and not backwards:
+        return 0, _count(size, step), step
 
     def from_end(bound: Dim) -> bool:
         if trace.is_open(bound) and trace.known(bound, ">=", 0) is None:

@@ -1,0 +1,111 @@
+"""Contractions by panels are exact on whole numbers, whatever the shapes, and read windows where they lie."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+import jitflow
+from jitflow.ir.core import walk
+from jitflow.ir.interpreter import interpret
+from jitflow.ir.parser import parse
+from jitflow.passes.lower import CPU
+from jitflow.passes.lower.target import Target
+from jitflow.passes.pipeline import fusion_pipeline, run_passes
+from tests.execute import compile_ir
+from tests.passes.lower.matrices import integers, lowered
+
+SLIDING = """func @f(%x: DTYPE[b, n, c], %w: DTYPE[m, c, 3]) {
+  %0: DTYPE[b, n - 2, c, 3] = window %x {axes=[1], counts=[n - 2], sizes=[3], steps=[1], dilations=[1]}
+  %1: DTYPE[b, m, n - 2] = contract %0, %w {left=[0, 1, 2, 3], right=[4, 2, 3], kept=[0, 4, 1]}
+  yield %1
+}"""
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "i64"])
+def test_all_shapes(dtype: str) -> None:
+    compiled, random = compile_ir(parse(SLIDING.replace("DTYPE", dtype))), np.random.default_rng(4)
+    kind = {"f32": np.float32, "f64": np.float64, "i64": np.int64}[dtype]
+    shapes = ((0, 5, 2, 3), (2, 2, 2, 3), (2, 3, 2, 2), (2, 9, 0, 4), (3, 8, 5, 17), (2, 600, 3, 70), (2, 11, 200, 33))
+    for batch, length, channels, outputs in shapes:
+        x = integers(random, batch, length, channels, dtype=kind)
+        w = integers(random, outputs, channels, 3, dtype=kind)
+        windows = sliding_window_view(np.pad(x, ((0, 0), (0, 3), (0, 0))), 3, 1)[:, : length - 2]
+        expected = np.einsum("bnck,mck->bmn", windows, w)
+        np.testing.assert_array_equal(compiled(x, w)[0], expected)
+
+
+def test_axes_in_any_order() -> None:
+    text = """func @f(%x: f64[a, b, c, d], %w: f64[d, e, b, f]) {
+      %0: f64[f, a, b, c, e] = contract %x, %w {left=[0, 1, 2, 3], right=[3, 4, 1, 5], kept=[5, 0, 1, 2, 4]}
+      yield %0
+    }"""
+    compiled, random = compile_ir(parse(text)), np.random.default_rng(5)
+    x, w = integers(random, 3, 2, 5, 4, dtype=np.float64), integers(random, 4, 6, 2, 7, dtype=np.float64)
+    for left, right in ((x, w), (np.asfortranarray(x), w[:, ::-1])):
+        np.testing.assert_array_equal(
+            compiled(left.copy(), right.copy())[0], np.einsum("abcd,debf->fabce", left, right)
+        )
+
+
+def test_no_window_is_copied() -> None:
+    def convolved(x: Any, w: Any) -> Any:
+        windows = sliding_window_view(x, w.shape[2:], axis=(2, 3))[:, :, ::2, ::2]
+        return np.einsum("ncyxkl,ockl->noyx", windows, w)
+
+    def gradients(x: Any, w: Any, y: Any) -> Any:
+        return jitflow.vjp(convolved, x, w)[1](y)
+
+    random = np.random.default_rng(6)
+    x, w, y = integers(random, 2, 3, 9, 8), integers(random, 4, 3, 3, 2), integers(random, 2, 4, 4, 4)
+    for function, given in ((convolved, (x, w)), (gradients, (x, w, y))):
+        text = jitflow.function(function).ir(*given, stage="optimized")
+        made = [op for op in walk(parse(text).region) if "view" not in op.definition.traits]
+        assert any(op.name == "contract" for op in made)
+        assert all(len(getattr(value.type, "dims", ())) <= 4 for op in made for value in op.results)
+
+
+def test_threads_share_rows() -> None:
+    text = SLIDING.replace("DTYPE", "f32")
+    (launch,) = [op for op in walk(lowered(text, Target(threads=3)).region) if op.name == "launch"]
+    assert launch.attributes["shared"] == (1, 3)
+    (alone,) = [op for op in walk(lowered(text, CPU).region) if op.name == "launch"]
+    assert "shared" not in alone.attributes
+
+
+def test_a_gpu_gets_products_and_sums() -> None:
+    function = parse(SLIDING.replace("DTYPE", "f32"))
+    written = run_passes(function, fusion_pipeline("cuda:0"))
+    assert all(op.name != "contract" for op in walk(written.region))
+    random = np.random.default_rng(7)
+    x, w = integers(random, 2, 6, 3), integers(random, 4, 3, 3)
+    np.testing.assert_array_equal(interpret(written, x, w)[0], interpret(function, x, w)[0])
+
+
+_BITS = """
+import numpy as np, jitflow
+from jitflow import nn
+random = np.random.default_rng(0)
+x, w = random.normal(size=(2, 24, 20, 17)).astype("f4"), random.normal(size=(70, 24, 3, 3)).astype("f4")
+y = random.normal(size=(2, 70, 20, 17)).astype("f4")
+both = jitflow.function(lambda x, w, y: jitflow.vjp(lambda x, w: nn.conv(x, w, padding=1), x, w)[1](y))
+print(*(hash(np.ascontiguousarray(found).tobytes()) for found in both(x, w, y)))
+"""
+
+
+def test_the_bits_depend_on_neither_threads_nor_vectors() -> None:
+    environments = [{"JITFLOW_THREADS": count} for count in "1237"] + [{"JITFLOW_CPU": "x86-64-v3"}]
+    if not sys.platform.startswith("linux") or os.uname().machine != "x86_64":
+        environments = environments[:-1]
+    answers = set()
+    for environment in environments:
+        given = os.environ | environment | {"PYTHONHASHSEED": "0"}
+        done = subprocess.run([sys.executable, "-c", _BITS], env=given, capture_output=True, text=True, check=True)
+        answers.add(done.stdout)
+    assert len(answers) == 1
