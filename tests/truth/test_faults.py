@@ -21,11 +21,12 @@ from jitflow.frontend.tracers import lift
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.layout import parameter_layout
 from jitflow.passes.fusion import materialize
-from jitflow.passes.lower import elements, kernel
+from jitflow.passes.lower import elements
 from jitflow.passes.lower import reductions as lowered_reductions
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.plan import planner
 from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.schedule import choose
 from jitflow.passes.values import cse, simplify
 from tests.truth.run import Refused, check_compiled
 from tests.truth.test_random_programs import COMPILED, PARTS, program_of
@@ -149,13 +150,12 @@ def fortran_arrays_are_read_in_c_order(patch: Patch) -> None:
 
 @fault
 def results_are_stored_inside_all_loops_only(patch: Patch) -> None:
-    def store_results(self: Any, loops: set[Any]) -> None:
-        if loops == set(self.outer):
-            for value, (_, _, access) in self.outputs.items():
-                if not any(loop.reduced for loop in self.schedule.loops_of(value)):
-                    self.store(access, self.value(value), last=True)
+    def stores(self: Any, along: set[Any]) -> Any:
+        if along != set(self.outer):
+            return ()
+        return self._store([v for v in self.loops.yielded if not any(loop.reduced for loop in self.loops.loops_of(v))])
 
-    patch.setattr(kernel.KernelLowering, "_store_results", store_results)
+    patch.setattr(choose._Choice, "_stores", stores)
 
 
 @fault

@@ -127,7 +127,7 @@ def _fourier_of_axes(m: Notation, op: Op, cotangents: Sequence[Change]) -> Seque
     """The adjoint of a transform of several axes: of real arrays the last axis is the halved one."""
     name, options, cotangent = _name(op), options_of(op), given(cotangents)
     dims = dims_of(op.operands[0].type)
-    axes = [axis % len(dims) for axis in options["axes"]]
+    axes = [axis % len(dims) for axis in options.get("axes", range(len(dims)))]
     norm = _OTHER_SIDE[options.get("norm")]
     inverse, real = name.startswith("i"), name.lstrip("i").startswith("r")
     others = axes[:-1] if real else axes
