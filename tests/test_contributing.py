@@ -29,6 +29,7 @@ NAMES = {
     "jitflow/passes/schedule/cost.py": ("_COSTS", '"hypot"'),
     "jitflow/passes/schedule/target.py": ("class Target",),
     "jitflow/passes/pipeline.py": ("PASSES",),
+    "jitflow/passes/schedule/transform.py": ("def _candidates",),
     "jitflow/stages.py": ("STAGES",),
     "benchmarks/accuracy.py": ('Subject("hypot"',),
 }
