@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jitflow.backends.cuda.printer import Emission, Printer
-from jitflow.backends.cuda.types import class_of, dtype_of, literal, register_type, unsigned
+from jitflow.backends.cuda.printer import Emission, Printer, part_by_part
+from jitflow.backends.cuda.types import class_of, dtype_of, literal, parts_of, register_type, unsigned
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op
 from jitflow.ir.dtypes import BOOL, F16, F32, DType
@@ -312,7 +312,7 @@ def _constant(out: Printer, op: Op) -> None:
     value = op.attributes["value"]
     if isinstance(value, tuple):
         raise CompilerBug("expected one number for all lanes, got a constant for each", location=op.loc)
-    out.alias(op.result, literal(value, dtype_of(op.result.type)))
+    out.alias(op.result, *[literal(value, dtype_of(op.result.type))] * parts_of(op.result.type))
 
 
 def _size(out: Printer, op: Op) -> None:
@@ -328,11 +328,11 @@ def _copy(out: Printer, op: Op) -> None:
 
 
 ARITHMETIC_EMISSION: dict[str, Emission] = {
-    **{name: _arithmetic for rows in ARITHMETIC.values() for name in rows},
-    "select": _select,
-    "cast": _cast,
-    "bitcast": _bitcast,
+    **{name: part_by_part(_arithmetic) for rows in ARITHMETIC.values() for name in rows},
+    "select": part_by_part(_select),
+    "cast": part_by_part(_cast),
+    "bitcast": part_by_part(_bitcast),
     "constant": _constant,
     "size": _size,
-    "copy": _copy,
+    "copy": part_by_part(_copy),
 }

@@ -41,7 +41,7 @@ def _for(out: Printer, op: Op) -> None:
     if axis is not None and carried:
         raise CompilerBug("expected a parallel loop to carry nothing", location=op.loc)
     variables = [
-        out.declare(_named(result, parameter), out.operand(initial))
+        out.declare(_named(result, parameter), out.parts(initial))
         for result, parameter, initial in zip(op.results, carried, op.operands[3:], strict=True)
     ]
     name = out.names.fresh(position.name or "i")
@@ -49,13 +49,13 @@ def _for(out: Printer, op: Op) -> None:
         number, count = out.grid.worker(axis.name)
         start = _scaled(number, axis.step) if start == "0" else f"{start} + {_scaled(number, axis.step)}"
         step = _scaled(count, axis.step)
-    for value, text in zip((position, *carried), (name, *variables), strict=True):
-        out.alias(value, text)
+    for value, texts in zip((position, *carried), ([name], *variables), strict=True):
+        out.alias(value, *texts)
     with out.block(f"for (i64 {name} = {start}; {_before(name, stop, step, op)}; {name} += {step})"):
         yielded = out.emit_region(region)
         out.assign(variables, yielded, [value.type for value in carried])
     for result, variable in zip(op.results, variables, strict=True):
-        out.alias(result, variable)
+        out.alias(result, *variable)
 
 
 def _named(result: Value, parameter: Value) -> Value:
@@ -79,19 +79,19 @@ def _before(position: str, stop: str, step: str, op: Op) -> str:
 def _while(out: Printer, op: Op) -> None:
     condition, body = op.regions
     variables = [
-        out.declare(_named(result, parameter), out.operand(initial))
+        out.declare(_named(result, parameter), out.parts(initial))
         for result, parameter, initial in zip(op.results, condition.parameters, op.operands, strict=True)
     ]
     for parameters in (condition.parameters, body.parameters):
         for parameter, variable in zip(parameters, variables, strict=True):
-            out.alias(parameter, variable)
+            out.alias(parameter, *variable)
     with out.block("for (;;)"):
-        (proceed,) = out.emit_region(condition)
+        ((proceed,),) = out.emit_region(condition)
         out.do(f"if (!{proceed}) break;")
         yielded = out.emit_region(body)
         out.assign(variables, yielded, [value.type for value in body.parameters])
     for result, variable in zip(op.results, variables, strict=True):
-        out.alias(result, variable)
+        out.alias(result, *variable)
 
 
 def _if(out: Printer, op: Op) -> None:
@@ -107,7 +107,7 @@ def _if(out: Printer, op: Op) -> None:
             out.assign(variables, out.emit_region(otherwise), types)
     out.do("}")
     for result, variable in zip(op.results, variables, strict=True):
-        out.alias(result, variable)
+        out.alias(result, *variable)
 
 
 def _check(out: Printer, op: Op) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from jitflow.backends.cuda.apart import restricted, written_by
 from jitflow.backends.cuda.emit_memory import AT
 from jitflow.backends.cuda.grid import WORKERS, Grid, Launch, grid_of, takes_record
 from jitflow.backends.cuda.names import identifier
@@ -12,7 +13,7 @@ from jitflow.backends.cuda.offload import offload
 from jitflow.backends.cuda.printer import ModuleText, Printer
 from jitflow.backends.cuda.table import EMISSION
 from jitflow.backends.cuda.types import TYPEDEFS, dtype_of, memory_type, register_type
-from jitflow.ir.core import Function, Op, Value, walk
+from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.types import Buffer
 
 __all__ = ["CudaModule", "cuda_text", "print_program"]
@@ -48,15 +49,18 @@ def print_program(program: Function, sites: Sequence[Op] = ()) -> CudaModule:
     module = ModuleText()
     module.sites += sites
     recorded = takes_record(program)
-    printed = [_print_kernel(module, kernel, recorded=recorded) for kernel in program.kernels]
+    apart = restricted(program)
+    printed = [_print_kernel(module, one, apart.get(one.name, ()), recorded=recorded) for one in program.kernels]
     parts = [TYPEDEFS, AT, *module.helpers.values(), *(text for _, text in printed)]
     return CudaModule("\n\n".join(parts) + "\n", tuple(launch for launch, _ in printed), tuple(module.sites))
 
 
-def _print_kernel(module: ModuleText, kernel: Function, *, recorded: bool) -> tuple[Launch, str]:
+def _print_kernel(
+    module: ModuleText, kernel: Function, apart: Collection[Value], *, recorded: bool
+) -> tuple[Launch, str]:
     grid = grid_of(kernel)
     printer = Printer(module, kernel, EMISSION, grid)
-    parameters = _declare_parameters(printer, kernel)
+    parameters = _declare_parameters(printer, kernel, apart)
     if recorded:
         parameters.append("u64 *error")
         printer.do("if (*error != 0) return;")
@@ -68,21 +72,17 @@ def _print_kernel(module: ModuleText, kernel: Function, *, recorded: bool) -> tu
     return launch, "\n".join([_launch_comment(launch, printer), header, *printer.lines, "}"])
 
 
-def _declare_parameters(printer: Printer, kernel: Function) -> list[str]:
+def _declare_parameters(printer: Printer, kernel: Function, apart: Collection[Value]) -> list[str]:
     """The parameters as C++ declares them; those through which nothing is written are ``const``."""
-    written = {
-        op.operands[effect.operand]
-        for op in walk(kernel.region)
-        for effect in op.own_effects
-        if effect.kind == "writes"
-    }
+    written = written_by(kernel)
     declared: list[str] = []
     for parameter in kernel.parameters:
         name = printer.names.fresh(parameter.name)
         printer.alias(parameter, name)
         if isinstance(parameter.type, Buffer):
             constant = "" if parameter in written else "const "
-            declared.append(f"{constant}{memory_type(parameter.type.dtype)} *{name}")
+            alone = "__restrict__ " if parameter in apart else ""
+            declared.append(f"{constant}{memory_type(parameter.type.dtype)} *{alone}{name}")
         else:
             declared.append(f"{register_type(dtype_of(parameter.type))} {name}")
     return declared

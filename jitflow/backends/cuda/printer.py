@@ -2,7 +2,8 @@
 
 A `Printer` turns the ops of one kernel into statements, one an op, with the user's line beside them. What an op becomes
 is not decided here but in the row of the op in `table.EMISSION`. Literals, and scalars that are splatted, are written
-where they are used.
+where they are used. A vector of more lanes than a warp has threads is several numbers in each thread, its *parts*: a
+row that treats lanes alike is written once for each of them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from contextlib import contextmanager
 
 from jitflow.backends.cuda.grid import Grid
 from jitflow.backends.cuda.names import Names
-from jitflow.backends.cuda.types import dtype_of, register_type
+from jitflow.backends.cuda.types import dtype_of, parts_of, register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.location import NOWHERE
 from jitflow.ir.types import Type
 
-__all__ = ["Emission", "ModuleText", "Printer"]
+__all__ = ["Emission", "ModuleText", "Printer", "part_by_part"]
 
 INDENT = "    "
 
@@ -50,8 +51,10 @@ class Printer:
         self.rows = rows
         self.grid = grid
         self.names = Names()
-        self.texts: dict[Value, str] = {}
+        self.texts: dict[Value, list[str]] = {}
         self.lines: list[str] = []
+        self.part = 0
+        """Which of a thread's numbers is written."""
         self._depth = 1
         self._place = ""
 
@@ -62,20 +65,21 @@ class Printer:
         self.lines.append(f"{INDENT * self._depth}{statement}")
 
     def let(self, result: Value, expression: str) -> None:
-        """Add the statement that gives ``result`` its value, under a new name."""
+        """Add the statement that gives ``result``, or the present part of it, its value, under a new name."""
         name = self.names.fresh(result.name)
-        self.texts[result] = name
+        self.alias(result, name)
         self.do(f"const {self.type(result.type)} {name} = {expression};")
 
-    def alias(self, result: Value, text: str) -> None:
-        """``result`` is what is written in ``text``: a literal, or another value's name."""
-        self.texts[result] = text
+    def alias(self, result: Value, *texts: str) -> None:
+        """``result``, or its parts from the present one on, is what is written: a literal, or another value's name."""
+        self.texts[result] = [*self.texts.get(result, [])[: self.part], *texts]
 
-    def declare(self, value: Value, initial: str = "") -> str:
-        """Add a variable that is assigned to, for what loops and branches yield."""
-        name = self.names.fresh(value.name)
-        self.do(f"{self.type(value.type)} {name}{f' = {initial}' if initial else ''};")
-        return name
+    def declare(self, value: Value, initial: Sequence[str] = ()) -> list[str]:
+        """Add variables that are assigned to, one for each part, for what loops and branches yield."""
+        names = [self.names.fresh(value.name) for _ in range(parts_of(value.type))]
+        for number, name in enumerate(names):
+            self.do(f"{self.type(value.type)} {name}{f' = {initial[number]}' if initial else ''};")
+        return names
 
     @contextmanager
     def indented(self) -> Iterator[None]:
@@ -99,11 +103,23 @@ class Printer:
         return register_type(dtype_of(type))
 
     def operand(self, value: Value) -> str:
-        """What stands for a value in an expression: its name, or itself if it is a literal."""
+        """What stands for a value, or the present part of it, in an expression: its name, or itself if a literal."""
+        texts = self.parts(value)
+        return texts[self.part] if len(texts) > 1 else texts[0]
+
+    def parts(self, value: Value) -> list[str]:
+        """What stands for all parts of a value."""
         try:
             return self.texts[value]
         except KeyError:
             raise CompilerBug(f"expected a value defined before its use, got {value}") from None
+
+    def lane(self, type: Type) -> str:
+        """The number of the lane that is the present part of a vector."""
+        count = parts_of(type)
+        if count == 1:
+            return "lane"
+        return f"({count} * lane + {self.part})" if self.part else f"{count} * lane"
 
     # -- ops
 
@@ -122,15 +138,20 @@ class Printer:
         else:
             self._place = place
 
-    def emit_region(self, region: Region) -> list[str]:
-        """Write the ops of a region and return what it yields."""
+    def emit_region(self, region: Region) -> list[list[str]]:
+        """Write the ops of a region and return what it yields, in parts."""
         for op in region.body:
             self.emit(op)
-        return [self.operand(value) for value in region.yielded]
+        return [self.parts(value) for value in region.yielded]
 
-    def assign(self, targets: Sequence[str], sources: Sequence[str], types: Sequence[Type]) -> None:
+    def assign(self, targets: Sequence[list[str]], sources: Sequence[list[str]], types: Sequence[Type]) -> None:
         """Give several variables new values at once: none is overwritten before it has been read."""
-        changes = [change for change in zip(targets, sources, types, strict=True) if change[0] != change[1]]
+        changes = [
+            (target, source, type)
+            for old, new, type in zip(targets, sources, types, strict=True)
+            for target, source in zip(old, new, strict=True)
+            if target != source
+        ]
         overwritten = {target for target, _, _ in changes}
         late: list[tuple[str, str]] = []
         for target, source, type in changes:
@@ -145,3 +166,14 @@ class Printer:
 
 Emission = Callable[[Printer, Op], None]
 """A row: writes an op and names its results."""
+
+
+def part_by_part(row: Emission) -> Emission:
+    """The row of an op that does the same with every lane."""
+
+    def write(out: Printer, op: Op) -> None:
+        for out.part in range(max(parts_of(value.type) for value in (*op.operands, *op.results))):
+            row(out, op)
+        out.part = 0
+
+    return write

@@ -1,6 +1,7 @@
 """How the types of the IR are written in CUDA C++, in registers and in memory, and how numbers are.
 
-A vector is one number in each thread of a warp, so it is written as its element.
+A vector is one number in each thread of a warp, so it is written as its element. One of more lanes is several numbers
+in each, which lie side by side: its *parts*.
 
 =============  ===========  ===========  ==============================================================
 IR             register     memory       why
@@ -23,10 +24,11 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Index, Scalar, Type, Vector
 
-__all__ = ["TYPEDEFS", "WARP", "class_of", "dtype_of", "literal", "memory_type", "register_type", "unsigned"]
+__all__ = ["TYPEDEFS", "WARP", "class_of", "dtype_of", "literal", "memory_type", "parts_of",
+           "register_type", "unsigned"]  # fmt: skip
 
 WARP = 32
-"""Threads of a warp: the lanes of every vector."""
+"""Threads of a warp, among which the lanes of every vector are divided."""
 
 TYPEDEFS = """\
 typedef signed char i8;
@@ -47,11 +49,16 @@ def dtype_of(type: Type) -> DType:
     """The element type of a number; a size is an i64. Raises `CompilerBug` for what a thread cannot hold."""
     if isinstance(type, Index):
         return I64
-    if isinstance(type, Vector) and type.lanes != WARP:
-        raise CompilerBug(f"expected vectors of {WARP} lanes, one for each thread of a warp, got {type}")
+    if isinstance(type, Vector) and (type.lanes % WARP or not type.lanes):
+        raise CompilerBug(f"expected vectors of {WARP} lanes, or as many for each thread of a warp, got {type}")
     if isinstance(type, Scalar | Vector) and not type.dtype.is_complex:
         return type.dtype
     raise CompilerBug(f"expected a number, vector or index for CUDA, got {type}")
+
+
+def parts_of(type: Type) -> int:
+    """How many numbers of a value each thread has."""
+    return type.lanes // WARP if isinstance(type, Vector) else 1
 
 
 def class_of(type: Type) -> str:

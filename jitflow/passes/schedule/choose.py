@@ -76,11 +76,23 @@ class _Choice:
         """How many lanes the turns of a vector loop have."""
         if self.vector is None:
             return 0
-        if self.target.lanes or self.horizontal:
+        if self.horizontal:
             return partial_lanes(self.target)
+        if self.target.lanes:
+            return max(self.target.lanes, self.register) if self._streams() else self.target.lanes
         if self.loops.period:
             return math.lcm(self.loops.period, cost.PERIOD_LANES)
         return self.register * (cost.TILE if self.tiled else 1)
+
+    def _streams(self) -> bool:
+        """Whether a nest does little but to move what lies side by side, of which each thread may take several."""
+        vector = self.vector
+        if self.reduced or vector is None or self.loops.cost > cost.LIGHT_BODY:
+            return False
+        if isinstance(vector.dim, int) and vector.dim < self.register:
+            return False
+        moved = [*map(self.loops.access, self.loops.nest.loads), *map(self.loops.output_access, self.loops.yielded)]
+        return all(access.strides.get(vector, 0) in (0, access.dtype.itemsize) for access in moved)
 
     # Values that a later sweep needs again
 

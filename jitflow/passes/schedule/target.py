@@ -74,4 +74,4 @@ class Target:
 
 
 CPU = Target(processor=Processor())
-GPU = Target(lanes=32, distributed=True, masked=True)
+GPU = Target(vector_bytes=512, lanes=32, distributed=True, masked=True)

@@ -141,30 +141,39 @@ def _load_parameter(type: str) -> Run:
     return run
 
 
-def _load(type: str, constant: bool = False) -> Run:
-    """``constant`` promises that the kernel does not write to what it reads here."""
+def _load(type: str, count: int = 1, constant: bool = False) -> Run:
+    """``count`` numbers, aligned as a whole. ``constant`` promises that the kernel does not write to them."""
 
     def run(machine: Machine, result: str, address: str) -> None:
         dtype = np.dtype(DTYPES[type])
-        values = np.zeros(machine.active.size, dtype)
-        for block, which, cells in machine.cells(address, dtype.itemsize):
+        values = np.zeros((machine.active.size, count), dtype)
+        for block, which, cells in machine.cells(address, count * dtype.itemsize):
             machine.note("constant" if constant else "read", block)
-            values[which] = block.load(cells, machine.workers[machine.active[which]]).view(dtype)[:, 0]
-        machine.write(result, values)
+            values[which] = block.load(cells, machine.workers[machine.active[which]]).view(dtype)
+        for register, part in zip(_registers(result, count), values.T, strict=True):
+            machine.write(register, np.ascontiguousarray(part))
 
     return run
 
 
-def _store(type: str) -> Run:
+def _store(type: str, count: int = 1) -> Run:
     def run(machine: Machine, address: str, operand: str) -> None:
         dtype = np.dtype(DTYPES[type])
-        values = machine.read_low(operand, type)
-        for block, which, cells in machine.cells(address, dtype.itemsize):
+        values = np.stack([machine.read_low(register, type) for register in _registers(operand, count)], 1)
+        for block, which, cells in machine.cells(address, count * dtype.itemsize):
             machine.note("written", block)
-            stored = values[which].view(np.uint8).reshape(-1, dtype.itemsize)
+            stored = np.ascontiguousarray(values[which]).view(np.uint8).reshape(-1, count * dtype.itemsize)
             block.store(cells, stored, machine.workers[machine.active[which]])
 
     return run
+
+
+def _registers(operand: str, count: int) -> list[str]:
+    """The registers of an operand: one, or as many as a vector has."""
+    registers = [part.strip() for part in operand.strip("{}").split(",")] if count > 1 else [operand]
+    if len(registers) != count:
+        raise PtxError(f"expected {count} registers, got {operand}")
+    return registers
 
 
 def _exchange(machine: Machine, result: str, address: str, expected: str, replacement: str) -> None:
@@ -311,4 +320,17 @@ _EVERY_TYPE: dict[str, Callable[[str], Run]] = {
     "ld.global.nc": lambda type: _load(type, constant=True), "ld.param": _load_parameter,
 }  # fmt: skip
 
-OPCODES = _table()
+
+def _vectors() -> dict[str, Run]:
+    """Accesses to 2 or 4 numbers, of at most 16 bytes."""
+    table: dict[str, Run] = {}
+    for type in (f"{kind}{bits}" for kind in "subf" for bits in (8, 16, 32, 64)):
+        for count in (2, 4):
+            if type in DTYPES and count * np.dtype(DTYPES[type]).itemsize <= 16:
+                table[f"ld.global.v{count}.{type}"] = _load(type, count)
+                table[f"ld.global.nc.v{count}.{type}"] = _load(type, count, constant=True)
+                table[f"st.global.v{count}.{type}"] = _store(type, count)
+    return table
+
+
+OPCODES = _table() | _vectors()

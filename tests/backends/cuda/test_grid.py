@@ -77,7 +77,9 @@ def test_a_kernel_without_parallel_loops_is_one_worker_s() -> None:
 
 
 def test_vectors_must_be_warps() -> None:
-    with pytest.raises(CompilerBug, match="expected vectors of 32 lanes, one for each thread of a warp, got f32x16"):
+    with pytest.raises(
+        CompilerBug, match="expected vectors of 32 lanes, or as many for each thread of a warp, got f32x16"
+    ):
         module_of(parse(nested(1, "%v: f32x16 = read %in, %0 {lanes=16}")))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.backends.cuda import emit_memory, grid, nvrtc
+from jitflow.backends.cuda import emit_memory, grid, module, nvrtc
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.ptx_machine import Array, Block, PtxError
@@ -196,12 +196,20 @@ in_text("a_shuffle_asks_for_half_of_the_lanes", softmax, r"__shfl_down_sync\(~0u
 in_text("stores_have_no_mask", softmax, r"if \(\w+\) at\(", "at(")
 in_text("elements_are_read_two_bytes_late", updated, r"\(const char \*\)buffer \+ offset", r"\g<0> + 2")
 in_text("offsets_have_32_bits", doubled, r"\(const char \*\)buffer \+ offset", "(const char *)buffer + (i32)offset")
-in_text("what_is_written_is_read_as_constant", updated, r"\? at\((\w+), ([^;:]*)\) :", r"? __ldg(&at(\1, \2)) :")
+in_text("what_is_written_is_read_as_constant", updated, r"\? \(&first\)\[n\] :", "? __ldg(&first + n) :")
+in_text("pieces_are_taken_for_aligned", updated, r"whole = \(u64\)&first % [^;]*;", "whole = true;")
+in_text("pieces_are_taken_for_whole", doubled, r"whole = whole && there\[n\];", ";")
+in_text("parts_of_a_piece_change_places", doubled, r"(piece\.part)\[n\](?= = there)", r"\1[N - 1 - n]")
 in_text("the_record_is_taken_without_an_atomic", looked_up, r"atomicCAS\(error, 0ULL, 1ULL\)",
         "(*error ? *error : (*error = 1, 0))")  # fmt: skip
 in_text("kernels_go_on_behind_a_failure", looked_up, r"if \(\*error != 0\) return;", "")
 in_text("extremes_forget_nan", largest, r"a != a \? a : best", "best")
 in_text("halves_are_cut_off", halved, r"cvt\.rn\.f16\.f32", "cvt.rz.f16.f32")
+
+
+@fault(updated)
+def what_overlaps_is_restricted(patch: Patch) -> None:
+    patch.setattr(module, "restricted", lambda program: {one.name: {*one.parameters} for one in program.kernels})
 
 
 def option(name: str, wrong: str) -> None:

@@ -137,6 +137,8 @@ def test_only_one_thread_exchanges() -> None:
     ("ld.global.u32 %r1, [%rd1+128];", "outside of every buffer"),
     ("ld.global.u32 %r1, [%rd1+-4];", "outside of every buffer"),
     ("ld.global.u32 %r1, [%rd1+2];", "unaligned"),
+    ("ld.global.v2.u32 {%r1, %r2}, [%rd1+4];", "unaligned"),
+    ("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "expected 4 registers"),
     ("add.s32 %r1, %r2, 1;", "%r2 is read before it is written"),
     ("mov.f32 %f1, 1;", "expected an operand of float32, got 1"),
     ("mov.u32 %r1, 1; mov.b64 %rd2, %r1;", "%r1 does not have the width of b64"),

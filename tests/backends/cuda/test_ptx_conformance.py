@@ -333,18 +333,23 @@ LOADS = [opcode for opcode in OPCODES if opcode.startswith("ld.")]
 def test_it_moves_the_bits_of_its_type(opcode: str) -> None:
     """A load and the store of the same type, from memory or of a parameter."""
     type = opcode.rpartition(".")[2]
-    store = "st.global.u8" if type == "s8" else f"st.global.{type}"
+    count = int(found[1]) if (found := re.search(r"\.v(\d)\.", opcode)) else 1
+    store = "st.global.u8" if type == "s8" and count == 1 else opcode.replace("ld.", "st.").replace(".nc", "")
+    store = store.replace("param", "global")
     given = np.array(awkward(type), np.uint64).astype(f"u{width(type) // 8}")
+    given = given[: given.size // count * count]
+    registers = f"{{{', '.join(f'%x{number}' for number in range(count))}}}" if count > 1 else "%x1"
     for values in given.reshape(-1, 1) if "param" in opcode else [given]:
         source = "[v]" if "param" in opcode else "[%d2]"
         code = parse_ptx(f""".visible .entry k(\n.param .u64 a,\n.param .u64 b,\n.param .{type} v\n)
 {{.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .{register(type)[0]} %x<9>;
-mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, {values.itemsize};
+mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, {count * values.itemsize};
 ld.param.u64 %d2, [a]; add.s64 %d2, %d2, %d1; ld.param.u64 %d3, [b]; add.s64 %d3, %d3, %d1;
-{opcode} %x1, {source}; {store} [%d3], %x1;\nret;\n\n}}""")
+{opcode} {registers}, {source}; {store} [%d3], {registers};\nret;\n\n}}""")
         result = np.zeros_like(values)
         number = values.view(DTYPES[type])[0]
-        run_ptx(code["k"], [values.view(np.uint8), result.view(np.uint8), number], (1, 1, 1), (values.size, 1, 1))
+        threads = values.size // count
+        run_ptx(code["k"], [values.view(np.uint8), result.view(np.uint8), number], (1, 1, 1), (threads, 1, 1))
         assert result.tolist() == values.tolist()
 
 

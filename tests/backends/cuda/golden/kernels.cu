@@ -793,3 +793,71 @@ extern "C" __global__ void any_row(const u8 *a, u8 *buffer, i64 size, i64 v1) {
         at(buffer, i) = v10;
     }
 }
+
+;; axpy in pieces:
+kernel @axpy(%x: buffer f64, %a: f64, %y: buffer f64, %result: buffer f64, %size: index) {
+  %0: index[64] = size {dim=64}
+  %1: index[0] = size {dim=0}
+  %2: index[8] = size {dim=8}                            ; axpy.py:4
+  %3: f64x64 = splat %a {lanes=64}                       ; axpy.py:4
+  for %1, %size, %0 {parallel=true} (%i: index) {        ; axpy.py:5
+    %4: index = subtract %size, %i
+    %5: boolx64 = lanes_below %4 {lanes=64}
+    %6: index = multiply %i, %2                          ; axpy.py:4
+    %7: f64x64 = read %x, %6, %5 {lanes=64}              ; axpy.py:4
+    %8: f64x64 = multiply %7, %3                         ; axpy.py:4
+    %9: f64x64 = read %y, %6, %5 {lanes=64}              ; axpy.py:4
+    %10: f64x64 = add %8, %9                             ; axpy.py:5
+    write %result, %6, %10, %5                           ; axpy.py:5
+    yield                                                ; axpy.py:5
+  }
+  yield                                                  ; axpy.py:5
+}
+->
+// Numbers that lie side by side in memory.
+template <typename T, int N> struct alignas(sizeof(T) * N) Piece {
+    T part[N];
+};
+template <typename T, int N> __device__ bool is_whole(const T &first, const bool (&there)[N]) {
+    bool whole = (u64)&first % sizeof(Piece<T, N>) == 0;
+    for (i32 n = 0; n < N; ++n)
+        whole = whole && there[n];
+    return whole;
+}
+template <int N, typename T> __device__ Piece<T, N> read_piece(const T &first, const bool (&there)[N]) {
+    if (is_whole(first, there))
+        return *(const Piece<T, N> *)&first;
+    Piece<T, N> piece;
+    for (i32 n = 0; n < N; ++n)
+        piece.part[n] = there[n] ? (&first)[n] : 0;
+    return piece;
+}
+template <int N, typename T> __device__ void write_piece(T &first, const Piece<T, N> &piece, const bool (&there)[N]) {
+    if (is_whole(first, there)) {
+        *(Piece<T, N> *)&first = piece;
+        return;
+    }
+    for (i32 n = 0; n < N; ++n)
+        if (there[n])
+            (&first)[n] = piece.part[n];
+}
+
+// grid (ceil(size / 512)), block (32, 8)
+extern "C" __global__ void axpy(const f64 *x, f64 a, const f64 *y, f64 *result, i64 size) {
+    const i32 lane = threadIdx.x;
+    const i64 worker = (i64)blockIdx.x * blockDim.y + threadIdx.y;
+    const i64 workers = (i64)gridDim.x * blockDim.y;
+    for (i64 i = worker * 64; i < size; i += workers * 64) {  // axpy.py:5
+        const i64 v1 = size - i;
+        const bool v2 = 2 * lane < v1;
+        const bool v3 = (2 * lane + 1) < v1;
+        const i64 v4 = i * 8;  // axpy.py:4
+        const Piece<f64, 2> v5 = read_piece<2>(at(x, v4 + 16 * lane), {v2, v3});
+        const f64 v6 = v5.part[0] * a;
+        const f64 v7 = v5.part[1] * a;
+        const Piece<f64, 2> v8 = read_piece<2>(at(y, v4 + 16 * lane), {v2, v3});
+        const f64 v9 = v6 + v8.part[0];  // axpy.py:5
+        const f64 v10 = v7 + v8.part[1];
+        write_piece(at(result, v4 + 16 * lane), Piece<f64, 2>{v9, v10}, {v2, v3});
+    }
+}
