@@ -16,8 +16,8 @@ from jitflow.ir.core import walk
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import CPU
-from jitflow.passes.lower.target import Target
 from jitflow.passes.pipeline import fusion_pipeline, run_passes
+from jitflow.passes.schedule.target import Target
 from tests.execute import compile_ir
 from tests.passes.lower.matrices import integers, lowered
 
@@ -73,10 +73,13 @@ def test_no_window_is_copied() -> None:
 
 def test_threads_share_rows() -> None:
     text = SLIDING.replace("DTYPE", "f32")
-    (launch,) = [op for op in walk(lowered(text, Target(threads=3)).region) if op.name == "launch"]
-    assert launch.attributes["shared"] == (1, 3)
-    (alone,) = [op for op in walk(lowered(text, CPU).region) if op.name == "launch"]
-    assert "shared" not in alone.attributes
+
+    def shares(target: Target) -> list[int]:
+        (kernel,) = lowered(text, target).functions
+        return [op.attributes["threads"] for op in walk(kernel.region) if op.name == "share"]
+
+    assert shares(Target(threads=3)) == [3]
+    assert shares(CPU) == []
 
 
 def test_a_gpu_gets_products_and_sums() -> None:
