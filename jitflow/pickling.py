@@ -14,6 +14,7 @@ The processes of `multiprocessing` run or inherit the script itself, as it takes
 them those of a script go by reference, and are compiled once in each.
 
 The text goes along, since control flow is compiled from it: of the function, and of what it calls that goes by value.
+So do the names of the files, which cloudpickle takes away from 3.1.3 on.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def reduced(function: Any, parts: tuple[FunctionType, Any]) -> str | tuple[Any, 
     if is_importable and _has_its_name(function):
         return str(function.__qualname__)
     reach = _Reach(parts[0])
-    state = (*parts, reach.texts)
+    state = (*parts, reach.texts, reach.files)
     if hasattr(pickler, "of_constants"):
         return blank, (), state
     by_value = getattr(pickler, "reducer_override", None)
@@ -134,14 +135,19 @@ def _packed(state: tuple[Any, ...]) -> _Packed:
 
 def unpacked(state: Any) -> Any:
     """The parts of a function, and the texts where it was written, from the state that `reduced` gave."""
-    if not isinstance(state, _Packed):
-        return state
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, number: int) -> Any:
             return state.shared[number]
 
-    return Unpickler(io.BytesIO(state.text)).load()
+    if isinstance(state, _Packed):
+        state = Unpickler(io.BytesIO(state.text)).load()
+    function, options, texts, files = state
+    for reached in _Reach(function).functions:
+        code = reached.__code__
+        if files.get(_mark(code), code.co_filename) != code.co_filename:
+            reached.__code__ = _in_file(code, files[_mark(code)])
+    return function, options, texts
 
 
 def _pickler_at_work() -> tuple[Any, str]:
@@ -160,12 +166,11 @@ def _has_its_name(function: Any) -> bool:
 class _Reach:
     """What goes along with a function by value.
 
-    ``texts`` are those of the files in which it, and the functions that it reaches, are written. ``is_constant`` says
-    whether nothing of all that can change.
+    ``functions`` are those of Python among it, itself too. ``is_constant`` says whether nothing of all that can change.
     """
 
     def __init__(self, function: FunctionType) -> None:
-        self.texts: dict[str, str] = {}
+        self.functions: list[FunctionType] = []
         self.is_constant = True
         seen: dict[int, Any] = {}
         pending: list[Any] = [function]
@@ -174,6 +179,16 @@ class _Reach:
             if id(thing) not in seen:
                 seen[id(thing)] = thing
                 pending += self._behind(thing, is_root=thing is function)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Those of the files in which the functions are written."""
+        return {file: text_of(file) for file in {*self.files.values()}}
+
+    @property
+    def files(self) -> dict[Any, str]:
+        """In which file each function is written, by what is known of its code wherever it is."""
+        return {_mark(function.__code__): function.__code__.co_filename for function in self.functions}
 
     def _behind(self, thing: Any, is_root: bool) -> Iterable[Any]:
         """What a thing holds that goes by value."""
@@ -185,7 +200,8 @@ class _Reach:
         if kind is CellType:
             return () if thing == CellType() else (thing.cell_contents,)
         if kind is FunctionType or hasattr(kind, "__jitflow_compiled__"):
-            if not is_root and _goes_by_reference(thing):
+            is_blank = not hasattr(thing, "__qualname__")  # it is being made, and reads its own files
+            if is_blank or (not is_root and _goes_by_reference(thing)):
                 return ()
             if kind is FunctionType:
                 return self._read_by(thing)
@@ -208,7 +224,7 @@ class _Reach:
 
     def _read_by(self, function: FunctionType) -> Iterator[Any]:
         code, known = function.__code__, function.__globals__
-        self.texts[code.co_filename] = text_of(code.co_filename)
+        self.functions.append(function)
         self._note(function)
         yield from (known[name] for name in _names(code) if name in known)
         yield from (function.__closure__, function.__defaults__, *(function.__kwdefaults__ or {}).values())
@@ -220,6 +236,16 @@ class _Reach:
 
 def _goes_by_reference(thing: Any) -> bool:
     return thing.__module__ not in _SCRIPTS and _has_its_name(thing)
+
+
+def _mark(code: CodeType) -> tuple[Any, ...]:
+    return code.co_qualname, code.co_firstlineno, code.co_code, code.co_names, code.co_varnames
+
+
+def _in_file(code: CodeType, file: str) -> CodeType:
+    """A code, and those inside of it, as written in a file."""
+    inner = (_in_file(part, file) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=file, co_consts=tuple(inner))
 
 
 def _names(code: CodeType) -> set[str]:
