@@ -95,6 +95,18 @@ def turns_of_a_loop(x: Any) -> Any:
     return sums, doubled, pairs
 
 
+def triangles(x: Any) -> Any:
+    size = min(x.shape[0], 1003)
+    lower, upper = np.zeros((size, size)), np.zeros((size, size + 2))
+    for i in range(size):
+        for j in range(i + 1):
+            lower[i, j] = x[i, 0] * x[j, 1]
+    for i in range(1, size):
+        for j in range(size - i, size):
+            upper[i, j + 2] = x[i, 0] - x[j, 1]
+    return lower, upper
+
+
 def turns_that_meet(x: Any) -> Any:
     shifted, turned, running = np.zeros(x.size + 1), np.zeros(x.T.shape), np.zeros(x.size)
     for i in range(x.size):
@@ -103,6 +115,9 @@ def turns_that_meet(x: Any) -> Any:
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             turned[j, i] = x[i, j]
+    for i in range(x.shape[0]):
+        for j in range(i + 1):
+            shifted[i + j] = shifted[j] + x[i, 0]
     for i in range(1, x.size):
         running[i] = running[i - 1] * 0.5 + x.flat[i]
     return shifted, turned, running
@@ -111,7 +126,7 @@ def turns_that_meet(x: Any) -> Any:
 @pytest.mark.parametrize(
     "program",
     [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures, whole_sums,
-     whole_extremes, standardised, turns_of_a_loop, turns_that_meet],
+     whole_extremes, standardised, turns_of_a_loop, triangles, turns_that_meet],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
@@ -150,6 +165,14 @@ def meeting(x: Any) -> Any:
     return y
 
 
+def in_a_triangle(x: Any) -> Any:
+    y = np.zeros((x.size, x.size))
+    for i in range(x.size):
+        for j in range(i, x.size):
+            y[i, j] = x[i] * x[j]
+    return y
+
+
 def handing_on(x: Any) -> Any:
     y, total = np.zeros(x.size), 0.0
     for i in range(x.size):
@@ -163,6 +186,7 @@ def handing_on(x: Any) -> Any:
     [
         (own, "shared by threads"),
         (given_surely, "shared by threads"),
+        (in_a_triangle, "shared by threads"),
         (given, "a turn may fail, and who calls would see what later ones have written"),
         (meeting, "turns may write where others read or write"),
         (handing_on, "turns hand on what they have computed"),

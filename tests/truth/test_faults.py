@@ -21,8 +21,7 @@ from jitflow.frontend.tracers import lift
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.layout import parameter_layout
 from jitflow.passes.fusion import materialize
-from jitflow.passes.lower import elements
-from jitflow.passes.lower import reductions as lowered_reductions
+from jitflow.passes.lower import elements, extremes, reduction
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.plan import planner
 from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
@@ -122,12 +121,12 @@ def lanes_are_folded_with_another_op(patch: Patch) -> None:
 
 @fault
 def the_identity_of_products_is_0(patch: Patch) -> None:
-    patch.setitem(lowered_reductions._IDENTITY, "multiply", lambda dtype: 0)
+    patch.setitem(reduction.IDENTITY, "multiply", lambda dtype: 0)
 
 
 @fault
 def the_identity_of_minima_is_0(patch: Patch) -> None:
-    patch.setitem(lowered_reductions._IDENTITY, "minimum", lambda dtype: False if dtype == BOOL else 0)
+    patch.setitem(reduction.IDENTITY, "minimum", lambda dtype: False if dtype == BOOL else 0)
 
 
 @fault
@@ -234,13 +233,13 @@ def clip_prefers_the_lower_bound(patch: Patch) -> None:
 
 @fault
 def the_last_of_equals_is_the_argmax(patch: Patch) -> None:
-    original = lowered_reductions.ArgReduction.__init__
+    original = extremes.ArgReduction.__init__
 
     def init(self: Any, *arguments: Any) -> None:
         original(self, *arguments)
         self.better = f"{self.better}_equal"
 
-    patch.setattr(lowered_reductions.ArgReduction, "__init__", init)
+    patch.setattr(extremes.ArgReduction, "__init__", init)
 
 
 @fault

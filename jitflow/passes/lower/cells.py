@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor, Vector
-from jitflow.passes.lower.reductions import Reduction
+from jitflow.passes.lower.reduction import Reduction
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements

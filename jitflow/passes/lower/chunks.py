@@ -9,8 +9,9 @@ chunk begins depends on sizes alone, so the bits do not depend on who computes i
       join what it is folded to                       }
                                                       for chunk: read that, and join
 
-On the left is the code for one thread. Sweeps that follow, and reduce nothing themselves, are shared in the same
-chunks.
+On the left is the code for one thread. On the right, what is one chunk is folded in a branch of its own, without parts
+for threads, cells and loops, which cost as much as a short row. Sweeps that follow, and reduce nothing themselves, are
+shared in the same chunks.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from jitflow.passes.schedule.tree import For
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements
-    from jitflow.passes.lower.reductions import Reduction
+    from jitflow.passes.lower.reduction import Reduction
 
 __all__ = ["Chunks"]
 
@@ -46,10 +47,12 @@ class Chunks:
 
     def run(self) -> None:
         """Emit the loop, after which each reduction has its state."""
-        if self.node.threads != 0 and self.lowering.target.threads > 1:
+        if self.node.threads == 0 or self.lowering.target.threads == 1:
+            self._take(self._follow_each_other())
+        elif not self.reductions:
             self._share()
         else:
-            self._follow_each_other()
+            self._take(self._one_or_shared())
 
     def _take(self, states: Sequence[Value]) -> None:
         for reduction in self.reductions:
@@ -58,7 +61,7 @@ class Chunks:
 
     # One behind the other
 
-    def _follow_each_other(self) -> None:
+    def _follow_each_other(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
 
         def chunk(before: Sequence[Value]) -> Sequence[Value]:
@@ -66,7 +69,7 @@ class Chunks:
             assert first is not None
             return self._joined(before, self._chunk(first), first)
 
-        self._take(emitter.loop(size(0), size(self.loop.dim), size(self.length), self._nothing(), chunk))
+        return emitter.loop(size(0), size(self.loop.dim), size(self.length), self._nothing(), chunk)
 
     def _nothing(self) -> list[Value]:
         """What chunks are folded to where there are none."""
@@ -103,7 +106,12 @@ class Chunks:
 
     # Shared
 
-    def _share(self) -> None:
+    def _one_or_shared(self) -> Sequence[Value]:
+        emitter, size = self.emitter, self.emitter.size
+        several = emitter.emit("less", size(self.length), size(self.loop.dim))
+        return emitter.either(several, self._share, lambda: self._chunk(size(0)))
+
+    def _share(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
         together, dim = self.length * MOST, self.loop.dim
         cells = [self._cell(value) for value in self._nothing()]
@@ -118,7 +126,7 @@ class Chunks:
             self._share_group(start, count, cells)
             return self._join_group(start, count, cells, before)
 
-        self._take(emitter.loop(size(0), size(dim), size(together), initial, group))
+        return emitter.loop(size(0), size(dim), size(together), initial, group)
 
     def _share_group(self, start: Value, count: Value, cells: Sequence[Value]) -> None:
         emitter, size = self.emitter, self.emitter.size

@@ -17,7 +17,8 @@ from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.cells import Cells
 from jitflow.passes.lower.chunks import Chunks
 from jitflow.passes.lower.elements import Elements
-from jitflow.passes.lower.reductions import Reduction, reduction_for
+from jitflow.passes.lower.reduction import Reduction
+from jitflow.passes.lower.reductions import reduction_for
 from jitflow.passes.lower.sharing import share
 from jitflow.passes.schedule.tree import (
     Deviate,

@@ -8,7 +8,8 @@
 
 Turns are independent if each writes to bytes of its own, and reads from what is written nothing but these. Offsets are
 polynomials of positions and sizes: the position of the loop times a *stride*, and a rest that does not depend on it.
-All accesses to memory that is written have the same stride, and it must be at least the width of what one turn touches.
+All accesses to memory that is written have the same stride, and it must be at least the width of what one turn touches;
+where a loop inside ends depends on the turn, as in a triangle, that is the width of what all of them touch together.
 What of that depends on sizes is asked when the loop runs: where it does not hold, the work that is said to be worth
 sharing is 0.
 
@@ -180,6 +181,7 @@ class _Turns:
             step, rest = _split(rest, position)
             if not step:
                 continue
+            low, high = self._in_all_turns(low, largest=False), self._in_all_turns(high, largest=True)
             if low is None or high is None or not all(map(self._is_fixed, (low, high, step))):
                 raise _DependentError("how much a turn writes is decided in it")
             if any(factor < 0 for factor in step.values()):
@@ -188,6 +190,17 @@ class _Turns:
         if not stride or not self._is_fixed(stride) or not self._is_fixed(rest):
             raise _DependentError("all turns write to the same place" if not stride else "its turns write in no order")
         return stride, rest, steps
+
+    def _in_all_turns(self, end: Polynomial | None, *, largest: bool) -> Polynomial | None:
+        """The least or the largest that an end of a loop inside comes to, in the first turn or in the last one."""
+        factor, rest = _split(end or {}, self.position)
+        if not factor:
+            return end
+        first, behind = map(self.of, self.loop.operands[:2])
+        if first is None or behind is None or set(factor) != {()}:
+            return None
+        turn = _sum([behind, {(): -1}]) if (factor[()] > 0) == largest else first
+        return _sum([rest, _product(factor, turn)])
 
     def _is_fixed(self, polynomial: Polynomial) -> bool:
         """Whether nothing inside the loop changes it."""
@@ -202,6 +215,7 @@ class _Turns:
                 turns = builder.make("size", dim=_SOME_TURNS if op.name == "while" else 1)
                 if op.name == "for":
                     low, high = self.ends[inner.parameters[0]]
+                    low, high = self._in_all_turns(low, largest=False), self._in_all_turns(high, largest=True)
                     if low is not None and high is not None and self._is_fixed(low) and self._is_fixed(high):
                         count = builder.make("subtract", _made(builder, high), _made(builder, low))
                         turns = builder.make("maximum", count, builder.make("size", dim=0))
