@@ -1,5 +1,4 @@
-"""Benchmarks of fused array programs beside NumPy, numba, JAX and torch.compile, on one thread, on all cores
-or on a GPU.
+"""Benchmarks of fused programs beside NumPy, numba, JAX and torch.compile, on one thread, all cores, or a GPU.
 
 `jitflow bench` runs them; so does `python -m benchmarks` in a checkout. This package is imported under two names
 (`benchmarks` in a checkout, `jitflow.benchmarks` in a wheel), so its modules import each other relatively.
