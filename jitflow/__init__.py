@@ -18,7 +18,7 @@ from jitflow.errors import CompilationWarning, CompilerBug, JitflowError, UserEr
 if TYPE_CHECKING:
     from builtins import breakpoint
 
-    from jitflow import nn, optim, random
+    from jitflow import data, nn, optim, random
     from jitflow.api import CacheInfo, function
     from jitflow.checkpoints import CheckpointManager, restore, save
     from jitflow.frontend.control.explicit import cond, map, scan, while_loop
@@ -65,6 +65,7 @@ __all__ = [
     "checkpoint",
     "cond",
     "custom_gradient",
+    "data",
     "device",
     "devices",
     "fori_loop",
@@ -96,7 +97,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("nn", "optim", "random")
+_PACKAGES = ("data", "nn", "optim", "random")
 _LAZY = {
     "CheckpointManager": "jitflow.checkpoints",
     "CacheInfo": "jitflow.api",

@@ -2,6 +2,7 @@
 
 import gc
 import re
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -33,6 +34,45 @@ def test_code_is_freed_with_its_executable():
     assert mapped_code() <= before + 2
     executable._linked = kept[0]  # from a linker that serves no longer
     assert run(executable, [], 1)[0] == 7
+
+
+TORN_MEMORY = """
+import ctypes, mmap
+import numpy as np
+import jitflow
+
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+NO_RESERVE = 0x4000
+
+
+def reserve(size):
+    return libc.mmap(None, size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE, -1, 0)
+
+
+def program(x, y):
+    return np.exp(x * 1.5 + y).sum() + np.sin(x) @ np.tanh(y)
+
+
+expected = jitflow.function(program)(np.arange(10.0), np.ones(10))
+barrier = reserve(5 << 30)
+taken = []
+for pages in (64, 16, 4, 1):  # all that is free above the barrier
+    while (at := reserve(pages * mmap.PAGESIZE)) > barrier:
+        taken.append((at, pages))
+for at, pages in taken[:200:2]:
+    libc.munmap(at + (pages // 2) * mmap.PAGESIZE, mmap.PAGESIZE)
+for _ in range(10):
+    again = jitflow.function(lambda x, y: program(x, y))(np.arange(10.0), np.ones(10))
+    assert again == expected
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="maps memory as Linux does")
+def test_code_is_linked_where_free_memory_is_single_pages_far_apart():
+    subprocess.run([sys.executable, "-c", TORN_MEMORY], check=True)
 
 
 def test_wide_vectors_use_the_widest_registers():

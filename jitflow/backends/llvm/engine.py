@@ -6,7 +6,8 @@ many threads as there are processors: each module has an LLVM context of its own
 
 Linking an object into the shared ORC linker takes a tenth of the time that an MCJIT engine for each module takes
 (0.1 ms against 1.0 ms), an unknown symbol is an error there instead of the end of the process, and the object code is
-at hand for a cache on disk.
+at hand for a cache on disk. JITLink lays a library's sections out as one piece: laid out one by one, they end up
+further apart than code can reach where other libraries have torn memory to pieces (PyTorch has), and the process ends.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class Engine:
         """The linker for the next library; one that has served long enough goes with the last of its libraries."""
         self._linked += 1
         if self._linked % LINKER_SERVES == 1:
-            self._current_linker = llvm.create_lljit_compiler(self._make_machine(_LEVELS["vectors"]))
+            machine = self._make_machine(_LEVELS["vectors"])
+            self._current_linker = llvm.create_lljit_compiler(machine, use_jit_link=True)
         return self._current_linker
 
     @cached_property
@@ -116,7 +118,7 @@ class Engine:
         """The module, in a context of its own. LLVM's passes run on scalar loops; all else is as it should be.
 
         It goes before its context: where an exception holds both, the garbage collector might take them the other way
-        round, which ends the process.
+        round, and the process ends.
         """
         with llvm.create_context() as context, llvm.parse_assembly(code.text, context) as module:
             if code.work == "loops":
