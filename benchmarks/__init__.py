@@ -1,11 +1,12 @@
-"""Benchmarks of fused array programs beside NumPy, numba, JAX and torch.compile, on one thread or on a GPU.
+"""Benchmarks of fused programs beside NumPy, numba, JAX and torch.compile, on one thread, all cores, or a GPU.
 
 `jitflow bench` runs them; so does `python -m benchmarks` in a checkout. This package is imported under two names
 (`benchmarks` in a checkout, `jitflow.benchmarks` in a wheel), so its modules import each other relatively.
 
 - `workloads/`: what is computed, in plain NumPy and in each peer's best form;
 - `peers.py`: how each peer compiles and runs its form;
-- `machine.py`: pinning to one thread, the description of the machine, its copy bandwidth;
+- `machine.py`: pinning to one thread, the description of the machine;
+- `limits.py`: what its cores could do at best;
 - `worker.py`: a process for each peer, which answers one question at a time;
 - `measure.py`: interleaved rounds, comparison with NumPy, first calls;
 - `report.py`: the table, the JSON file and the picture;

@@ -24,12 +24,15 @@ def bench(
         bool,
         typer.Option("--keep-memory", help="Let malloc recycle large blocks, so that no peer pays for fresh pages."),
     ] = False,
+    all_threads: Annotated[
+        bool, typer.Option("--all-threads", help="Let everybody use all cores, numba with parallel=True.")
+    ] = False,
     device: Annotated[
         str, typer.Option(help="cpu, or cuda: on the first GPU, with training steps and what launching costs.")
     ] = "cpu",
     show_list: Annotated[bool, typer.Option("--list", help="Name the workloads and stop.")] = False,
 ) -> None:
-    """Run the fusion benchmarks on one thread or on a GPU, beside NumPy and the peers that are installed.
+    """Run the fusion benchmarks on one thread, on all cores or on a GPU, beside NumPy and the peers that are installed.
 
     The exit status is 1 if jitflow failed or was wrong on a workload.
     """
@@ -38,9 +41,9 @@ def bench(
 
     if device != "cpu":
         _check_names([device], {"cpu", "cuda"}, "device")
-        if plot or first_call or keep_memory:
+        if plot or first_call or keep_memory or all_threads:
             raise typer.BadParameter(
-                "takes none of --plot, --first-call and --keep-memory", param_hint=f"--device {device}"
+                "takes none of --plot, --first-call, --keep-memory and --all-threads", param_hint=f"--device {device}"
             )
         raise typer.Exit(_on_gpu(names or [], peer or [], show_list, json=json, seconds=seconds, small=small))
     if show_list:
@@ -61,6 +64,7 @@ def bench(
         first_call=first_call,
         small=small,
         keep_memory=keep_memory,
+        all_threads=all_threads,
     )
     raise typer.Exit(0 if all_right else 1)
 

@@ -116,7 +116,7 @@ def _row(name: str, measurements: dict[str, Any], copier: Any) -> report.Row:
     if copier is not None and name in WORKLOADS:
         necessary = WORKLOADS[name].necessary_bytes
         copy = necessary / copier.copy_bandwidth(necessary)
-    return report.Row(SUBJECTS[name], measurements, copy, COLUMNS)
+    return report.Row(SUBJECTS[name], measurements, copy, columns=COLUMNS)
 
 
 def _launches(rows: list[report.Row]) -> dict[str, float]:

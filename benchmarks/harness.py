@@ -32,6 +32,7 @@ def run(
     first_call: bool = False,
     small: bool = False,
     keep_memory: bool = False,
+    all_threads: bool = False,
     console: Console | None = None,
 ) -> bool:
     """Measure the named workloads (all if none), print the table, store what was asked for.
@@ -42,7 +43,7 @@ def run(
     rows = []
     with ExitStack() as stack:
         workers = {
-            peer.name: stack.enter_context(closing(Worker(peer.name, keep_memory=keep_memory)))
+            peer.name: stack.enter_context(closing(Worker(peer.name, keep_memory=keep_memory, all_threads=all_threads)))
             for peer in installed_peers(peers)
         }
         bandwidth = workers[_ORACLE].copy_bandwidth(_HEADLINE_FOOTPRINT)
@@ -55,18 +56,22 @@ def run(
             else:
                 measurements = measure_workload(name, workers, budget=seconds, small=small)
             workload = WORKLOADS[name]
-            bytes_per_second = workers[_ORACLE].copy_bandwidth(workload.necessary_bytes)
-            copy_seconds = 0.0 if small or first_call else workload.necessary_bytes / bytes_per_second
-            rows.append(report.Row(workload, measurements, copy_seconds))
+            limits = (0.0, 0.0) if small or first_call else workers[_ORACLE].limit_seconds(workload)
+            rows.append(report.Row(workload, measurements, *limits))
     if first_call:
         report.print_first_calls(rows, console)
     else:
-        report.print_table(rows, console)
+        report.print_table(rows, console, f"median of interleaved rounds, {_threads_text(all_threads)} (ms)")
     if json is not None:
         kind = "first call" if first_call else "fusion"
         malloc = "keeps freed memory" if keep_memory else "as the system sets it"
-        record = report.as_record(rows, kind=kind, copy_bandwidth=bandwidth, threads=1, malloc=malloc)
+        threads = "all" if all_threads else 1
+        record = report.as_record(rows, kind=kind, copy_bandwidth=bandwidth, threads=threads, malloc=malloc)
         report.write_json(record, json)
     if plot is not None:
-        report.draw_picture(rows, plot)
+        report.draw_picture(rows, plot, _threads_text(all_threads))
     return not any(row.measurements["jitflow"].error for row in rows if "jitflow" in row.measurements)
+
+
+def _threads_text(all_threads: bool) -> str:
+    return "all cores" if all_threads else "one thread"

@@ -1,7 +1,8 @@
 """The peers: how each of them takes the input, compiles its form of a workload, and runs it.
 
 A peer that is not installed is left out. Input is handed over once, outside of what is timed; a run lasts until the
-results are there.
+results are there. Each uses as many threads as its process may use cores; numba's outer loops are `prange`, which is
+`range` until it compiles with ``parallel=True``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .machine import usable_cores
 from .workload import Form, Inputs, Workload
 
 __all__ = ["PEERS", "Peer", "Run", "installed_peers", "missing_text", "prepare_jax"]
@@ -50,7 +52,11 @@ def _prepare_jitflow(workload: Workload, inputs: Inputs) -> Run:
 def _prepare_numba(make_form: Callable[[], Form] | None, inputs: Inputs) -> Run | None:
     if make_form is None:
         return None
-    form = make_form()
+    form: Any = make_form()
+    if usable_cores() > 1:
+        import numba
+
+        form = numba.njit(**{**form.targetoptions, "parallel": True})(form.py_func)
     return lambda: form(*inputs)
 
 
@@ -80,7 +86,7 @@ def _prepare_torch(workload: Workload, inputs: Inputs) -> Run | None:
         return None
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(usable_cores())
     torch.compiler.reset()
     compiled = torch.compile(workload.torch())
     arguments = [torch.tensor(value) if isinstance(value, np.ndarray | np.generic) else value for value in inputs]

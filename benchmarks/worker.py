@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .machine import ALL_THREADS, KEEP_MEMORY, ONE_THREAD, copy_bandwidth, pin_to_one_core
+from .limits import arithmetic_peak, copy_bandwidth
+from .machine import ALL_THREADS, KEEP_MEMORY, ONE_THREAD, pin_to_one_core
 from .measure import Measurement, disagreement, message_of
 from .peers import PEERS, Peer, Run
 from .workload import Workload
@@ -29,7 +30,9 @@ __all__ = ["Session", "Worker"]
 
 SEED = 2016
 WARM_CALL_LIMIT = 0.05
-"""Calls shorter than this many seconds are timed with caches warm: an untimed call goes before."""
+"""Calls shorter than this many seconds are timed with caches warm: untimed calls go before."""
+WARMING = 0.02
+"""For so many seconds: large caches keep what is read again and again, and one call does not bring it back."""
 
 
 class Session:
@@ -70,7 +73,9 @@ class Session:
         """Return the seconds of one call. The results' memory is given back after the clock has stopped."""
         assert self.run is not None
         if self._last < WARM_CALL_LIMIT:
-            self.run()
+            deadline = time.perf_counter() + WARMING
+            while time.perf_counter() < deadline:
+                self.run()
         start = time.perf_counter()
         results = self.run()
         self._last = time.perf_counter() - start
@@ -84,8 +89,12 @@ class Session:
         return measurement.error if measurement else ""
 
     def copy_bandwidth(self, footprint: int) -> float:
-        """Return what `machine.copy_bandwidth` measures on this process's core."""
+        """Return what `limits.copy_bandwidth` measures on this process's cores."""
         return copy_bandwidth(footprint)
+
+    def arithmetic_peak(self, itemsize: int) -> float:
+        """Return what `limits.arithmetic_peak` measures on this process's cores."""
+        return arithmetic_peak(itemsize)
 
 
 class Worker:
@@ -126,6 +135,11 @@ class Worker:
     def copy_bandwidth(self, footprint: int) -> float:
         """As `Session.copy_bandwidth`."""
         return float(self._ask("copy_bandwidth", footprint))
+
+    def limit_seconds(self, workload: Workload) -> tuple[float, float]:
+        """The least time that the workload's memory takes on this process's cores, and its arithmetic."""
+        memory = workload.necessary_bytes / self.copy_bandwidth(workload.necessary_bytes)
+        return memory, workload.flops / float(self._ask("arithmetic_peak", workload.itemsize))
 
     def close(self) -> None:
         """Let the process end."""

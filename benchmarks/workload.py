@@ -49,6 +49,8 @@ class Workload:
     jax: Callable[[], Form] | None = None
     torch: Callable[[], Form] | None = None
     cupy: Callable[[], Form] | None = None
+    itemsize: int = 4
+    """Bytes of the numbers that are computed with."""
     carried: Mapping[int, int] = field(default_factory=dict)
     """Argument index to result index, where a step's result is the next step's input: JAX donates these."""
 

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from benchmarks import measure, report
 from benchmarks.harness import run
-from benchmarks.machine import copy_bandwidth, describe_machine, versions
+from benchmarks.limits import arithmetic_peak, copy_bandwidth
+from benchmarks.machine import describe_machine, versions
 from benchmarks.measure import Measurement
 from benchmarks.peers import PEERS, Peer, installed_peers, missing_text
 from benchmarks.worker import Session, Worker
@@ -237,6 +238,7 @@ def test_the_machine_is_described_and_its_copies_measured() -> None:
     assert versions()["numpy"] == np.__version__
     assert 1e8 < copy_bandwidth(1 << 20) < 1e13
     assert math.isfinite(copy_bandwidth(1 << 20))
+    assert 1e8 < arithmetic_peak(8) < arithmetic_peak(4) < 1e14
 
 
 def test_a_peer_that_is_not_installed_is_left_out() -> None:

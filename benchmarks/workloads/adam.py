@@ -71,7 +71,7 @@ def numba_loops() -> Form:
         new_parameter = np.empty_like(parameter)
         new_moment = np.empty_like(moment)
         new_velocity = np.empty_like(velocity)
-        for i in range(parameter.size):
+        for i in numba.prange(parameter.size):
             m = keep1 * moment[i] + add1 * gradient[i]
             v = keep2 * velocity[i] + add2 * gradient[i] * gradient[i]
             new_moment[i] = m

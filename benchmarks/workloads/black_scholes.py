@@ -74,7 +74,7 @@ def numba_loops() -> Form:
         drift = rate + half * volatility * volatility
         call = np.empty_like(spot)
         put = np.empty_like(spot)
-        for i in range(spot.size):
+        for i in numba.prange(spot.size):
             root_time = np.sqrt(time[i])
             d1 = (np.log(spot[i] / strike[i]) + drift * time[i]) / (volatility * root_time)
             d2 = d1 - volatility * root_time

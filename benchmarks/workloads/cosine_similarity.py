@@ -36,7 +36,7 @@ def numba_loops() -> Form:
     def form(a, b):
         rows, columns = a.shape
         result = np.empty(rows, a.dtype)
-        for row in range(rows):
+        for row in numba.prange(rows):
             product, a_squares, b_squares = np.float32(0), np.float32(0), np.float32(0)
             for column in range(columns):
                 product += a[row, column] * b[row, column]

@@ -45,7 +45,8 @@ def numba_loops() -> Form:
     @numba.njit(error_model="numpy", fastmath=REORDERED)
     def form(logits, labels):
         total = 0.0
-        for start in range(0, logits.size, block):
+        for number in numba.prange(-(-logits.size // block)):
+            start = number * block
             part = np.float32(0)
             for i in range(start, min(start + block, logits.size)):
                 logit = logits[i]

@@ -47,7 +47,7 @@ def numba_loops() -> Form:
     def form(x):
         rows, half = x.shape[0], x.shape[1] // 2
         result = np.empty((rows, half), x.dtype)
-        for row in range(rows):
+        for row in numba.prange(rows):
             for column in range(half):
                 gate = x[row, column]
                 result[row, column] = gate / (one + np.exp(-gate)) * x[row, half + column]

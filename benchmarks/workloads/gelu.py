@@ -51,7 +51,7 @@ def numba_loops() -> Form:
     @numba.njit(error_model="numpy")
     def form(x, bias, residual):
         result = np.empty_like(x)
-        for row in range(x.shape[0]):
+        for row in numba.prange(x.shape[0]):
             for column in range(x.shape[1]):
                 biased = x[row, column] + bias[column]
                 inner = scale * (biased + cubic * biased * biased * biased)

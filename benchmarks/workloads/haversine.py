@@ -40,7 +40,7 @@ def numba_loops() -> Form:
     def form(latitude, longitude, home_latitude, home_longitude):
         result = np.empty_like(latitude)
         home_cosine = np.cos(home_latitude)
-        for i in range(latitude.size):
+        for i in numba.prange(latitude.size):
             half_latitude = np.sin(0.5 * (latitude[i] - home_latitude))
             half_longitude = np.sin(0.5 * (longitude[i] - home_longitude))
             chord = half_latitude * half_latitude
@@ -90,6 +90,7 @@ WORKLOAD = Workload(
     necessary_bytes=PLACES * 8 * 3,
     flops=PLACES * 16,
     relative_tolerance=1e-13,
+    itemsize=8,
     numba_array=numba_array,
     numba_loops=numba_loops,
     jax=jax,

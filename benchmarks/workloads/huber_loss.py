@@ -49,7 +49,8 @@ def numba_loops() -> Form:
     def form(prediction, target, delta):
         delta = np.float32(delta)
         total = 0.0
-        for start in range(0, prediction.size, block):
+        for number in numba.prange(-(-prediction.size // block)):
+            start = number * block
             part = np.float32(0)
             for i in range(start, min(start + block, prediction.size)):
                 distance = abs(prediction[i] - target[i])

@@ -34,7 +34,7 @@ def numba_array() -> Form:
     @numba.njit(error_model="numpy")
     def form(x, scale, shift):
         result = np.empty_like(x)
-        for row in range(x.shape[0]):
+        for row in numba.prange(x.shape[0]):
             values = x[row]
             mean = np.float32(values.mean())
             variance = np.float32(values.var())
@@ -55,7 +55,7 @@ def numba_loops() -> Form:
         rows, columns = x.shape
         result = np.empty_like(x)
         count = np.float32(columns)
-        for row in range(rows):
+        for row in numba.prange(rows):
             total = np.float32(0)
             for column in range(columns):
                 total += x[row, column]

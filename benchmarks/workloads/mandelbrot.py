@@ -49,7 +49,7 @@ def numba_loops() -> Form:
         rows, columns = z.shape
         new_z = np.empty_like(z)
         new_count = np.empty_like(count)
-        for row in range(rows):
+        for row in numba.prange(rows):
             for column in range(columns):
                 value = z[row, column]
                 real, imaginary = value.real, value.imag

@@ -42,7 +42,7 @@ def numba_loops() -> Form:
         origin = np.float64(x[0])
         total = 0.0
         squares = 0.0
-        for i in range(x.size):
+        for i in numba.prange(x.size):
             value = np.float64(x[i]) - origin
             total += value
             squares += value * value

@@ -47,7 +47,7 @@ def numba_loops() -> Form:
     @numba.njit(error_model="numpy")
     def form(image, mean, deviation):
         result = np.empty(image.shape, np.float32)
-        for row in range(image.shape[0]):
+        for row in numba.prange(image.shape[0]):
             for column in range(image.shape[1]):
                 for channel in range(3):
                     scaled = min(max(np.float32(image[row, column, channel]) / full, low), high)

@@ -44,7 +44,7 @@ def numba_loops() -> Form:
         b_points = b.shape[0]
         across = np.ascontiguousarray(b.T)
         result = np.empty((a_points, b_points), a.dtype)
-        for i in range(a_points):
+        for i in numba.prange(a_points):
             row = result[i]
             for j in range(b_points):
                 row[j] = np.float32(0)

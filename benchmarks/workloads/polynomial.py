@@ -42,7 +42,7 @@ def numba_loops() -> Form:
     @numba.njit(error_model="numpy")
     def form(x):
         result = np.empty_like(x)
-        for i in range(x.size):
+        for i in numba.prange(x.size):
             element = x[i]
             value = 0.03125 * element + 0.0625
             for coefficient in (-0.125, 0.25, 0.5, -0.75, 0.875, 1.5, -1.25, 0.375, 1.0):
@@ -78,6 +78,7 @@ WORKLOAD = Workload(
     necessary_bytes=COUNT * 8 * 2,
     flops=COUNT * 2 * DEGREE,
     relative_tolerance=1e-14,
+    itemsize=8,
     numba_array=numba_array,
     numba_loops=numba_loops,
     jax=jax,

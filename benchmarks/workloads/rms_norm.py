@@ -30,7 +30,7 @@ def numba_array() -> Form:
     def form(x, scale):
         result = np.empty_like(x)
         count = np.float32(x.shape[1])
-        for row in range(x.shape[0]):
+        for row in numba.prange(x.shape[0]):
             values = x[row]
             result[row] = values / np.sqrt((values * values).sum() / count + epsilon) * scale
         return result
@@ -48,7 +48,7 @@ def numba_loops() -> Form:
     def form(x, scale):
         rows, columns = x.shape
         result = np.empty_like(x)
-        for row in range(rows):
+        for row in numba.prange(rows):
             squares = np.float32(0)
             for column in range(columns):
                 squares += x[row, column] * x[row, column]

@@ -49,7 +49,7 @@ def numba_loops() -> Form:
         cosine, sine = np.cos(angle), np.sin(angle)
         centre_x, centre_y = centre[0], centre[1]
         result = np.empty_like(points)
-        for i in range(points.shape[0]):
+        for i in numba.prange(points.shape[0]):
             x = points[i, 0] - centre_x
             y = points[i, 1] - centre_y
             result[i, 0] = cosine * x - sine * y + centre_x

@@ -28,7 +28,7 @@ def numba_array() -> Form:
     @numba.njit(error_model="numpy")
     def form(x):
         result = np.empty_like(x)
-        for row in range(x.shape[0]):
+        for row in numba.prange(x.shape[0]):
             shifted = np.exp(x[row] - x[row].max())
             result[row] = shifted / np.float32(shifted.sum(dtype=np.float64))
         return result
@@ -44,7 +44,7 @@ def numba_loops() -> Form:
     def form(x):
         rows, columns = x.shape
         result = np.empty_like(x)
-        for row in range(rows):
+        for row in numba.prange(rows):
             largest = x[row, 0]
             for column in range(1, columns):
                 largest = max(largest, x[row, column])

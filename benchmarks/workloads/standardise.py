@@ -55,7 +55,7 @@ def numba_loops() -> Form:
                 inverse[column] += centred * centred
         for column in range(columns):
             inverse[column] = np.float32(1) / np.sqrt(inverse[column] / np.float32(rows))
-        for row in range(rows):
+        for row in numba.prange(rows):
             for column in range(columns):
                 result[row, column] = (x[row, column] - mean[column]) * inverse[column]
         return result

@@ -37,7 +37,7 @@ def numba_loops() -> Form:
     def form(u, alpha):
         rows, columns = u.shape
         result = np.empty((rows - 2, columns - 2), u.dtype)
-        for row in range(1, rows - 1):
+        for row in numba.prange(1, rows - 1):
             for column in range(1, columns - 1):
                 centre = u[row, column]
                 around = u[row + 1, column] + u[row - 1, column] + u[row, column + 1] + u[row, column - 1]
@@ -79,6 +79,7 @@ WORKLOAD = Workload(
     necessary_bytes=SIDE * SIDE * 8 + (SIDE - 2) * (SIDE - 2) * 8,
     flops=(SIDE - 2) * (SIDE - 2) * 7,
     relative_tolerance=1e-14,
+    itemsize=8,
     numba_array=numba_array,
     numba_loops=numba_loops,
     jax=jax,

@@ -168,7 +168,8 @@ class _Choice:
         if sweep is None or self.vector in self.outer:
             rows = len(self.outer) > 1 and not self.reduced
             return rows or self.loops.cost > cost.LONG_BODY
-        return self.loops.sweep_cost(sweep) > cost.LONG_BODY
+        longest = cost.LONG_FOLD if any(self.loops.reductions(sweep)) else cost.LONG_BODY
+        return self.loops.sweep_cost(sweep) > longest
 
     def _vectors(self, loop: Loop, body: tuple[Node, ...], masked: bool, ahead: int = 0) -> For:
         parallel = self.target.distributed and not loop.reduced
