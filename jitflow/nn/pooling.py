@@ -30,7 +30,7 @@ def max_pool(x: Any, size: Any, stride: Any = None, padding: Any = 0, layout: st
     Windows have ``size`` elements along each axis of space, an integer for all or one for each, and are ``stride``
     apart, ``size`` if not given; ``padding``, as in `jitflow.nn.conv`, is never chosen. Along each axis there are
     ``(elements + padding - size) // stride + 1`` windows; the dtype is that of ``x``, which has integers or floats. A
-    nan is larger than anything. Of equal elements all have a share of the derivative.
+    nan is larger than anything. Of equal elements all have the same share of the derivative.
 
     Raises ValueError for shapes and numbers that do not fit, and TypeError for other dtypes.
     """
