@@ -140,6 +140,7 @@ POOLS: dict[str, dict[str, Any]] = {
     "2": {"size": 2},
     "3 by 2 with a padding": {"size": (3, 2), "stride": 2, "padding": 1},
     "overlapping": {"size": 3, "stride": (1, 2)},
+    "apart": {"size": (1, 2), "stride": 3},
 }
 
 
@@ -167,6 +168,12 @@ def test_pooling(pool: Callable[..., Any], name: str) -> None:
     assert_same(turned(last(x)), last(expected), REDUCTION)
     check_gradient(function, x)
     assert pool(x.astype(np.float32), **options).dtype == np.float32
+
+
+def test_the_largest_share_evenly() -> None:
+    x = np.array([[[3.0, 3.0, 1.0, 3.0, np.nan, 0.0, 2.0, 2.0]]])
+    shares = jitflow.function(jitflow.grad(lambda x: nn.max_pool(x, 4, 2).sum()))(x)
+    assert_same(shares, np.array([[[1 / 3, 1 / 3, 0.0, 1 / 3, 2.0, 0.0, 0.0, 0.0]]]), REDUCTION)
 
 
 def test_normalisation() -> None:
