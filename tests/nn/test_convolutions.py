@@ -170,12 +170,6 @@ def test_pooling(pool: Callable[..., Any], name: str) -> None:
     assert pool(x.astype(np.float32), **options).dtype == np.float32
 
 
-def test_the_largest_share_evenly() -> None:
-    x = np.array([[[3.0, 3.0, 1.0, 3.0, np.nan, 0.0, 2.0, 2.0]]])
-    shares = jitflow.function(jitflow.grad(lambda x: nn.max_pool(x, 4, 2).sum()))(x)
-    assert_same(shares, np.array([[[1 / 3, 1 / 3, 0.0, 1 / 3, 2.0, 0.0, 0.0, 0.0]]]), REDUCTION)
-
-
 def test_normalisation() -> None:
     x, scale, shift = drawn(4, 3, 5, 6), drawn(3), drawn(3)
 
