@@ -140,6 +140,7 @@ POOLS: dict[str, dict[str, Any]] = {
     "2": {"size": 2},
     "3 by 2 with a padding": {"size": (3, 2), "stride": 2, "padding": 1},
     "overlapping": {"size": 3, "stride": (1, 2)},
+    "apart": {"size": (1, 2), "stride": 3},
 }
 
 

@@ -17,14 +17,16 @@ from functools import cache
 from jitflow import processor
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.types import element_type
+from jitflow.backends.llvm.vector_text import exchanged
 from jitflow.ir.core import Op
 from jitflow.ir.dtypes import DType
 from jitflow.ir.ops.memory import PANEL_BYTES
 
 __all__ = ["GATHERED_EMISSION"]
-
-_BLOCK = 16
-"""Steps, or rows, that are turned round together, so that their lines of memory are in the first cache."""
+_AHEAD = 3
+"""Steps by which lines of a panel are brought near: it is in the second cache, and is read from one end to the other
+for some rows, so the first one has none of it any more."""
+_LINE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class _Function:
         self.label(end)
 
     def groups(self, count: str) -> str:
-        """How many pieces of 64 bytes so many elements are."""
+        """How many pieces so many elements are."""
         more = self.let(f"add i64 {count}, {self.lanes - 1}")
         return self.let(f"sdiv i64 {more}, {self.lanes}")
 
@@ -170,7 +172,7 @@ class _Function:
         return so_far[0]
 
     def mask(self, first: str, count: str) -> str:
-        """The lanes of a piece of 64 bytes, which begins with the element ``first``, that ``count`` elements reach."""
+        """The lanes of a piece, which begins with the element ``first``, that ``count`` elements reach."""
         left = self.let(f"trunc i64 {self.let(f'sub i64 {count}, {first}')} to i32")
         type = f"<{self.lanes} x i32>"
         one = self.let(f"insertelement {type} poison, i32 {left}, i64 0")
@@ -180,13 +182,63 @@ class _Function:
 
     @property
     def piece(self) -> str:
-        """The type of a piece of 64 bytes."""
+        """The type of a piece: 64 bytes, unless they are as long as a register."""
         return f"<{self.lanes} x {self.element}>"
 
     @property
     def suffix(self) -> str:
         """What names of intrinsics on such pieces end in."""
         return f"v{self.lanes}f{8 * self.itemsize}"
+
+    def use_registers(self) -> None:
+        """Pieces are as long as a register from here on."""
+        self.lanes = _registers().vector_bytes // self.itemsize
+
+    def is_block(self, table: str, first: str, count: str) -> str:
+        """Whether a piece of a table, from ``first`` on, is there, and elements one behind the other are at it."""
+        offsets = self.offsets(table, first)
+        type, numbers = f"<{self.lanes} x i64>", range(0, self.lanes * self.itemsize, self.itemsize)
+        begin = self.let(
+            f"insertelement {type} poison, i64 {self.let(f'extractelement {type} {offsets}, i64 0')}, i64 0"
+        )
+        every = self.let(f"shufflevector {type} {begin}, {type} poison, <{self.lanes} x i32> zeroinitializer")
+        expected = self.let(f"add {type} {every}, <{', '.join(f'i64 {number}' for number in numbers)}>")
+        same = self.let(f"icmp eq {type} {offsets}, {expected}")
+        mask = (f"<{self.lanes} x i1>", same)
+        is_line = self.call("i1", f"llvm.vector.reduce.and.v{self.lanes}i1", mask)
+        end = self.let(f"add i64 {first}, {self.lanes}")
+        return self.let(f"select i1 {self.let(f'icmp sle i64 {end}, {count}')}, i1 {is_line}, i1 false")
+
+    def offsets(self, table: str, first: str) -> str:
+        """A piece of a table. What is read behind its end lies in the memory that belongs to it."""
+        return self.load(f"<{self.lanes} x i64>", self.at(table, first, "i64"), 8)
+
+    def addresses(self, pointer: str, offsets: str) -> str:
+        return self.let(f"getelementptr i8, ptr {pointer}, <{self.lanes} x i64> {offsets}")
+
+    def following(self, first: str, count: str) -> list[str]:
+        """As many positions as a piece has, from the first on; those beyond a count are the last one there is."""
+        last = self.let(f"sub i64 {count}, 1")
+        numbers = [self.let(f"add i64 {first}, {number}") for number in range(self.lanes)]
+        return [self.call("i64", "llvm.smin.i64", ("i64", number), ("i64", last)) for number in numbers]
+
+    def row(self, pointer: str, number: str, pitch: str) -> str:
+        return self.at(pointer, self.let(f"mul i64 {number}, {pitch}"))
+
+    def shuffled(self, left: str, right: str, numbers: Sequence[int]) -> str:
+        """Lanes of two pieces, by number; those of the second come behind those of the first."""
+        chosen = ", ".join(f"i32 {number}" for number in numbers)
+        return self.let(f"shufflevector {self.piece} {left}, {self.piece} {right}, <{len(numbers)} x i32> <{chosen}>")
+
+    def gather(self, places: str, mask: str) -> str:
+        """The numbers at some places, 0 where the mask is not set."""
+        arguments = ((f"<{self.lanes} x ptr>", places), ("i32", str(self.itemsize)), (f"<{self.lanes} x i1>", mask))
+        name = f"llvm.masked.gather.{self.suffix}.v{self.lanes}p0"
+        return self.call(self.piece, name, *arguments, (self.piece, "zeroinitializer"))
+
+    def bring_near(self, pointer: str) -> None:
+        """Ask for a line of memory that may not be there."""
+        self.call("void", "llvm.prefetch.p0", ("ptr", pointer), ("i32", "0"), ("i32", "3"), ("i32", "1"))
 
     def load_masked(self, pointer: str, mask: str) -> str:
         arguments = (("ptr", pointer), ("i32", str(self.itemsize)), (f"<{self.lanes} x i1>", mask))
@@ -215,20 +267,39 @@ def _pack(f: _Function) -> None:
                 value = f.load_masked(f.at(shown, f.offset(steps, step)), mask)
                 place = f.at(packed, f.let(f"mul i64 {step}, {pitch}"))
                 f.do(f"store {f.piece} {value}, ptr {place}, align {f.itemsize}")
-    every = f.let(f"mul i64 {groups}, {depth}")
-    with f.loop(every) as (group, _):
-        place = f.at(panel, f.let(f"mul i64 {group}, {PANEL_BYTES}"))
-        f.do(f"store {f.piece} zeroinitializer, ptr {place}, align {f.itemsize}")
-    with f.loop(depth, step=_BLOCK) as (top, _):
-        below = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {_BLOCK}")), ("i64", depth))
-        with f.loop(count) as (column, _):
-            begin, packed = f.at(source, f.offset(columns, column)), f.at(panel, column, f.element)
+    f.use_registers()
+    groups = f.groups(count)
+    with f.loop(depth, step=f.lanes) as (top, _):
+        below = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {f.lanes}")), ("i64", depth))
+        is_line = f.is_block(steps, top, depth)
+        with f.loop(groups) as (group, _):
+            first, packed_group = f.let(f"mul i64 {group}, {f.lanes}"), f.fresh("packed")
+            packed = f.at(panel, first, f.element)
+            with f.where(is_line, packed_group):
+                _turn_into_panel(f, f.at(source, f.offset(steps, top)), columns, (first, count), packed, (top, pitch))
+            places = f.addresses(source, f.offsets(columns, first))
+            mask = f.mask(first, count)
             with f.loop(below, start=top) as (step, _):
-                value = f.load(f.element, f.at(begin, f.offset(steps, step)), f.itemsize)
-                place = f.at(packed, f.let(f"mul i64 {step}, {pitch}"))
-                f.do(f"store {f.element} {value}, ptr {place}, align {f.itemsize}")
+                shown = f.let(f"getelementptr i8, <{f.lanes} x ptr> {places}, i64 {f.offset(steps, step)}")
+                f.do(f"store {f.piece} {f.gather(shown, mask)}, ptr {f.row(packed, step, pitch)}, align {f.itemsize}")
+            f.do(f"br label %{packed_group}")
+            f.label(packed_group)
     f.do("br label %done")
     f.label("done")
+
+
+def _turn_into_panel(
+    f: _Function, source: str, columns: str, some: tuple[str, str], packed: str, rows: tuple[str, str]
+) -> None:
+    """Put as many steps as a register has lanes, which lie side by side, of as many columns into a panel."""
+    vectors = [
+        f.load(f.piece, f.at(source, f.offset(columns, column)), f.itemsize) for column in f.following(*some)
+    ]  # fmt: skip
+    (top, pitch), vectors = rows, exchanged(f.shuffled, vectors, f.lanes)
+    place = f.row(packed, top, pitch)
+    for vector in vectors:
+        f.do(f"store {f.piece} {vector}, ptr {place}, align {f.itemsize}")
+        place = f.at(place, pitch)
 
 
 # -- multiplying
@@ -256,6 +327,7 @@ def _multiply_groups(f: _Function, groups: str, group: str, number: int) -> None
     lanes = registers.vector_bytes // f.itemsize
     vector, suffix = f"<{lanes} x {f.element}>", f"v{lanes}f{8 * f.itemsize}"
     width = number * PANEL_BYTES // registers.vector_bytes
+    ahead = f.let(f"mul i64 {pitch}, {_AHEAD}")
     last, follows = f.let(f"sub i64 {high}, 1"), f.let(f"icmp sgt i64 {before}, 0")
     with f.loop(high, step=registers.rows) as (top, _):
         shown, places = [], []
@@ -271,6 +343,8 @@ def _multiply_groups(f: _Function, groups: str, group: str, number: int) -> None
             factors = [
                 f.load(vector, f.at(line, str(column * registers.vector_bytes)), f.itemsize) for column in range(width)
             ]
+            for start in range(0, width * registers.vector_bytes, _LINE):
+                f.bring_near(f.at(line, f.let(f"add i64 {ahead}, {start}")))
             offset = f.offset(steps, step)
             for number, begins in enumerate(shown):
                 one = f.load(f.element, f.at(begins, offset), f.itemsize)
@@ -300,15 +374,41 @@ def _unpack(f: _Function) -> None:
             with f.loop(high) as (row, _):
                 value = f.load(f.piece, f.at(found, f.let(f"mul i64 {row}, {pitch}")), f.itemsize)
                 f.store_masked(value, f.at(shown, f.offset(rows, row)), mask)
-    with f.loop(high, step=_BLOCK) as (top, _):
-        below = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {_BLOCK}")), ("i64", high))
+    f.use_registers()
+    groups = f.groups(count)
+    with f.loop(high, step=f.lanes) as (top, _):
+        below = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {f.lanes}")), ("i64", high))
+        next_rows = f.fresh("unpacked")
+        with f.where(f.is_block(rows, top, high), next_rows):
+            shown = f.at(target, f.offset(rows, top))
+            with f.loop(groups) as (group, _):
+                first = f.let(f"mul i64 {group}, {f.lanes}")
+                found = f.row(f.at(sums, first, f.element), top, pitch)
+                _turn_out_of_sums(f, found, pitch, shown, columns, (first, count))
         with f.loop(count) as (column, _):
             begin, found = f.at(target, f.offset(columns, column)), f.at(sums, column, f.element)
             with f.loop(below, start=top) as (row, _):
-                value = f.load(f.element, f.at(found, f.let(f"mul i64 {row}, {pitch}")), f.itemsize)
+                value = f.load(f.element, f.row(found, row, pitch), f.itemsize)
                 f.do(f"store {f.element} {value}, ptr {f.at(begin, f.offset(rows, row))}, align {f.itemsize}")
+        f.do(f"br label %{next_rows}")
+        f.label(next_rows)
     f.do("br label %done")
     f.label("done")
+
+
+def _turn_out_of_sums(f: _Function, found: str, pitch: str, target: str, columns: str, some: tuple[str, str]) -> None:
+    """Write as many rows as a register has lanes, which belong side by side, of as many columns.
+
+    Columns that are not there go where the last one does, before that does.
+    """
+    vectors = []
+    for _ in range(f.lanes):
+        vectors.append(f.load(f.piece, found, f.itemsize))
+        found = f.at(found, pitch)
+    turned = exchanged(f.shuffled, vectors, f.lanes)
+    places = [f.at(target, f.offset(columns, column)) for column in f.following(*some)]
+    for vector, place in reversed(list(zip(turned, places, strict=True))):
+        f.do(f"store {f.piece} {vector}, ptr {place}, align {f.itemsize}")
 
 
 GATHERED_EMISSION: dict[str, Emission] = {

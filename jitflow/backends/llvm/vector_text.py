@@ -6,7 +6,7 @@ process (`ModuleCode.shared`). Masks are made of counts: lanes whose number is b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
 from jitflow.ir.dtypes import DType
 
-__all__ = ["Turns", "VectorText", "call_shared"]
+__all__ = ["Turns", "VectorText", "call_shared", "exchanged"]
 
 _LINE = 64
 _BLOCK_BYTES = 16
@@ -202,22 +202,9 @@ class VectorText:
         return self.let(f"shufflevector {type} {left}, {type} {right}, <{len(numbers)} x i32> <{chosen}>")
 
     def turned(self, vectors: Sequence[str]) -> list[str]:
-        """Some vectors, their number a power of two: in blocks of as many lanes, rows become columns.
-
-        a b c d | e f g h | ...        a A . . | e E . . | ...
-        A B C D | E F G H | ...   ->   b B . . | f F . . | ...
-        """
-        lanes, parts, size = self.lanes, list(vectors), 1  # so many lanes stay together
-        while size < len(parts):
-            # Vectors that are `size` apart exchange the lanes of which bit `size` of the number differs.
-            following = list(parts)
-            for first in (number for number in range(len(parts)) if not number & size):
-                pair = parts[first], parts[first + size]
-                for number, place in ((0, first), (size, first + size)):
-                    chosen = [lane - size + lanes + number if lane & size else lane + number for lane in range(lanes)]
-                    following[place] = self.shuffled(*pair, lanes, chosen)
-            parts, size = following, 2 * size
-        return parts
+        """Some vectors, their number a power of two: in blocks of as many lanes, rows become columns (`exchanged`)."""
+        lanes = self.lanes
+        return exchanged(lambda left, right, numbers: self.shuffled(left, right, lanes, numbers), vectors, lanes)
 
     def summed(self, vectors: Sequence[str]) -> str:
         """A block of what the lanes of each of as many vectors add up to."""
@@ -231,6 +218,25 @@ class VectorText:
             first = self.let(f"fadd <{half} x {self.element}> {low}, {high}")
             width = half
         return first
+
+
+def exchanged(shuffle: Callable[[str, str, Sequence[int]], str], vectors: Sequence[str], lanes: int) -> list[str]:
+    """Some vectors of so many lanes, their number a power of two: in blocks of as many lanes, rows become columns.
+
+    a b c d | e f g h | ...        a A . . | e E . . | ...
+    A B C D | E F G H | ...   ->   b B . . | f F . . | ...
+    """
+    parts, size = list(vectors), 1  # so many lanes stay together
+    while size < len(parts):
+        # Vectors that are `size` apart exchange the lanes of which bit `size` of the number differs.
+        following = list(parts)
+        for first in (number for number in range(len(parts)) if not number & size):
+            pair = parts[first], parts[first + size]
+            for number, place in ((0, first), (size, first + size)):
+                chosen = [lane - size + lanes + number if lane & size else lane + number for lane in range(lanes)]
+                following[place] = shuffle(*pair, chosen)
+        parts, size = following, 2 * size
+    return parts
 
 
 def call_shared(out: Emitter, op: Op, name: str, parameters: str, text: str, places: Sequence[int]) -> None:

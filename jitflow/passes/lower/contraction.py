@@ -5,12 +5,13 @@ up, its steps. The left operand is read where it lies: an element of it is at th
 step, from two short tables. So windows are never copied, whatever their steps and dilations, and an axis is as good as
 several. Of the right operand some steps of some columns are packed into a panel, which all rows of a block read:
 
-    for rows by 1024:
+    for rows by 960:
       for columns by 256 bytes:
         for steps by 512:
           gather_panel panel, right
-          multiply_gathered sums, left, panel
-        scatter_sums result, sums
+          for rows by 96:
+            multiply_gathered sums, left, panel
+            scatter_sums result, sums                behind the last steps
 
 Each element is summed up by steps in their order, each product and sum rounded once, and what comes of 512 steps is
 added to what came before: so its bits depend on the number of its steps alone.
@@ -35,8 +36,11 @@ from jitflow.passes.schedule.target import Target
 
 __all__ = ["lower_contraction"]
 
-_ROWS = 1024
+_ROWS = 960
 """Rows of a block: enough that packing for each block costs little, and its sums stay in the second cache."""
+_HEIGHT = 96
+"""Rows that are multiplied and then written: a whole number of register blocks, and of vectors where sums are turned.
+Their sums are still in the first cache then, if all steps fit a panel."""
 _STEPS = 512
 """Steps of a panel: with all its columns it stays in the second cache beside the sums."""
 _WIDTH = 256
@@ -186,17 +190,30 @@ class _Contraction:
                         "gather_panel", *panel, self.right, right, *self._at(self.step_right),
                         *self._at(self.column_right), depth, count, dtype=self.dtype,
                     )  # fmt: skip
-                    emitter.here(
-                        "multiply_gathered", *self._at(self.sums), self.left, left, *self._at(self.row_left),
-                        *self._at(self.step_left), *panel, rows, depth, count, start, dtype=self.dtype,
-                    )  # fmt: skip
+                    is_last = emitter.emit("greater_equal", emitter.emit("add", start, depth), steps)
+
+                    def rise(row: Value) -> None:
+                        left_over = emitter.emit("subtract", rows, row)
+                        high = emitter.emit("minimum", left_over, emitter.size(_HEIGHT))
+                        sums = self._behind(self.sums, row, _WIDTH)
+                        emitter.here(
+                            "multiply_gathered", *sums, self.left, left, *self._behind(self.row_left, row, _TABLE),
+                            *self._at(self.step_left), *panel, high, depth, count, start, dtype=self.dtype,
+                        )  # fmt: skip
+                        places = self._behind(self.row_out, row, _TABLE)
+
+                        def finish() -> None:
+                            emitter.here(
+                                "scatter_sums", self.out, out, *places, *self._at(self.column_out), *sums, high, count,
+                                dtype=self.dtype,
+                            )  # fmt: skip
+
+                        emitter.branch(is_last, finish)
+
+                    self._loop(emitter.size(0), rows, _HEIGHT, rise)
 
                 # Once at least: a sum of nothing is 0.
                 self._loop(emitter.size(0), emitter.emit("maximum", steps, emitter.size(1)), _STEPS, share)
-                emitter.here(
-                    "scatter_sums", self.out, out, *self._at(self.row_out), *self._at(self.column_out),
-                    *self._at(self.sums), rows, count, dtype=self.dtype,
-                )  # fmt: skip
 
             self._loop(emitter.size(0), columns, width, strip)
 
@@ -204,6 +221,11 @@ class _Contraction:
 
     def _at(self, buffer: Value) -> tuple[Value, Value]:
         return buffer, self._start(buffer)
+
+    def _behind(self, buffer: Value, row: Value, nbytes: int) -> tuple[Value, Value]:
+        """Where what belongs to a row of a block is in scratch memory: so many bytes for each."""
+        inside = self.emitter.emit("multiply", row, self.emitter.size(nbytes))
+        return buffer, self.emitter.emit("add", self._start(buffer), inside)
 
     def _loop(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> None:
         emitter = self.emitter
