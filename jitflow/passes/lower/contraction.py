@@ -5,13 +5,12 @@ up, its steps. The left operand is read where it lies: an element of it is at th
 step, from two short tables. So windows are never copied, whatever their steps and dilations, and an axis is as good as
 several. Of the right operand some steps of some columns are packed into a panel, which all rows of a block read:
 
-    for rows by 960:
-      for columns by 256 bytes:
-        for steps by 512:
-          gather_panel panel, right
-          for rows by 96:
-            multiply_gathered sums, left, panel
-            scatter_sums result, sums                behind the last steps
+    share tiles of the result: a block of rows by a strip of columns
+      for steps by 512:
+        gather_panel panel, right
+        for rows by 96:
+          multiply_gathered sums, left, panel
+          scatter_sums result, sums                behind the last steps
 
 Each element is summed up by steps in their order, each product and sum rounded once, and what comes of 512 steps is
 added to what came before: so its bits depend on the number of its steps alone.
@@ -32,19 +31,11 @@ from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram
 from jitflow.passes.lower.sharing import share
+from jitflow.passes.schedule.contractions import HEIGHT, ROWS, STEPS, WIDTH, block_rows
 from jitflow.passes.schedule.target import Target
 
 __all__ = ["lower_contraction"]
 
-_ROWS = 960
-"""Rows of a block: enough that packing for each block costs little, and its sums stay in the second cache."""
-_HEIGHT = 96
-"""Rows that are multiplied and then written: a whole number of register blocks, and of vectors where sums are turned.
-Their sums are still in the first cache then, if all steps fit a panel."""
-_STEPS = 512
-"""Steps of a panel: with all its columns it stays in the second cache beside the sums."""
-_WIDTH = 256
-"""Bytes of a row of a panel."""
 _TABLE = 8
 """Bytes of an offset."""
 
@@ -75,20 +66,24 @@ class _Contraction:
         type = op.result.type
         assert isinstance(type, Tensor)
         self.dtype, self.target, self.result = type.dtype, target, result
-        self.width = _WIDTH // type.dtype.itemsize
+        self.width = WIDTH // type.dtype.itemsize
         self.offsets = (layouts[0].offset, layouts[1].offset, result.offset)
         self._find_axes(op, (layouts[0], layouts[1], result))
+        rows, columns = _count(self.rows), _count(self.columns)
+        self.strips = -(-columns // self.width)
+        self.block = block_rows(rows, self.strips, target.threads)
+        self.blocks = -(-rows // self.block)
         self.emitter = Emitter()
         self.emitter.loc = op.loc
         self.left, self.right, self.out = (self._buffer(type.dtype, name) for name in ("left", "right", "out"))
         self.scratch: list[tuple[Value, Dim]] = []
-        self.row_left, self.row_out = self._table("rows", _ROWS), self._table("places", _ROWS)
-        self.step_left, self.step_right = self._table("left_steps", _STEPS), self._table("right_steps", _STEPS)
+        self.row_left, self.row_out = self._table("rows", ROWS), self._table("places", ROWS)
+        self.step_left, self.step_right = self._table("left_steps", STEPS), self._table("right_steps", STEPS)
         self.column_right, self.column_out = (
             self._table(name, self.width) for name in ("columns", "column_places")
         )  # fmt: skip
-        self.panel = self._scratch(type.dtype, "panel", _STEPS * _WIDTH)
-        self.sums = self._scratch(type.dtype, "sums", _ROWS * _WIDTH)
+        self.panel = self._scratch(type.dtype, "panel", STEPS * WIDTH)
+        self.sums = self._scratch(type.dtype, "sums", ROWS * WIDTH)
         self.worker: Value | None = None
         self.parts = 1
 
@@ -138,9 +133,9 @@ class _Contraction:
 
     def kernel(self, name: str) -> Kernel:
         """The finished kernel."""
-        emitter, rows = self.emitter, _count(self.rows)
-        work = _count(self.batch) * _count(self.columns) * _count(self.steps)
-        share(self, rows, 1, work, self._all)
+        emitter = self.emitter
+        work = self.block * self.width * _count(self.steps)
+        share(self, _count(self.batch) * self.blocks * self.strips, 1, work, self._tiles)
         sizes = [(dim, value) for dim, value in emitter.sizes.items() if not isinstance(dim, int)]
         memory = [self.left, self.right, self.out, *(buffer for buffer, _ in self.scratch)]
         region = emitter.close([*memory, *(value for _, value in sizes)], [])
@@ -151,73 +146,70 @@ class _Contraction:
         )  # fmt: skip
         return Kernel(Function(name, region, (), "loop", MappingProxyType({})), arguments, (self.result,))
 
-    def _all(self, first: Value, last: Value) -> None:
-        """The rows from one to another, of all matrices of the batch."""
-        starts = [self.emitter.size(offset) for offset in self.offsets]
-        self._batches(self.batch, starts, lambda bases: self._blocks(first, last, bases))
+    def _tiles(self, first: Value, last: Value) -> None:
+        """The tiles from one to another: strip by strip of each block, of one matrix of the batch after the other."""
+        emitter = self.emitter
 
-    def _batches(self, axes: list[_Axis], bases: list[Value], body: Callable[[list[Value]], None]) -> None:
-        """Run ``body`` for each matrix of the batch, with the offsets where it begins in each array."""
-        if not axes:
-            body(bases)
-            return
-        (axis, *inner), emitter = axes, self.emitter
+        def tile(number: Value) -> None:
+            number, strip = self._divided(number, self.strips)
+            number, block = self._divided(number, self.blocks)
+            bases = [emitter.size(offset) for offset in self.offsets]
+            for axis, position in zip(self.batch, self._positions(self.batch, number), strict=True):
+                steps = [emitter.arithmetic("multiply", position, emitter.size(stride)) for stride in axis.strides]
+                bases = [emitter.arithmetic("add", *pair) for pair in zip(bases, steps, strict=True)]
+            top = emitter.arithmetic("multiply", block, emitter.size(self.block))
+            edge = emitter.arithmetic("multiply", strip, emitter.size(self.width))
+            self._tile(top, edge, bases)
 
-        def turn(index: Value) -> None:
-            moved = [
-                emitter.arithmetic("add", base, emitter.arithmetic("multiply", index, emitter.size(stride)))
-                for base, stride in zip(bases, axis.strides, strict=True)
-            ]
-            self._batches(inner, moved, body)
+        self._loop(first, last, 1, tile)
 
-        self._loop(emitter.size(0), emitter.size(axis.dim), 1, turn)
+    def _divided(self, number: Value, count: Dim) -> tuple[Value, Value]:
+        """How often a count is in a number, and what is left."""
+        emitter = self.emitter
+        if count == 1:
+            return number, emitter.size(0)
+        size = emitter.size(maximum(count, 1))
+        return emitter.emit("floor_divide", number, size), emitter.emit("remainder", number, size)
 
-    def _blocks(self, first: Value, last: Value, bases: list[Value]) -> None:
-        emitter, width = self.emitter, self.width
+    def _tile(self, top: Value, edge: Value, bases: list[Value]) -> None:
+        emitter = self.emitter
         left, right, out = bases
-        columns, steps = emitter.size(_count(self.columns)), emitter.size(_count(self.steps))
+        steps = emitter.size(_count(self.steps))
+        rows = self._fill(self.rows, top, emitter.size(_count(self.rows)), self.block, (self.row_left, self.row_out))
+        columns = emitter.size(_count(self.columns))
+        count = self._fill(self.columns, edge, columns, self.width, (self.column_right, self.column_out))
 
-        def block(top: Value) -> None:
-            rows = self._fill(self.rows, top, last, _ROWS, (self.row_left, self.row_out))
+        def panel(start: Value) -> None:
+            depth = self._fill(self.steps, start, steps, STEPS, (self.step_left, self.step_right))
+            packed = (self.panel, self._start(self.panel))
+            emitter.here(
+                "gather_panel", *packed, self.right, right, *self._at(self.step_right),
+                *self._at(self.column_right), depth, count, dtype=self.dtype,
+            )  # fmt: skip
+            is_last = emitter.emit("greater_equal", emitter.emit("add", start, depth), steps)
 
-            def strip(edge: Value) -> None:
-                count = self._fill(self.columns, edge, columns, width, (self.column_right, self.column_out))
+            def rise(row: Value) -> None:
+                left_over = emitter.emit("subtract", rows, row)
+                high = emitter.emit("minimum", left_over, emitter.size(HEIGHT))
+                sums = self._behind(self.sums, row, WIDTH)
+                emitter.here(
+                    "multiply_gathered", *sums, self.left, left, *self._behind(self.row_left, row, _TABLE),
+                    *self._at(self.step_left), *packed, high, depth, count, start, dtype=self.dtype,
+                )  # fmt: skip
+                places = self._behind(self.row_out, row, _TABLE)
 
-                def share(start: Value) -> None:
-                    depth = self._fill(self.steps, start, steps, _STEPS, (self.step_left, self.step_right))
-                    panel = (self.panel, self._start(self.panel))
+                def finish() -> None:
                     emitter.here(
-                        "gather_panel", *panel, self.right, right, *self._at(self.step_right),
-                        *self._at(self.column_right), depth, count, dtype=self.dtype,
+                        "scatter_sums", self.out, out, *places, *self._at(self.column_out), *sums, high, count,
+                        dtype=self.dtype,
                     )  # fmt: skip
-                    is_last = emitter.emit("greater_equal", emitter.emit("add", start, depth), steps)
 
-                    def rise(row: Value) -> None:
-                        left_over = emitter.emit("subtract", rows, row)
-                        high = emitter.emit("minimum", left_over, emitter.size(_HEIGHT))
-                        sums = self._behind(self.sums, row, _WIDTH)
-                        emitter.here(
-                            "multiply_gathered", *sums, self.left, left, *self._behind(self.row_left, row, _TABLE),
-                            *self._at(self.step_left), *panel, high, depth, count, start, dtype=self.dtype,
-                        )  # fmt: skip
-                        places = self._behind(self.row_out, row, _TABLE)
+                emitter.branch(is_last, finish)
 
-                        def finish() -> None:
-                            emitter.here(
-                                "scatter_sums", self.out, out, *places, *self._at(self.column_out), *sums, high, count,
-                                dtype=self.dtype,
-                            )  # fmt: skip
+            self._loop(emitter.size(0), rows, HEIGHT, rise)
 
-                        emitter.branch(is_last, finish)
-
-                    self._loop(emitter.size(0), rows, _HEIGHT, rise)
-
-                # Once at least: a sum of nothing is 0.
-                self._loop(emitter.size(0), emitter.emit("maximum", steps, emitter.size(1)), _STEPS, share)
-
-            self._loop(emitter.size(0), columns, width, strip)
-
-        self._loop(first, last, _ROWS, block)
+        # Once at least: a sum of nothing is 0.
+        self._loop(emitter.size(0), emitter.emit("maximum", steps, emitter.size(1)), STEPS, panel)
 
     def _at(self, buffer: Value) -> tuple[Value, Value]:
         return buffer, self._start(buffer)
@@ -240,7 +232,7 @@ class _Contraction:
 
     # Offsets
 
-    def _fill(self, axes: list[_Axis], start: Value, stop: Value, most: int, tables: tuple[Value, Value]) -> Value:
+    def _fill(self, axes: list[_Axis], start: Value, stop: Value, most: Dim, tables: tuple[Value, Value]) -> Value:
         """Put the offsets of at most so many positions into tables, and give their number."""
         emitter = self.emitter
         count = emitter.emit("minimum", emitter.emit("subtract", stop, start), emitter.size(most))
