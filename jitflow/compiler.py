@@ -386,7 +386,7 @@ def _processor() -> Processor | None:
     from jitflow.passes.schedule.target import Processor
 
     vector_bytes, registers = processor.vectors()
-    return Processor(vector_bytes, registers, processor.second_cache(), processor.threads()) if vector_bytes else None
+    return Processor(vector_bytes, registers, processor.second_cache()) if vector_bytes else None
 
 
 def _plan(compilation: Compilation) -> Plan:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-__all__ = ["CONFIG", "Config", "library_threads", "read_config", "user_folder"]
+__all__ = ["CONFIG", "Config", "read_config", "user_folder"]
 
 EntryPath = Literal["native", "python"]
 
@@ -88,12 +88,6 @@ def user_folder(environment: Mapping[str, str] = os.environ, system: str = sys.p
     if system == "darwin":
         return Path.home() / "Library" / "Application Support" / "jitflow"
     return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "jitflow"
-
-
-def library_threads(environment: Mapping[str, str] = os.environ) -> int:
-    """How many threads OpenBLAS has by its own switches, 0 if they do not say; what is no number counts for nothing."""
-    texts = (environment.get(name, "").strip() for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"))
-    return next((int(text) for text in texts if text.isdecimal() and int(text)), 0)
 
 
 def _flag(environment: Mapping[str, str], name: str) -> bool:

@@ -6,15 +6,14 @@ AVX-512 runs can be tried on one that has it.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from jitflow.config import CONFIG, library_threads
+from jitflow.config import CONFIG
 
-__all__ = ["features", "has_features", "name", "second_cache", "threads", "vectors"]
+__all__ = ["features", "has_features", "name", "second_cache", "vectors"]
 
 _ADDED = {
     "x86-64": "64bit cmov cx8 fxsr mmx sse sse2",
@@ -78,10 +77,3 @@ def second_cache() -> int:
     except (OSError, ValueError):
         pass
     return 1 << 19
-
-
-@cache
-def threads() -> int:
-    """How many threads a library uses that takes as many as there are processors, unless it is told otherwise."""
-    everyone = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return library_threads() or everyone

@@ -23,8 +23,9 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop
-from jitflow.passes.lower.blocks import Ends, Multiplication, Place, share_product
+from jitflow.passes.lower.blocks import Ends, Multiplication, Place
 from jitflow.passes.lower.kernel import KernelLowering
+from jitflow.passes.lower.product_kernels import share_product
 from jitflow.passes.schedule.choose import register_lanes
 from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Target
@@ -33,25 +34,21 @@ from jitflow.passes.schedule.tree import Store
 __all__ = ["BlockKernel", "scrap_layout"]
 
 
-def scrap_layout(target: Target, blocks: Blocks, choice: Dim) -> tuple[Layout, Dim]:
+def scrap_layout(target: Target, blocks: Blocks) -> tuple[Layout, Dim]:
     """How a part of a product lies in its scrap of memory, and how many elements all threads need.
 
-    Behind its rows there is room for a block, and for panels. The scrap has all columns if parts have, or if the
-    library multiplies, which it does where the ``choice`` is 0.
+    Behind its rows there is room for a block, and for panels.
     """
-    itemsize = blocks.factors.itemsize
-    width = choice * blocks.part_columns + (1 - choice) * blocks.factors.columns
+    itemsize, width = blocks.factors.itemsize, blocks.part_columns
     layout = Layout(0, (width * itemsize, itemsize))
     room = (blocks.block_bytes if blocks.may_overlap else 0) + blocks.panel_bytes
-    return layout, choice * (blocks.part_rows * width + room // itemsize) * target.threads
+    return layout, (blocks.part_rows * width + room // itemsize) * target.threads
 
 
 class BlockKernel(KernelLowering):
     """The kernel of a fusion that works on the blocks of a product."""
 
     blocks: Blocks
-    choice: Dim = 1
-    """1 to multiply, with a scrap of memory for the product, which lies as `scrap_layout`; 0 to get the product."""
     expected: int | None = None
     """How many columns there were at the first call, where it is known."""
     in_part: bool = False
@@ -64,13 +61,13 @@ class BlockKernel(KernelLowering):
     def emit_loops(self, name: str) -> None:
         """Set out what is multiplied, and share it."""
         self.set_out()
-        work = self.blocks.factors.inner * self.choice + self.joined.cost
+        blocks = self.blocks
 
-        def part(rows: Ends, columns: Ends) -> None:
-            self.in_part = self.worker is not None and self.blocks.packs_right
+        def part(rows: Ends, columns: Ends, _: Sequence[Value]) -> None:
+            self.in_part = self.worker is not None and blocks.cuts_columns
             self.make_part(list(self.outer), rows, columns)
 
-        share_product(self, self.blocks, self.blocks.factors.rows, work, part)
+        share_product(self, blocks, blocks.factors.inner + self.joined.cost, part)
 
     def set_out(self) -> None:
         """What is multiplied, and the scrap of memory that it goes to."""
@@ -79,10 +76,10 @@ class BlockKernel(KernelLowering):
         assert isinstance(self.product.type, Tensor)
         self.dtype = self.product.type.dtype
         pitch, _ = self.nest.layouts[self.product].strides
-        self.behind = self.choice * self.blocks.part_rows * pitch
+        self.behind = self.blocks.part_rows * pitch
         if self.blocks.may_overlap:
-            self.behind += self.choice * self.blocks.block_bytes
-        self.rows[self.product] = self.behind + self.choice * self.blocks.panel_bytes
+            self.behind += self.blocks.block_bytes
+        self.rows[self.product] = self.behind + self.blocks.panel_bytes
 
     def make_part(self, loops: list[Loop], rows: Ends, columns: Ends) -> None:
         """Make some rows and columns."""
@@ -108,7 +105,7 @@ class BlockKernel(KernelLowering):
         """The loops round blocks, which know how the factors lie."""
         panels = self.emitter.arithmetic("add", self.start_of(self.product, 0), self.emitter.size(self.behind))
         places = self._place(self.left), self._place(self.right), Place(self.buffers[self.product], panels)
-        return Multiplication(self.emitter, self.dtype, self.blocks, *places, self.choice)
+        return Multiplication(self.emitter, self.dtype, self.blocks, *places)
 
     def _place(self, factor: Value) -> Place:
         return Place(self.buffers[factor], self.emitter.size(self.nest.layouts[factor].offset))
@@ -116,7 +113,7 @@ class BlockKernel(KernelLowering):
     def _work(self, loops: list[Loop], origin: tuple[Value, Value], rows: Ends, columns: Ends) -> None:
         """The elementwise rest on some rows and columns, where the scrap begins with the row and column ``origin``."""
         emitter, (*around, innermost) = self.emitter, loops
-        top, edge = (emitter.arithmetic("multiply", start, emitter.size(self.choice)) for start in origin)
+        top, edge = origin
         flat = not around
         self.origin = {innermost: emitter.arithmetic("add", self.in_line(top), edge) if flat else edge}
         self.origin.update(dict.fromkeys(around, top))

@@ -7,8 +7,7 @@ work on a block waits until the next is multiplied, and goes between the steps o
       overlap_block scrap, left[rows, :], right[:, columns] (r, c) { row r of the block before, from column c on }
 
 Only blocks that are whole vectors wide, and whose sums are made in one part, take part. What columns are left are
-multiplied and worked on by rows of blocks (`BlockKernel`), and so are all where the library has multiplied. Registers
-must hold the sums beside what the work needs.
+multiplied and worked on by rows of blocks (`BlockKernel`). Registers must hold the sums beside what the work needs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dims import maximum, minimum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop, nest_of
@@ -38,7 +37,6 @@ def lower_blocks(
     layouts: Sequence[Layout | None],
     target: Target,
     blocks: Blocks,
-    choice: Dim,
     *,
     name: str,
     into: Mapping[int, Layout],
@@ -47,13 +45,12 @@ def lower_blocks(
     """The kernel of a fusion whose first operand is a product and whose last two are the factors of that.
 
     ``layouts`` are those of the operands. Of the product the kernel gets a scrap of memory, which lies as
-    `scrap_layout`, if the ``choice``, 0 or 1, is 1, else the product itself. So many ``columns`` are expected, if it is
-    known.
+    `scrap_layout`. So many ``columns`` are expected, if it is known.
     """
     nest = nest_of(op, layouts)
     overlapped = blocks.may_overlap and any(map(_is_slow, nest.computed))
     kernel = (OverlappedBlocks if overlapped else BlockKernel)(op, nest, target, False, into, ())
-    kernel.blocks, kernel.choice, kernel.expected = blocks, choice, columns
+    kernel.blocks, kernel.expected = blocks, columns
     return kernel.run(name)
 
 
@@ -71,46 +68,51 @@ class OverlappedBlocks(BlockKernel):
 
     def make_part(self, loops: list[Loop], rows: Ends, part_columns: Ends) -> None:
         blocks, columns = self.blocks, self.blocks.factors.columns
-        wide = columns // blocks.columns * blocks.columns * self.choice * blocks.overlaps
+        wide = columns // blocks.columns * blocks.columns * blocks.overlaps
         if wide == 0 or (self.expected is not None and self.expected < blocks.columns):
             super().make_part(loops, rows, part_columns)
             return
-        emitter, (first, last) = self.emitter, rows
+        emitter, (first, last), (edge, beyond) = self.emitter, rows, part_columns
+        all_wide = emitter.size(wide)
+        if blocks.cuts_columns and self.worker is not None:
+            step = emitter.size(blocks.columns)
+            count = emitter.emit("floor_divide", emitter.emit("subtract", beyond, edge), step)
+            all_wide = emitter.emit("minimum", all_wide, emitter.emit("multiply", count, step))
         height = emitter.size(maximum(blocks.part_rows + minimum(wide, 1) * (blocks.rows - blocks.part_rows), 1))
         all_lanes, self.in_part = self.lanes, True
 
         def block(waiting: Sequence[Value]) -> Sequence[Value]:
             top = emitter.scope.index
             assert top is not None
-            waiting = self._overlapped(loops, top, last, wide, waiting)
+            waiting = self._overlapped(loops, (top, last), (edge, all_wide), waiting)
             if wide != columns:
                 if self.expected is not None:  # as many lanes as are left of a row: dividing more takes longer
                     left = max(2, self.expected % blocks.columns or blocks.columns)
                     self.lanes = min(all_lanes, 1 << (left - 1).bit_length())
                 below = emitter.emit("minimum", emitter.emit("add", top, height), last)
-                self.multiply(loops, (top, below), (emitter.size(wide), emitter.size(columns)))
+                self.multiply(loops, (top, below), (emitter.arithmetic("add", edge, all_wide), beyond))
                 self.lanes = all_lanes
             return waiting
 
         once_more = emitter.emit("add", last, height)
-        nothing = (first, emitter.size(0), emitter.size(blocks.rows))
+        nothing = (first, edge, emitter.size(blocks.rows))
         emitter.loop(first, once_more, height, nothing, block)
 
-    def _overlapped(
-        self, loops: list[Loop], top: Value, last: Value, wide: Dim, waiting: Sequence[Value]
-    ) -> Sequence[Value]:
-        """The blocks of so many columns of a row of blocks, if this comes before the last.
+    def _overlapped(self, loops: list[Loop], rows: Ends, columns: Ends, waiting: Sequence[Value]) -> Sequence[Value]:
+        """The blocks of a row of blocks, if this comes before the last row: from one column on, so many columns.
 
         ``waiting`` is the block that is still to be worked on: its first row and column, and how many of its rows are
         done. The last of these blocks is the next.
         """
         emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
-        one = size(1)
+        (top, last), (first_column, wide), one = rows, columns, size(1)
         left = emitter.emit("maximum", emitter.emit("subtract", last, top), size(0))
         is_row = emitter.emit("minimum", left, one)
         steps = emitter.emit("multiply", is_row, size(blocks.factors.inner))
-        others = emitter.emit("multiply", is_row, size(wide // blocks.columns - 1))
-        count = emitter.emit("multiply", emitter.emit("add", others, one), size(minimum(wide, 1)))
+        number_of_blocks = emitter.emit("floor_divide", wide, size(blocks.columns))
+        others = emitter.emit("multiply", is_row, emitter.emit("subtract", number_of_blocks, one))
+        some = emitter.emit("minimum", wide, one)
+        count = emitter.emit("multiply", emitter.emit("add", others, one), some)
         start = emitter.emit("minimum", top, size(blocks.factors.rows - blocks.rows))
         done = emitter.emit("subtract", top, start)
 
@@ -118,6 +120,7 @@ class OverlappedBlocks(BlockKernel):
             number = emitter.scope.index
             assert number is not None
             edge = emitter.emit("multiply", number, size(blocks.columns))
+            edge = emitter.arithmetic("add", first_column, edge)
             row, column, of_these = carried
             self._multiply_and_work(loops, (start, edge), (row, column, of_these), steps)
             return start, edge, done

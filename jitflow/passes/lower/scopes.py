@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jitflow.ir.core import Builder, Value
-from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, symbols
+from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, symbol, symbols
 from jitflow.ir.location import NOWHERE, Loc
 
 __all__ = ["Scope", "Scopes"]
@@ -38,6 +38,7 @@ class Scopes:
         if known is not None:
             first.sizes, first.dims = dict(known.sizes), dict(known.dims)
         self.open = [first]
+        self.count_of_named = 0
 
     @property
     def builder(self) -> Builder:
@@ -80,12 +81,25 @@ class Scopes:
         """Give a size its value, in the innermost scope."""
         self.open[-1].sizes[name] = value
 
+    def named(self, name: str, dim: Dim) -> Dim:
+        """A size of its own, called so, that is what ``dim`` is: expressions over it stay short."""
+        if isinstance(dim, int):
+            return dim
+        self.count_of_named += 1
+        name = f"{name}${self.count_of_named}"
+        self._home(dim).sizes[name] = self.dim(dim)
+        return symbol(name)
+
     def dim(self, dim: Dim) -> Value:
         """A dim as an index value."""
-        scope = self.open[max((self._depth(name) for name in symbols(dim)), default=0)]
+        scope = self._home(dim)
         if dim not in scope.dims:
             scope.dims[dim] = self._compute(dim, scope)
         return scope.dims[dim]
+
+    def _home(self, dim: Dim) -> Scope:
+        """The outermost scope that knows the sizes in a dim."""
+        return self.open[max((self._depth(name) for name in symbols(dim)), default=0)]
 
     def _depth(self, name: str) -> int:
         return next(depth for depth in reversed(range(len(self.open))) if name in self.open[depth].sizes)
@@ -137,4 +151,5 @@ def _is_shorter_sum(rest: Dim, dim: Expression) -> bool:
 def _divides_plainly(left: Dim, right: Dim) -> bool:
     """Whether rounding down is rounding towards zero, and the divisor is no trap."""
     bound = lower_bound(left)
-    return isinstance(right, int) and right > 0 and bound is not None and bound >= 0
+    least = lower_bound(right)
+    return least is not None and least > 0 and bound is not None and bound >= 0

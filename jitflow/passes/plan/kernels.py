@@ -24,7 +24,7 @@ from jitflow.passes.plan.memory import Memory
 from jitflow.passes.plan.numbers import is_number_work, looked_up
 from jitflow.passes.plan.products import factors_of
 from jitflow.passes.plan.record import Place, Product
-from jitflow.passes.schedule.products import prefers_blocks
+from jitflow.passes.schedule.products import has_blocks
 from jitflow.passes.schedule.target import Processor
 
 __all__ = ["Kernels"]
@@ -79,10 +79,10 @@ class Kernels(Memory):
     def fusion(self, op: Op) -> None:
         if product_of(op) is not None:
             multiplied, rest = without_product(op)
-            choice = prefers_blocks(factors_of(multiplied, self.layouts), self.processor)
-            self.products[op] = Product(multiplied, rest, choice)
+            by_blocks = has_blocks(factors_of(multiplied, self.layouts), self.processor)
+            self.products[op] = Product(multiplied, rest, by_blocks)
             self.make(multiplied.result)
-            self.kernel(rest, () if choice == 0 else multiplied.operands, in_order=choice != 0)
+            self.kernel(rest, multiplied.operands if by_blocks else (), in_order=by_blocks)
         elif is_number_work(op) and not (self.distributed and any(operand in self.blocks for operand in op.operands)):
             self.computed.add(op)
             self.number_work(op)

@@ -49,11 +49,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product and what works on it; by tiles if ``choice`` is 1, after the library if it is 0, as the sizes say."""
+    """A product and what works on it, on its blocks or after the library."""
 
     product: Op
     rest: Op
-    choice: Dim
+    by_blocks: bool
 
 
 @dataclass(frozen=True, slots=True)

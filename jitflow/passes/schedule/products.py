@@ -7,21 +7,21 @@ A part of the right matrix, ``depth`` steps of ``width`` columns, stays in the s
 they are multiplied by is read once for each such part. Sums are made over ``depth`` steps at a time, so what an element
 is rounded to depends on the shape, and on how the factors lie, alone.
 
-The choice is an expression over sizes, in nanoseconds where two ways are compared. The sizes of the first call may
-choose what no bit depends on: how large register blocks are.
+The choice is an expression over sizes, so a kernel does what its sizes ask for whatever the first call's were. These
+choose register blocks alone, on which no bit depends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jitflow.ir.dims import Dim, evaluate, maximum, minimum, symbols
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["AHEAD", "Blocks", "Factors", "choose_blocks", "prefers_blocks"]
+__all__ = ["AHEAD", "Blocks", "Factors", "choose_blocks", "has_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,47 +61,50 @@ class Factors:
 class Blocks:
     """A schedule. Register blocks have ``rows`` rows of ``columns`` columns, in vectors of ``lanes``.
 
-    ``height`` and ``width`` are None for all rows and columns. Where ``along`` is 1, lanes are steps instead, and
-    blocks have ``along_rows`` and ``along_columns``. With ``packs_right``, blocks whose lanes are columns read the
-    right matrix from panels of so many columns, into which its parts are copied first. With ``packs_left``, all of the
-    left one is copied into panels of so many rows beforehand: parts of it would be read again for each of the other.
+    A part of the result has at most ``part_rows`` and ``part_columns``, and sums are made over ``depth`` steps at a
+    time. Where ``along`` is 1, lanes are steps instead, and blocks have ``along_rows`` and ``along_columns``. Where
+    ``packs_right`` is 1, blocks read the right matrix from panels of so many columns, into which its parts are copied
+    first. With ``packs_left``, all of the left one is copied into panels of so many rows beforehand: parts of it would
+    be read again for each of the other. Threads share pieces of ``piece_rows`` and ``piece_columns``; one of the two is
+    not cut.
     """
 
     factors: Factors
     lanes: int
     rows: int
     columns: int
-    height: int | None
+    part_rows: Dim
     depth: Dim
-    width: int | None
+    part_columns: Dim
     along: Dim
     along_rows: int
     along_columns: int
     packs_left: bool
-    packs_right: bool
+    packs_right: Dim
     may_overlap: bool
     """Whether registers hold sums beside what works on others."""
+    panel_bytes: Dim
+    """How large the panels of a part of the right matrix are."""
+    pieces_down: Dim
+    pieces_across: Dim
+    piece_rows: Dim
+    piece_columns: Dim
 
     @property
     def overlaps(self) -> Dim:
         """1 where blocks may be worked on while others are multiplied: rows are whole, and sums made in one part."""
-        one_part = 1 - minimum(self.factors.inner // (_DEPTH + 1), 1)
-        return minimum(self.factors.rows // self.rows, 1) * one_part
+        one_part = 1 - _exceeds(self.factors.inner, _DEPTH)
+        return _exceeds(self.factors.rows, self.rows - 1) * one_part * (1 - self.packs_right)
+
+    @property
+    def cuts_columns(self) -> bool:
+        """Whether threads may share columns."""
+        return self.pieces_across != 1
 
     @property
     def block_bytes(self) -> int:
         """How large a block is in memory."""
         return self.rows * self.columns * self.factors.itemsize
-
-    @property
-    def part_rows(self) -> Dim:
-        """How many rows a part of the result has, at most."""
-        return self.factors.rows if self.height is None else self.height
-
-    @property
-    def part_columns(self) -> Dim:
-        """How many columns a part of the right matrix has, at most."""
-        return self.factors.columns if self.width is None else self.width
 
     @property
     def row_step(self) -> Dim:
@@ -117,12 +120,6 @@ class Blocks:
     def line_bytes(self) -> Dim:
         """How large a column of a panel is."""
         return minimum(self.factors.inner, _DEPTH) * self.factors.itemsize
-
-    @property
-    def panel_bytes(self) -> Dim:
-        """How large the panels of a part of the right matrix are."""
-        panels = (self.part_columns + self.columns - 1) // self.columns
-        return self.packs_right * panels * self.columns * self.line_bytes
 
     @property
     def left(self) -> tuple[Dim, Dim, Dim]:
@@ -153,94 +150,100 @@ _USUAL = 256
 """A size that nobody has told."""
 _HEIGHT = 256
 """Rows that share a part of the sums."""
-_PER_NANOSECOND = 3
-"""Vectors that are multiplied in a nanosecond."""
-_MEMORY_BYTES = 20
-"""Bytes that are read or written in a nanosecond."""
-_PAGE = 4096
 _OVERLAPPED_BYTES = 64
 """The vectors of which there are enough registers for sums, and for what works on other sums meanwhile."""
-_WORTH_THREADS = 1_000_000
-"""Nanoseconds of one thread from which on a library with several threads is left to it."""
+_PIECES = 4
+"""Pieces for each thread, of which none then waits long for another."""
 
 
-def prefers_blocks(factors: Factors, processor: Processor | None) -> Dim:
-    """1 where blocks are faster than the library, else 0, as an expression over sizes.
+def has_blocks(factors: Factors, processor: Processor | None) -> bool:
+    """Whether there are blocks for such matrices, and not the library alone: something must lie side by side."""
+    return processor is not None and factors.itemsize in factors.right
 
-    Steps or columns of the right matrix must lie side by side.
+
+def choose_blocks(
+    factors: Factors,
+    processor: Processor,
+    threads: int,
+    hints: Mapping[str, int],
+    batch: Dim = 1,
+    named: Callable[[str, Dim], Dim] = lambda name, dim: dim,
+) -> Blocks:
+    """The schedule of a product on so many cores, or of each of a ``batch``.
+
+    It expects the sizes of the first call, as far as ``hints`` tell them. ``named`` makes a figure a size of the
+    program, so that expressions over figures stay short.
     """
-    if processor is None or not _lies_well(factors):
-        return 0
-    if processor.library_threads == 1:
-        return 1
-    lanes = processor.vector_bytes // factors.itemsize
-    time = factors.rows * factors.inner * factors.columns // (lanes * _PER_NANOSECOND)
-    return 1 - minimum(time // _WORTH_THREADS, 1)
-
-
-def _lies_well(factors: Factors) -> bool:
-    return factors.itemsize in factors.right
-
-
-def choose_blocks(factors: Factors, processor: Processor, hints: Mapping[str, int]) -> Blocks:
-    """The schedule of a product on a core, which expects the sizes of the first call, as far as ``hints`` tell them."""
     itemsize, lanes = factors.itemsize, processor.vector_bytes // factors.itemsize
     sizes = [_expected(dim, hints) for dim in (factors.rows, factors.inner, factors.columns)]
     rows = _register_rows(processor, sizes[0])
     columns = _register_vectors(processor, rows) * lanes
-    along = _prefers_along(factors)
+    along = named("along", _prefers_along(factors))
     cache = processor.second_cache // 2
-    one, some = (1 - minimum(factors.rows // (most + 1), 1) for most in (1, _SOME_ROWS))
-    streams = 0 if factors.are_turned else minimum(factors.inner * factors.columns * itemsize // cache, 1)
-    depth = _DEPTH - streams * some * (_DEPTH - _STREAMED + one * _STREAMED // 2) + along * _LONGEST
+    large = named("large", _exceeds(factors.inner * factors.columns * itemsize, cache - 1))
+    several, many = named("several", _exceeds(factors.rows, 1)), named("many", _exceeds(factors.rows, _SOME_ROWS))
+    streams = 0 if factors.are_turned else large * (1 - many)
+    depth = _DEPTH + along * _LONGEST - streams * (_DEPTH - _STREAMED + (1 - several) * _STREAMED // 2)
     # No bit depends on what follows.
-    expected = _Expected(processor, itemsize, *(_USUAL if size is None else size for size in sizes))
-    packs_right = along != 1 and (factors.are_turned or expected.prefers_packing(factors.right[0]))
-    turned = factors.left[0] == itemsize != factors.left[1]
-    packs_left = turned and expected.swapped().prefers_packing(factors.left[1])
+    packs_right = named("packs", (1 - along) * (1 if factors.are_turned else large * many))
     panels = max(cache // (columns * itemsize * _DEPTH), 1)
-    is_tall = packs_right or expected.rows > _SOME_ROWS
-    width = columns * panels if expected.is_large and is_tall else None
-    height = max(_HEIGHT // rows, 1) * rows if expected.inner > _DEPTH or expected.is_large else rows
+    is_narrow = packs_right * large if factors.are_turned else packs_right
+    part_columns = _either(is_narrow, minimum(factors.columns, columns * panels), factors.columns)
+    part_columns = named("width", part_columns)
+    high = named("high", maximum(large, _exceeds(factors.inner, _DEPTH)))
+    part_rows = _either(packs_right, factors.rows, _either(high, max(_HEIGHT // rows, 1) * rows, rows))
+    packs_left = factors.left[0] == itemsize != factors.left[1] and _prefers_packed_left(factors, sizes, cache)
     may_overlap = processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
+    panel_columns = (part_columns + columns - 1) // columns * columns
     return Blocks(
-        factors, lanes, rows, columns, None if packs_right else height, depth, width, along,
+        factors, lanes, rows, columns, named("height", part_rows), named("depth", depth), part_columns, along,
         *_along_block(processor, rows), packs_left, packs_right,
-        may_overlap and not (packs_left or packs_right),
+        may_overlap and not packs_left and packs_right != 1,
+        named("panels", packs_right * panel_columns * minimum(factors.inner, _DEPTH) * itemsize),
+        *_pieces(factors, (rows, columns), packs_right, threads, batch, named),
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """The sizes of a product at the first call."""
+def _pieces(
+    factors: Factors, steps: tuple[int, int], packs_right: Dim, threads: int, batch: Dim,
+    named: Callable[[str, Dim], Dim],
+) -> tuple[Dim, ...]:  # fmt: skip
+    """How many pieces of rows and of columns threads share, and how many rows and columns these have.
 
-    processor: Processor
-    itemsize: int
-    rows: int
-    inner: int
-    columns: int
+    They share rows, or columns where there are few rows, or where these are packed: then nobody packs what others do.
+    Of many products nothing is cut.
+    """
+    sizes, wanted = (factors.rows, factors.columns), threads * _PIECES
+    if threads == 1:
+        return 1, 1, *sizes
+    many_rows, many_columns = (_exceeds(size, wanted * step - 1) for size, step in zip(sizes, steps, strict=True))
+    is_one = 1 - _exceeds(batch, wanted - 1)
+    across = named("across", is_one * _either(packs_right, many_columns, 1 - many_rows))
+    pieces, lengths = list[Dim](), list[Dim]()
+    for name, cuts, size, step in zip(("down", "across"), (is_one - across, across), sizes, steps, strict=True):
+        fair = (size + wanted * step - 1) // (wanted * step) * step
+        length = named(f"piece_{name}", _either(named(f"cuts_{name}", cuts), minimum(fair, size), size))
+        lengths.append(length)
+        number = (size + maximum(length, 1) - 1) // maximum(length, 1)
+        pieces.append(named(f"pieces_{name}", maximum(number, 1)))
+    return *pieces, *lengths
 
-    def swapped(self) -> _Expected:
-        """Those of the transposed product."""
-        return replace(self, rows=self.columns, columns=self.rows)
 
-    @property
-    def is_large(self) -> bool:
-        """Whether the right matrix would leave no room in the second cache."""
-        return self.inner * self.columns * self.itemsize > self.processor.second_cache // 2
+def _exceeds(size: Dim, most: int) -> Dim:
+    """1 where a size is larger than this, else 0."""
+    return minimum(size // (most + 1), 1)
 
-    def prefers_packing(self, step: Dim) -> bool:
-        """Whether copying the right matrix costs less than reading it as it lies, so many bytes from step to step.
 
-        Rows that are far from each other cost a fifth, and more where they take turns in the same few lines of the
-        caches.
-        """
-        size = self.inner * self.columns
-        copying = 2 * size * self.itemsize / _MEMORY_BYTES
-        reading = self.rows * size / (self.processor.vector_bytes // self.itemsize * _PER_NANOSECOND)
-        pitch = self.columns * self.itemsize if not isinstance(step, int) else step
-        share = 0.5 if pitch % _PAGE == 0 else 0.2
-        return self.is_large and self.rows > _SOME_ROWS and reading * share > copying
+def _either(flag: Dim, yes: Dim, no: Dim) -> Dim:
+    """``yes`` where a flag is 1, ``no`` where it is 0."""
+    return no + flag * (yes - no)
+
+
+def _prefers_packed_left(factors: Factors, sizes: Sequence[int | None], cache: int) -> bool:
+    """Whether copying the left matrix costs less than reading it as it lies, as far as sizes are known."""
+    _, inner, columns = (_USUAL if size is None else size for size in sizes)
+    rows = _USUAL if sizes[0] is None else sizes[0]
+    return inner * rows * factors.itemsize > cache and columns > _SOME_ROWS
 
 
 def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
@@ -278,5 +281,5 @@ def _prefers_along(factors: Factors) -> Dim:
     """
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
-    few = 1 - minimum(factors.rows // (_FEW_ROWS + 1), 1)
+    few = 1 - _exceeds(factors.rows, _FEW_ROWS)
     return few * minimum(maximum(factors.inner + 1 - _STEPS_OF_A_SUM * factors.rows, 0), 1)

@@ -24,16 +24,15 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What schedules need to know of a core: its vector registers, its caches, and what competes with it.
+    """What schedules need to know of a core: its vector registers and its caches.
 
-    ``library_threads``: how many threads the library's products have. ``instructions``: for vectors, in a nanosecond.
+    ``instructions``: for vectors, in a nanosecond.
     ``bandwidths``: bytes in a nanosecond, from each of the ``caches``, the smallest first, and from memory.
     """
 
     vector_bytes: int = 64
     registers: int = 32
     second_cache: int = 1 << 20
-    library_threads: int = 1
     instructions: float = 4.0
     bandwidths: tuple[float, ...] = (150.0, 100.0, 70.0, 20.0)
 

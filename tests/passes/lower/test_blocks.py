@@ -47,7 +47,7 @@ def blocks_of(host: Function) -> list[Op]:
 
 
 def test_the_processor_has_blocks_and_the_graphics_card_the_library() -> None:
-    assert len(blocks_of(lowered(DENSE, CPU))) == 1
+    assert len(blocks_of(lowered(DENSE, CPU))) == 2, "one reads the right matrix as it lies, one what was packed"
     assert blocks_of(lowered(DENSE, GPU)) == blocks_of(lowered(DENSE, Target())) == []
 
 
@@ -58,14 +58,14 @@ def test_few_rows_have_wider_blocks() -> None:
 
 def test_a_processor_with_fewer_registers_has_smaller_blocks() -> None:
     target = replace(CPU, processor=Processor(vector_bytes=32, registers=16))
-    (block,) = blocks_of(lowered(DENSE, target))
-    assert (block.attributes["rows"], block.attributes["columns"], block.attributes["lanes"]) == (6, 16, 8)
+    for block in blocks_of(lowered(DENSE, target)):
+        assert (block.attributes["rows"], block.attributes["columns"], block.attributes["lanes"]) == (6, 16, 8)
 
 
 def test_what_is_known_to_be_right_for_blocks_has_no_branch() -> None:
     host = lowered(DENSE.replace("n, ", "64, ").replace("k]", "10]").replace("[k,", "[10,").replace("m]", "20]"), CPU)
     assert len(host.functions) == 1
-    assert not any(op.name == "library" for op in walk(host.region))
+    assert len(blocks_of(host)) == 1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -172,7 +172,7 @@ def test_infinities_and_nans_stay_where_they_are() -> None:
 def test_a_step_is_written_in_place() -> None:
     random = np.random.default_rng(4)
     hinted = lowered(STEP.replace(") {", ') with {hints=[["n", 32], ["k", 78], ["m", 100]]} {', 1), CPU)
-    assert len(blocks_of(hinted)) == 1
+    assert len(blocks_of(hinted)) == 2
     assert [kernel.name for kernel in hinted.functions] == ["kernel_0"]
     for rows, inner, columns in ((32, 78, 100), (3, 16, 5), (5, 15, 49), (0, 20, 20)):
         x, d, w = integers(random, rows, inner), integers(random, rows, columns), integers(random, inner, columns)
