@@ -5,6 +5,9 @@ walked; each step reads the vectors of a row of the right matrix and one number 
 does little but multiply and add. There is a way for each number of vectors that may be left of a row, and ways under a
 mask for what is left of one, since processors multiply halves and quarters faster, and store under masks slowly.
 
+`multiply_packing` also puts what it reads of the right matrix where the blocks below will read it, one step behind the
+other: storing a vector goes beside what is multiplied, while copying it beforehand takes a turn of its own.
+
 In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
 
@@ -28,6 +31,7 @@ _BLOCK = (
     "ptr %block, i64 %pitch, ptr %left, i64 %row.stride, i64 %left.step, ptr %right, i64 %right.step, "
     "i64 %rows, i64 %columns, i64 %steps, i64 %before, i64 %ahead"
 )
+_PACKING = f"{_BLOCK}, ptr %panel"
 _ALONG = (
     "ptr %block, i64 %pitch, i64 %column.pitch, ptr %left, i64 %row.stride, ptr %right, i64 %column.stride, "
     "i64 %rows, i64 %columns, i64 %steps, i64 %before"
@@ -40,14 +44,16 @@ which processors do not foresee."""
 
 def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
     rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
-    name = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}"
-    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes), (0, 3, 7))
+    name, packs = f"{op.name}_{dtype.name}_{rows}x{columns}_by_{lanes}", op.name == "multiply_packing"
+    text = _block_text(name, dtype, rows, columns // lanes, lanes, packs)
+    call_shared(out, op, name, _PACKING if packs else _BLOCK, text, (0, 3, 7, 15))
     return ()
 
 
 @cache
-def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) -> str:
+def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, packs: bool) -> str:
     text = VectorText(dtype, lanes)
+    panel, pitch = "%panel" if packs else "", vectors * lanes * dtype.itemsize
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
     text.do(f"%left.ahead = mul i64 %left.step, {_AHEAD}")
@@ -55,7 +61,7 @@ def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) ->
     whole = text.let(f"and i64 {present}, -{lanes}")
     for count in range(vectors, 0, -1):
         text.choose(text.let(f"icmp sge i64 {whole}, {count * lanes}"), f"whole{count}", f"fewer{count}")
-        _columns(text, count, lefts, lines, "%right", "rest")
+        _columns(text, count, lefts, lines, "%right", "rest", panel=panel, panel_pitch=pitch)
         text.begin(f"fewer{count}")
     text.do("br label %rest")
     text.begin("rest")
@@ -63,35 +69,54 @@ def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) ->
     text.choose(text.let(f"icmp sgt i64 {rest}, 0"), "some", "end")
     done = text.let(f"mul i64 {whole}, {text.itemsize}")
     right, places = text.at("%right", done), text.addresses_from(lines, done)
+    panel = text.at(panel, done) if packs else ""
     widths = [width for width in (lanes, lanes // 2, lanes // 4) if width == lanes or width >= text.block]
     for width, narrower in pairwise([*widths, 0]):
         text.choose(text.let(f"icmp sgt i64 {rest}, {narrower}"), f"within{width}", f"beyond{width}")
         text.use_lanes(width)
-        _columns(text, 1, lefts, places, right, "end", rest)
+        _columns(text, 1, lefts, places, right, "end", rest, panel=panel, panel_pitch=pitch)
         text.begin(f"beyond{width}")
     text.do("br label %end")
     text.begin("end")
-    return text.text(name, _BLOCK)
+    return text.text(name, _PACKING if packs else _BLOCK)
 
 
 def _columns(
-    text: VectorText, vectors: int, lefts: Sequence[str], lines: Sequence[str], right: str, after: str, some: str = ""
+    text: VectorText,
+    vectors: int,
+    lefts: Sequence[str],
+    lines: Sequence[str],
+    right: str,
+    after: str,
+    some: str = "",
+    *,
+    panel: str,
+    panel_pitch: int,
 ) -> None:
-    """The way for so many vectors, or, under a mask, for some lanes of one; it goes on to the block ``after``."""
+    """The way for so many vectors, or, under a mask, for some lanes of one; it goes on to the block ``after``.
+
+    With a ``panel``, what is read of the right matrix goes there as well.
+    """
     mask = text.below(some) if some else ""
-    carried = [("i64", "0"), ("ptr", right), *[(text.vector, "zeroinitializer")] * (vectors * len(lefts))]
-    with text.turns("%steps", carried) as turns:
-        position, at, *sums = turns.names
+    packed = [("ptr", panel)] if panel else []
+    sums_at = 2 + len(packed)
+    sums_before = [(text.vector, "zeroinitializer")] * (vectors * len(lefts))
+    with text.turns("%steps", [("i64", "0"), ("ptr", right), *packed, *sums_before]) as turns:
+        (position, at, *panels), sums = turns.names[:sums_at], turns.names[sums_at:]
         read = [text.load_lanes(text.at(at, column * text.bytes), mask) for column in range(vectors)]
+        for place in panels:
+            for column, vector in enumerate(read):
+                text.store_lanes(vector, text.at(place, column * text.bytes), mask)
         for address in text.addresses(text.at(at, "%ahead"), range(0, vectors * text.bytes, text.line)):
             text.bring_near(address)
         text.bring_near(text.at(text.at(lefts[-1], position), "%left.ahead"))
         turns.following = [text.let(f"add i64 {position}, %left.step"), text.at(at, "%right.step")]
+        turns.following += text.addresses_from(panels, str(panel_pitch))
         for row, left in enumerate(lefts):
             factor = text.everywhere(text.load(text.at(left, position), text.element))
             for column, vector in enumerate(read):
                 turns.following.append(text.fma(factor, vector, sums[row * vectors + column]))
-    sums = turns.left[2:]
+    sums = turns.left[sums_at:]
     places = [text.at(line, column * text.bytes) for line in lines for column in range(vectors)]
     more, first = (f"{name}{vectors}x{text.lanes}{'m' * bool(mask)}" for name in ("more", "first"))
     text.choose(text.let("icmp sgt i64 %before, 0"), more, first)
@@ -162,4 +187,8 @@ def _store_totals(text: VectorText, sums: Sequence[str], places: Sequence[str]) 
         text.store(total, place, text.element)
 
 
-BLOCK_EMISSION: dict[str, Emission] = {"multiply_block": _multiply_block, "multiply_along": _multiply_along}
+BLOCK_EMISSION: dict[str, Emission] = {
+    "multiply_block": _multiply_block,
+    "multiply_packing": _multiply_block,
+    "multiply_along": _multiply_along,
+}

@@ -129,6 +129,10 @@ LOOP_OPS = [
           "a sum so far", "loop", 15, _infer_write, products.multiply_block,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "lanes", "dtype")),
+    OpDef("multiply_packing", "operands of multiply_block, then panel, offset: the same, and the steps of the right "
+          "matrix go into a panel of so many ``columns``, one behind the other", "loop", 17, _infer_write,
+          products.multiply_packing, (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7),
+                                      Effect("writes", 15)), frozenset(), ("rows", "columns", "lanes", "dtype")),
     OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "
           "stride, then as multiply_block, where all steps lie side by side; each of ``lanes`` has a sum of its own",
           "loop", 14, _infer_write, products.multiply_along,

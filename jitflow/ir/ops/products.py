@@ -13,7 +13,7 @@ from jitflow.ir.ops.memory import Memory
 from jitflow.ir.records import Attributes
 from jitflow.ir.types import Type
 
-__all__ = ["multiply_along", "multiply_block", "pack_panel"]
+__all__ = ["multiply_along", "multiply_block", "multiply_packing", "pack_panel"]
 
 Array = np.ndarray[Any, Any]
 _FMA = next(definition for definition in ELEMENTWISE_OPS if definition.name == "fma").evaluate
@@ -34,6 +34,15 @@ def multiply_block(operands: Sequence[Any], attributes: Attributes, types: Seque
         sums = _added(factors[:, step, None], lines[None, step], sums)
     _store(block, dtype, places, sums, before)
     return ()
+
+
+def multiply_packing(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """Operands of `multiply_block`, panel, offset."""
+    *multiplied, panel, panel_at = operands
+    right, right_at, right_step, _, columns, steps, *_ = multiplied[7:]
+    packed = panel, panel_at, right, right_at, right_step, attributes["dtype"].itemsize, columns, steps
+    pack_panel(packed, attributes, ())
+    return multiply_block(multiplied, attributes, ())
 
 
 def multiply_along(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:

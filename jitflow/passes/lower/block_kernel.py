@@ -42,7 +42,7 @@ def scrap_layout(target: Target, blocks: Blocks) -> tuple[Layout, Dim]:
     itemsize, width = blocks.factors.itemsize, blocks.part_columns
     layout = Layout(0, (width * itemsize, itemsize))
     room = (blocks.block_bytes if blocks.may_overlap else 0) + blocks.panel_bytes
-    return layout, (blocks.part_rows * width + room // itemsize) * target.threads
+    return layout, (blocks.kept_rows * width + room // itemsize) * target.threads
 
 
 class BlockKernel(KernelLowering):
@@ -76,7 +76,7 @@ class BlockKernel(KernelLowering):
         assert isinstance(self.product.type, Tensor)
         self.dtype = self.product.type.dtype
         pitch, _ = self.nest.layouts[self.product].strides
-        self.behind = self.blocks.part_rows * pitch
+        self.behind = self.blocks.kept_rows * pitch
         if self.blocks.may_overlap:
             self.behind += self.blocks.block_bytes
         self.rows[self.product] = self.behind + self.blocks.panel_bytes

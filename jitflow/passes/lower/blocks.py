@@ -9,9 +9,9 @@
                 multiply_block block[row, column], left[row.., at..], right[at.., column..]
               what follows, on a row of blocks, behind the last part of the steps
 
-Parts of the right matrix are packed in front of the loop over rows, the left matrix by a kernel of its own. Where it is
-known at run time only whether the right one is packed, or whether lanes are columns or steps, a branch round each block
-says so.
+Parts of the right matrix are packed by the first row of blocks that reads them, or, where they are to be turned, in
+front of it; the left matrix by a kernel of its own. Where it is known at run time only whether the right one is packed,
+or whether lanes are columns or steps, a branch round each block says so.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Multiplication:
         """All blocks of some rows and columns.
 
         ``block(row, column, top, edge)`` is where a block of the result is: its buffer, its offset, and how far its
-        rows are apart. ``follow(top, edge, row, below, beyond)`` works on finished rows.
+        rows are apart. ``follow(top, edge, row, below, beyond)`` works on finished rows. What is kept of the sums
+        begins with the row ``top`` and the column ``edge``.
         """
         emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
         inner, width, height = blocks.factors.inner, maximum(blocks.part_columns, 1), maximum(blocks.part_rows, 1)
@@ -78,22 +79,26 @@ class Multiplication:
                     at = self.position
                     until = emitter.emit("minimum", emitter.emit("add", at, size(blocks.depth)), size(inner))
                     steps = emitter.emit("subtract", until, at)
-                    if blocks.packs_right != 0:
+                    if blocks.factors.are_turned and blocks.packs_right != 0:
                         self._pack_right((edge, beyond), at, steps)
 
                     def line() -> None:
                         row = self.position
+                        inside = emitter.emit("subtract", row, top)
+                        kept = emitter.emit("multiply", inside, size(1 - blocks.goes_on))
+                        first = emitter.emit("add", top, kept)
 
                         def panel() -> None:
                             column = self.position
                             left = (emitter.emit("subtract", below, row), emitter.emit("subtract", beyond, column))
-                            self._block(block(row, column, top, edge), (row, column, at), edge, (*left, steps, at))
+                            place = block(row, column, first, edge)
+                            self._block(place, (row, column, at), (top, edge), (*left, steps, at))
 
                         self._loop(edge, beyond, blocks.column_step, panel)
                         if follow is not None:
                             last = emitter.emit("add", row, size(blocks.row_step))
                             end = emitter.emit("minimum", last, below)
-                            self._behind_last(until, lambda: follow(top, edge, row, end, beyond))
+                            self._behind_last(until, lambda: follow(first, edge, row, end, beyond))
 
                     self._loop(top, below, blocks.row_step, line)
 
@@ -134,11 +139,10 @@ class Multiplication:
             emitter.branch(emitter.emit("greater_equal", until, emitter.size(inner)), body)
 
     def _pack_right(self, columns: Ends, at: Value, steps: Value) -> None:
-        """Put some steps of some columns of the right matrix into panels."""
+        """Turn some steps of some columns of the right matrix, and put them into panels."""
         emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
         edge, beyond = columns
         step, stride = blocks.factors.right
-        turned = {"turned": True} if blocks.factors.are_turned else {}
 
         def panel() -> None:
             column = self.position
@@ -146,7 +150,7 @@ class Multiplication:
                 "pack_panel", self.panels.buffer, self._panel(column, edge), self.right.buffer,
                 self._lying(self.right, (column, stride), (at, step)), size(step), size(stride),
                 emitter.emit("subtract", beyond, column), steps,
-                columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype, **turned,
+                columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype, turned=True,
             )  # fmt: skip
 
         self._loop(edge, self._if(blocks.packs_right, edge, beyond), blocks.columns, panel)
@@ -166,19 +170,20 @@ class Multiplication:
         return offset
 
     def _block(
-        self, block: Sequence[Value], start: tuple[Value, Value, Value], edge: Value, counts: Sequence[Value]
-    ) -> None:
-        """One block of the result, whose first row, column and step are given."""
+        self, block: Sequence[Value], start: tuple[Value, Value, Value], part: tuple[Value, Value],
+        counts: Sequence[Value],
+    ) -> None:  # fmt: skip
+        """One block of the result, whose first row, column and step are given, and where its part begins."""
         emitter, along = self.emitter, self.blocks.along
         if along == 0:
-            self._by_columns(block, start, edge, counts)
+            self._by_columns(block, start, part, counts)
         elif along == 1:
             self._by_steps(block, start, counts)
         else:
             emitter.branch(
                 emitter.emit("greater", emitter.size(along), emitter.size(0)),
                 lambda: self._by_steps(block, start, counts),
-                lambda: self._by_columns(block, start, edge, counts),
+                lambda: self._by_columns(block, start, part, counts),
             )
 
     def factors(self, row: Value, column: Value, at: Value) -> Sequence[Value]:
@@ -191,29 +196,36 @@ class Multiplication:
         )  # fmt: skip
 
     def _by_columns(
-        self, block: Sequence[Value], start: tuple[Value, Value, Value], edge: Value, counts: Sequence[Value]
-    ) -> None:
-        """A block whose lanes are columns."""
-        emitter, blocks, packs = self.emitter, self.blocks, self.blocks.packs_right
+        self, block: Sequence[Value], start: tuple[Value, Value, Value], part: tuple[Value, Value],
+        counts: Sequence[Value],
+    ) -> None:  # fmt: skip
+        """A block whose lanes are columns: the first row of blocks packs what the others read."""
+        emitter, blocks, (row, column, _), (top, edge) = self.emitter, self.blocks, start, part
         left, lying = self.factors(*start)[:4], self.factors(*start)[4:]
+        panel = self.panels.buffer, self._panel(column, edge)
 
-        def multiply(right: Sequence[Value]) -> None:
+        def multiply(op: str, right: Sequence[Value], *also: Value) -> None:
             emitter.here(
-                "multiply_block", *block, *left, *right, *counts, emitter.size(AHEAD),
+                op, *block, *left, *right, *counts, emitter.size(AHEAD), *also,
                 rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
             )  # fmt: skip
 
         def multiply_packed() -> None:
-            step = emitter.size(blocks.columns * blocks.factors.itemsize)
-            multiply((self.panels.buffer, self._panel(start[1], edge), step))
+            multiply("multiply_block", (*panel, emitter.size(blocks.columns * blocks.factors.itemsize)))
 
-        if packs == 1 or blocks.factors.are_turned:
+        def pack_or_multiply() -> None:
+            is_first = emitter.emit("equal", row, top)
+            emitter.branch(is_first, lambda: multiply("multiply_packing", lying, *panel), multiply_packed)
+
+        if blocks.factors.are_turned:
             multiply_packed()
-        elif packs == 0:
-            multiply(lying)
+        elif blocks.packs_right == 0:
+            multiply("multiply_block", lying)
+        elif blocks.packs_right == 1:
+            pack_or_multiply()
         else:
-            is_packed = emitter.emit("greater", emitter.size(packs), emitter.size(0))
-            emitter.branch(is_packed, multiply_packed, lambda: multiply(lying))
+            packs = emitter.emit("greater", emitter.size(blocks.packs_right), emitter.size(0))
+            emitter.branch(packs, pack_or_multiply, lambda: multiply("multiply_block", lying))
 
     def _by_steps(self, block: Sequence[Value], start: tuple[Value, Value, Value], counts: Sequence[Value]) -> None:
         """A block whose lanes are steps."""

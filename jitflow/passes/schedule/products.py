@@ -83,6 +83,8 @@ class Blocks:
     packs_right: Dim
     may_overlap: bool
     """Whether registers hold sums beside what works on others."""
+    goes_on: Dim
+    """1 where sums of a part go on in a next one, and must be kept until then."""
     panel_bytes: Dim
     """How large the panels of a part of the right matrix are."""
     pieces_down: Dim
@@ -93,13 +95,17 @@ class Blocks:
     @property
     def overlaps(self) -> Dim:
         """1 where blocks may be worked on while others are multiplied: rows are whole, and sums made in one part."""
-        one_part = 1 - _exceeds(self.factors.inner, _DEPTH)
-        return _exceeds(self.factors.rows, self.rows - 1) * one_part * (1 - self.packs_right)
+        return _exceeds(self.factors.rows, self.rows - 1) * (1 - self.goes_on) * (1 - self.packs_right)
 
     @property
     def cuts_columns(self) -> bool:
         """Whether threads may share columns."""
         return self.pieces_across != 1
+
+    @property
+    def kept_rows(self) -> Dim:
+        """How many rows of sums are kept: those of a part if they go on, else those of a block."""
+        return _either(self.goes_on, self.part_rows, self.rows)
 
     @property
     def block_bytes(self) -> int:
@@ -131,8 +137,12 @@ class Blocks:
         return row_stride, row_stride, step
 
 
-_FEW_ROWS, _SOME_ROWS = 8, 64
-"""Rows up to which turning a matrix costs more than adding up lanes, and up to which copying one costs too much."""
+_FEW_ROWS = 8
+"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed."""
+_SOME_COLUMNS = 64
+"""Columns up to which copying the left matrix costs more than reading it as it lies."""
+_NEAR = 1 << 16
+"""Bytes up to which the right matrix stays so near that packing it gains nothing."""
 _STEPS_OF_A_SUM = 32
 """How many steps of a column are packed in the time in which the lanes of an element are added up."""
 _MOST_VECTORS = 4
@@ -181,24 +191,26 @@ def choose_blocks(
     along = named("along", _prefers_along(factors))
     cache = processor.second_cache // 2
     large = named("large", _exceeds(factors.inner * factors.columns * itemsize, cache - 1))
-    several, many = named("several", _exceeds(factors.rows, 1)), named("many", _exceeds(factors.rows, _SOME_ROWS))
+    several, many = named("several", _exceeds(factors.rows, 1)), named("many", _exceeds(factors.rows, _FEW_ROWS))
     streams = 0 if factors.are_turned else large * (1 - many)
     depth = _DEPTH + along * _LONGEST - streams * (_DEPTH - _STREAMED + (1 - several) * _STREAMED // 2)
     # No bit depends on what follows.
-    packs_right = named("packs", (1 - along) * (1 if factors.are_turned else large * many))
+    spills = _exceeds(factors.inner * factors.columns * itemsize, _NEAR)
+    packs_right = named("packs", (1 - along) * (1 if factors.are_turned else spills * many))
     panels = max(cache // (columns * itemsize * _DEPTH), 1)
-    is_narrow = packs_right * large if factors.are_turned else packs_right
+    is_narrow = packs_right * large
     part_columns = _either(is_narrow, minimum(factors.columns, columns * panels), factors.columns)
     part_columns = named("width", part_columns)
-    high = named("high", maximum(large, _exceeds(factors.inner, _DEPTH)))
-    part_rows = _either(packs_right, factors.rows, _either(high, max(_HEIGHT // rows, 1) * rows, rows))
+    goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, _DEPTH)))
+    part_rows = _either(maximum(large, goes_on), max(_HEIGHT // rows, 1) * rows, rows)
+    part_rows = named("height", _either(packs_right, factors.rows, part_rows))
     packs_left = factors.left[0] == itemsize != factors.left[1] and _prefers_packed_left(factors, sizes, cache)
     may_overlap = processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
     panel_columns = (part_columns + columns - 1) // columns * columns
     return Blocks(
-        factors, lanes, rows, columns, named("height", part_rows), named("depth", depth), part_columns, along,
+        factors, lanes, rows, columns, part_rows, named("depth", depth), part_columns, along,
         *_along_block(processor, rows), packs_left, packs_right,
-        may_overlap and not packs_left and packs_right != 1,
+        may_overlap and not packs_left and packs_right != 1, goes_on,
         named("panels", packs_right * panel_columns * minimum(factors.inner, _DEPTH) * itemsize),
         *_pieces(factors, (rows, columns), packs_right, threads, batch, named),
     )  # fmt: skip
@@ -243,7 +255,7 @@ def _prefers_packed_left(factors: Factors, sizes: Sequence[int | None], cache: i
     """Whether copying the left matrix costs less than reading it as it lies, as far as sizes are known."""
     _, inner, columns = (_USUAL if size is None else size for size in sizes)
     rows = _USUAL if sizes[0] is None else sizes[0]
-    return inner * rows * factors.itemsize > cache and columns > _SOME_ROWS
+    return inner * rows * factors.itemsize > cache and columns > _SOME_COLUMNS
 
 
 def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
