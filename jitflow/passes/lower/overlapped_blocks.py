@@ -27,7 +27,7 @@ from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tree import Store
 
-__all__ = ["lower_blocks"]
+__all__ = ["is_slow", "lower_blocks"]
 
 _SLOW = ("divide", "sqrt")
 
@@ -48,13 +48,12 @@ def lower_blocks(
     `scrap_layout`. So many ``columns`` are expected, if it is known.
     """
     nest = nest_of(op, layouts)
-    overlapped = blocks.may_overlap and any(map(_is_slow, nest.computed))
-    kernel = (OverlappedBlocks if overlapped else BlockKernel)(op, nest, target, False, into, ())
+    kernel = (OverlappedBlocks if blocks.may_overlap else BlockKernel)(op, nest, target, False, into, ())
     kernel.blocks, kernel.expected = blocks, columns
     return kernel.run(name)
 
 
-def _is_slow(op: Op) -> bool:
+def is_slow(op: Op) -> bool:
     """Whether an op keeps a part of the processor busy for long."""
     type = op.results[0].type
     return op.name in _SLOW and isinstance(type, Tensor) and type.rank == 2 and type.dtype.kind == "f"

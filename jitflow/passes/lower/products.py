@@ -24,7 +24,7 @@ from jitflow.passes.lower.fusions import (
 )
 from jitflow.passes.lower.library import multiply_into
 from jitflow.passes.lower.numbers import with_numbers
-from jitflow.passes.lower.overlapped_blocks import lower_blocks
+from jitflow.passes.lower.overlapped_blocks import is_slow, lower_blocks
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.program import Storage
@@ -52,7 +52,7 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage) -> None:
     assert isinstance(type, Tensor)
     assert storage.layout is not None
     *batch, _, _ = type.dims
-    blocks = _schedule(host, op, product_of_dims(batch))
+    blocks = _schedule(host, op, batch=product_of_dims(batch))
     if batch:
         blocks = replace(blocks, packs_left=False)
     op, temporary = _packed(host, op, blocks)
@@ -80,7 +80,7 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
-    blocks = _schedule(host, product)
+    blocks = _schedule(host, product, divides=any(map(is_slow, rest.regions[0].body)))
     layout, count = scrap_layout(host.target, blocks)
     scrap = host.allocate(type.dtype, (count,))
     host.storage[product.result], host.layouts[product.result] = scrap, layout
@@ -101,11 +101,12 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     give_results(host, rest, outputs)
 
 
-def _schedule(host: OwningProgram, product: Op, batch: Dim = 1) -> Blocks:
+def _schedule(host: OwningProgram, product: Op, *, batch: Dim = 1, divides: bool = False) -> Blocks:
     """The schedule of a product, in terms of the sizes of the program, to which its figures are added."""
     assert host.target.processor is not None
     factors, hints = factors_of(product, host.layouts), dict(host.function.attributes.get("hints", ()))
-    return choose_blocks(factors, host.target.processor, host.target.threads, hints, batch, host.scopes.named)
+    processor, threads, named = host.target.processor, host.target.threads, host.scopes.named
+    return choose_blocks(factors, processor, threads, hints, batch=batch, divides=divides, named=named)
 
 
 def _expected(host: OwningProgram, columns: Dim) -> int | None:

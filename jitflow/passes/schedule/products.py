@@ -176,10 +176,12 @@ def choose_blocks(
     processor: Processor,
     threads: int,
     hints: Mapping[str, int],
+    *,
     batch: Dim = 1,
+    divides: bool = False,
     named: Callable[[str, Dim], Dim] = lambda name, dim: dim,
 ) -> Blocks:
-    """The schedule of a product on so many cores, or of each of a ``batch``.
+    """The schedule of a product on so many cores, or of each of a ``batch``; what follows it may divide.
 
     It expects the sizes of the first call, as far as ``hints`` tell them. ``named`` makes a figure a size of the
     program, so that expressions over figures stay short.
@@ -195,7 +197,8 @@ def choose_blocks(
     streams = 0 if factors.are_turned else large * (1 - many)
     depth = _DEPTH + along * _LONGEST - streams * (_DEPTH - _STREAMED + (1 - several) * _STREAMED // 2)
     # No bit depends on what follows.
-    spills = _exceeds(factors.inner * factors.columns * itemsize, _NEAR)
+    may_overlap = divides and processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
+    spills = large if may_overlap else _exceeds(factors.inner * factors.columns * itemsize, _NEAR)
     packs_right = named("packs", (1 - along) * (1 if factors.are_turned else spills * many))
     panels = max(cache // (columns * itemsize * _DEPTH), 1)
     is_narrow = packs_right * large
@@ -205,7 +208,6 @@ def choose_blocks(
     part_rows = _either(maximum(large, goes_on), max(_HEIGHT // rows, 1) * rows, rows)
     part_rows = named("height", _either(packs_right, factors.rows, part_rows))
     packs_left = factors.left[0] == itemsize != factors.left[1] and _prefers_packed_left(factors, sizes, cache)
-    may_overlap = processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
     panel_columns = (part_columns + columns - 1) // columns * columns
     return Blocks(
         factors, lanes, rows, columns, part_rows, named("depth", depth), part_columns, along,
