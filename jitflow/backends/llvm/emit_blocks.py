@@ -70,7 +70,8 @@ def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, pa
     done = text.let(f"mul i64 {whole}, {text.itemsize}")
     right, places = text.at("%right", done), text.addresses_from(lines, done)
     panel = text.at(panel, done) if packs else ""
-    widths = [width for width in (lanes, lanes // 2, lanes // 4) if width == lanes or width >= text.block]
+    parts = () if packs else (lanes // 2, lanes // 4)  # packed are large matrices, and more text takes longer
+    widths = [lanes, *(width for width in parts if width >= text.block)]
     for width, narrower in pairwise([*widths, 0]):
         text.choose(text.let(f"icmp sgt i64 {rest}, {narrower}"), f"within{width}", f"beyond{width}")
         text.use_lanes(width)

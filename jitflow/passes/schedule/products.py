@@ -214,29 +214,34 @@ def choose_blocks(
         *_along_block(processor, rows), packs_left, packs_right,
         may_overlap and not packs_left and packs_right != 1, goes_on,
         named("panels", packs_right * panel_columns * minimum(factors.inner, _DEPTH) * itemsize),
-        *_pieces(factors, (rows, columns), packs_right, threads, batch, named),
+        *_pieces(factors, (rows, columns), packs_right, many, threads, batch, named),
     )  # fmt: skip
 
 
 def _pieces(
-    factors: Factors, steps: tuple[int, int], packs_right: Dim, threads: int, batch: Dim,
+    factors: Factors, steps: tuple[int, int], packs_right: Dim, many: Dim, threads: int, batch: Dim,
     named: Callable[[str, Dim], Dim],
 ) -> tuple[Dim, ...]:  # fmt: skip
     """How many pieces of rows and of columns threads share, and how many rows and columns these have.
 
-    They share rows, or columns where there are few rows, or where these are packed: then nobody packs what others do.
-    Of many products nothing is cut.
+    They share rows, or columns where there are more blocks of these, or where these are packed: then nobody packs what
+    others do. There are only as many pieces as threads where each packs the same, and where few rows read long lines. Of
+    many products nothing is cut.
     """
-    sizes, wanted = (factors.rows, factors.columns), threads * _PIECES
     if threads == 1:
-        return 1, 1, *sizes
-    many_rows, many_columns = (_exceeds(size, wanted * step - 1) for size, step in zip(sizes, steps, strict=True))
-    is_one = 1 - _exceeds(batch, wanted - 1)
-    across = named("across", is_one * _either(packs_right, many_columns, 1 - many_rows))
+        return 1, 1, factors.rows, factors.columns
+    sizes, wanted = (factors.rows, factors.columns), threads * _PIECES
+    down, across = (named("blocks", (size + step - 1) // step) for size, step in zip(sizes, steps, strict=True))
+    is_one, is_wide = 1 - _exceeds(batch, wanted - 1), minimum(maximum(across - down, 0), 1)
+    many_down, many_across = _exceeds(down, wanted - 1), _exceeds(across, wanted - 1)
+    cuts = named("across", is_one * _either(packs_right, maximum(many_across, is_wide), is_wide * (1 - many_down)))
     pieces, lengths = list[Dim](), list[Dim]()
-    for name, cuts, size, step in zip(("down", "across"), (is_one - across, across), sizes, steps, strict=True):
-        fair = (size + wanted * step - 1) // (wanted * step) * step
-        length = named(f"piece_{name}", _either(named(f"cuts_{name}", cuts), minimum(fair, size), size))
+    for name, cut, size, step, blocks in zip(
+        ("rows", "columns"), (is_one - cuts, cuts), sizes, steps, (down, across), strict=True
+    ):
+        is_fine = many if name == "columns" else 1 - packs_right
+        fair = _either(is_fine, (blocks + wanted - 1) // wanted, (blocks + threads - 1) // threads)
+        length = named(f"piece_{name}", _either(named("cut", cut), minimum(fair * step, size), size))
         lengths.append(length)
         number = (size + maximum(length, 1) - 1) // maximum(length, 1)
         pieces.append(named(f"pieces_{name}", maximum(number, 1)))
