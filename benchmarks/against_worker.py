@@ -29,38 +29,39 @@ def cases() -> list[tuple[str, str]]:
 
     compiled = [*PROGRAMS, *WORKLOADS]
     calls = [("call", name) for name in (*compiled, *(f"{name} step" for name in CASES))]
-    return [*calls, *((kind, name) for kind in ("first call", "front") for name in compiled)]
+    large = [("large call", name) for name in PROGRAMS]
+    return [*calls, *large, *((kind, name) for kind in ("first call", "front") for name in compiled)]
 
 
 @cache
-def program(name: str) -> tuple[Any, Any]:
-    """A plain function, and what makes its arguments."""
+def program(name: str, size: str = "small") -> tuple[Any, Any]:
+    """A plain function, and what makes its arguments; workloads have one size."""
     from benchmarks.gallery import PROGRAMS, load
     from benchmarks.workloads import WORKLOADS
 
     if name in PROGRAMS:
         module = load(name, lambda function: function)
-        return getattr(module, name), lambda: module.example("small", 0)
+        return getattr(module, name), lambda: module.example(size, 0)
     workload = WORKLOADS[name]
     return workload.function, lambda: workload.make_inputs(np.random.default_rng(0), False)
 
 
 @cache
-def compiled(name: str) -> Any:
+def compiled(name: str, size: str) -> Any:
     """The compiled function, which has been called."""
     import jitflow
 
-    function, arguments = program(name)
+    function, arguments = program(name, size)
     made = jitflow.function(function)
     made(*arguments())
     return made
 
 
-def call(name: str) -> float:
+def call(name: str, size: str = "small") -> float:
     """The seconds of a call."""
     if name.endswith(" step"):
         return training_step(name.removesuffix(" step"))
-    function, arguments = compiled(name), program(name)[1]
+    function, arguments = compiled(name, size), program(name, size)[1]
     given = [arguments()]
     function(*arguments())
     start = time.process_time()
@@ -120,7 +121,12 @@ def compiling(name: str, work: Callable[[Any, Any], object]) -> float:
     return min(found)
 
 
-ASKED = {"call": call, "first call": first_call, "front": front}
+def large_call(name: str) -> float:
+    """The seconds of a call with large arguments."""
+    return call(name, "large")
+
+
+ASKED = {"call": call, "large call": large_call, "first call": first_call, "front": front}
 
 
 def answer(kind: str, name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .gallery import helpers_of, load
-from .machine import on_all_cores
+from .machine import on_all_cores, usable_cores
 
 __all__ = ["PEERS", "Prepared", "ProgramSession", "flatten"]
 
@@ -106,12 +106,16 @@ def _jitflow(name: str) -> Compiled:
 
 
 def _numba(name: str) -> Compiled:
-    """The same source; numba wants the helpers compiled too, which it finds by their global names."""
+    """The same source; numba wants the helpers compiled too, which it finds by their global names.
+
+    With more than one core it may share array expressions among them, as ``parallel=True`` does without `prange`.
+    """
     import numba
 
-    module = load(name, numba.njit)
+    compiler = numba.njit(parallel=True) if usable_cores() > 1 else numba.njit
+    module = load(name, compiler)
     for helper, function in helpers_of(module).items():
-        setattr(module, helper, numba.njit(function))
+        setattr(module, helper, compiler(function))
     return getattr(module, name), module.example
 
 

@@ -1,4 +1,4 @@
-"""The gallery of whole programs beside NumPy and numba, one thread: `python -m benchmarks.programs [NAME]...`.
+"""The gallery of whole programs beside NumPy and numba: `python -m benchmarks.programs [--all-threads] [NAME]...`.
 
 Every peer runs the same source on the program's large arguments: NumPy without the decorator, numba with its own in
 place of jitflow's. Results and mutated arguments are compared with NumPy's; a peer that is wrong does not count. What a
@@ -107,28 +107,29 @@ def _difference(outcome: tuple[Any, ...], expected: tuple[Any, ...]) -> str:
 
 
 def run(
-    names: list[str], *, peers: list[str], json: Path | None, seconds: float, small: bool, console: Console
-) -> list[Line]:
+    names: list[str], *, peers: list[str], json: Path | None, seconds: float, small: bool, console: Console,
+    all_threads: bool = False,
+) -> list[Line]:  # fmt: skip
     """Measure the named programs, print the table, store it if asked for."""
     lines = []
     with ExitStack() as stack:
         workers = {
-            peer: stack.enter_context(closing(Worker(peer, make_session=ProgramSession)))
+            peer: stack.enter_context(closing(Worker(peer, all_threads=all_threads, make_session=ProgramSession)))
             for peer in PEERS
             if peer == "numpy" or (peer in peers and importlib.util.find_spec(peer))
         }
         for name in track(names, description="measuring", console=console, transient=True):
             lines.append(measure_program(name, workers, seconds=seconds, small=small))
             if json is not None:  # a long run leaves what it has
-                json.write_text(json_format.dumps(as_record(lines), indent=2, allow_nan=False) + "\n")
-    print_table(lines, console)
+                json.write_text(json_format.dumps(as_record(lines, all_threads), indent=2, allow_nan=False) + "\n")
+    print_table(lines, console, "all cores" if all_threads else "one thread")
     return lines
 
 
-def print_table(lines: list[Line], console: Console) -> None:
+def print_table(lines: list[Line], console: Console, threads: str = "one thread") -> None:
     """Print times and first calls in milliseconds, ratios, and the means of the ratios."""
     table = Table(
-        title="median of interleaved rounds, ratios, and first calls, one thread (ms)",
+        title=f"median of interleaved rounds, ratios, and first calls, {threads} (ms)",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -167,14 +168,14 @@ def summaries(lines: list[Line]) -> dict[str, dict[str, float]]:
     return found
 
 
-def as_record(lines: list[Line]) -> dict[str, Any]:
+def as_record(lines: list[Line], all_threads: bool = False) -> dict[str, Any]:
     """Everything about a run as JSON can hold it."""
     return {
         "kind": "programs",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": describe_machine(),
         "versions": versions(),
-        "threads": 1,
+        "threads": "all" if all_threads else 1,
         "summaries": summaries(lines),
         "programs": [
             {
@@ -202,15 +203,21 @@ def main(
     peer: Annotated[list[str] | None, typer.Option(help="Run only these (and NumPy); may be repeated.")] = None,
     seconds: Annotated[float, typer.Option(help="Time for the rounds of each program.", min=0.0)] = 1.5,
     small: Annotated[bool, typer.Option("--small", help="Small input: checks results, times mean little.")] = False,
+    all_threads: Annotated[
+        bool, typer.Option("--all-threads", help="Let everybody use all cores, numba with parallel=True.")
+    ] = False,
 ) -> None:
-    """Run the gallery's programs beside NumPy and numba, on one thread."""
+    """Run the gallery's programs beside NumPy and numba, on one thread or on all cores."""
     if not PROGRAMS:
         raise typer.BadParameter("expected a checkout, which has examples/programs/")
     for name in names or []:
         if name not in PROGRAMS:
             raise typer.BadParameter(f"unknown program {name!r}, expected one of {', '.join(PROGRAMS)}")
     console = Console()
-    run(names or PROGRAMS, peers=peer or list(PEERS), json=json, seconds=seconds, small=small, console=console)
+    run(
+        names or PROGRAMS, peers=peer or list(PEERS), json=json, seconds=seconds, small=small, console=console,
+        all_threads=all_threads,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ that many bytes. Masked lanes are not touched and read as 0. A masked number (``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from jitflow import processor
 from jitflow.backends.llvm.emit_control import phi
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter, intrinsic_suffix
 from jitflow.backends.llvm.types import Number, lanes_of, memory_type, number_type, vector_of, with_element
@@ -102,22 +103,20 @@ def _store(out: Emitter, op: Op, type: Number, pointer: str, operand: str, mask:
 
 def _gather(out: Emitter, op: Op, type: Vector, pointers: str, mask: str | None) -> str:
     text, lanes = memory_type(type), type.lanes
-    if mask is None:
-        return _loaded_one_by_one(out, op, type, pointers)
     name, mask_type = f"llvm.masked.gather.{intrinsic_suffix(_raw(type))}.v{lanes}p0", f"<{lanes} x i1>"
     out.module.declare(name, text, [f"<{lanes} x ptr>", mask_type, text])
     return out.let(f"call {text} @{name}(<{lanes} x ptr> align {_alignment(op, type)} {pointers}, "
                    f"{mask_type} {mask or 'splat (i1 true)'}, {text} zeroinitializer)")  # fmt: skip
 
 
-def _loaded_one_by_one(out: Emitter, op: Op, type: Vector, pointers: str) -> str:
-    """Lanes from anywhere. A processor's instruction for that keeps its loads from overlapping those of the next turn.
+def _gathers(type: Vector, mask: str | None) -> bool:
+    """Whether lanes from anywhere are loaded at once; narrow ones have no instruction for that."""
+    return mask is not None or (processor.gathers() and type.dtype.itemsize >= 4)
 
-    On Zen 4, elements in order from memory that is not in the first cache take half the time.
-    """
+
+def _loaded_one_by_one(out: Emitter, op: Op, type: Vector, pointers: Iterable[str]) -> str:
     text, element, found = memory_type(type), memory_type(Scalar(type.dtype)), "poison"
-    for lane in range(type.lanes):
-        pointer = out.let(f"extractelement <{type.lanes} x ptr> {pointers}, i64 {lane}")
+    for lane, pointer in enumerate(pointers):
         single = out.let(f"load {element}, ptr {pointer}, align {_alignment(op, type)}")
         found = out.let(f"insertelement {text} {found}, {element} {single}, i64 {lane}")
     return found
@@ -158,6 +157,14 @@ def _strided_pointers(out: Emitter, buffer: Value, offset: Value, stride: Value,
     numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
     distances = out.let(f"mul <{lanes} x i64> {steps}, <{numbers}>")
     return out.let(f"getelementptr i8, ptr {_pointer(out, buffer, offset)}, <{lanes} x i64> {distances}")
+
+
+def _pointers_apart(out: Emitter, buffer: Value, offset: Value, stride: Value, lanes: int) -> Iterator[str]:
+    """The same, each from the one before it, which no vector has to be taken apart for."""
+    pointer, step = _pointer(out, buffer, offset), out.operand(stride)
+    for _ in range(lanes):
+        yield pointer
+        pointer = out.let(f"getelementptr i8, ptr {pointer}, i64 {step}")
 
 
 def _mask(out: Emitter, op: Op, position: int) -> str | None:
@@ -204,8 +211,11 @@ def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
         wide, pointer, touched = _covering(out, type, _pointer(out, buffer, offset), step, mask)
         raw = _load(out, op, wide, pointer, touched)
         return [_from_memory(out, type, _shuffle(out, memory_type(wide), raw, "poison", _positions(type, step)))]
-    pointers = _strided_pointers(out, buffer, offset, stride, type.lanes)
-    return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
+    if _gathers(type, mask):
+        raw = _gather(out, op, type, _strided_pointers(out, buffer, offset, stride, type.lanes), mask)
+    else:
+        raw = _loaded_one_by_one(out, op, type, _pointers_apart(out, buffer, offset, stride, type.lanes))
+    return [_from_memory(out, type, raw)]
 
 
 def _read_at(out: Emitter, op: Op) -> Sequence[str]:
@@ -214,7 +224,10 @@ def _read_at(out: Emitter, op: Op) -> Sequence[str]:
     if not isinstance(type, Vector):
         return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offsets), mask))]
     pointers = _pointers(out, buffer, out.operand(offsets), type.lanes)
-    return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
+    if _gathers(type, mask):
+        return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
+    each = (out.let(f"extractelement <{type.lanes} x ptr> {pointers}, i64 {lane}") for lane in range(type.lanes))
+    return [_from_memory(out, type, _loaded_one_by_one(out, op, type, each))]
 
 
 def _write(out: Emitter, op: Op) -> Sequence[str]:

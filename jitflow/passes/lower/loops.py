@@ -132,8 +132,9 @@ class Loops(Elements):
     def _reduce_in_memory(self, node: Reduce) -> None:
         assert self.vector is not None
         first, _, strip = self.taken[self.vector]
+        known = isinstance(self.vector.dim, int)  # a length that varies in a loop would have memory taken in each turn
         self.handed_on = ()
-        self.cells = cells = Cells(self, self.reductions, first, minimum(strip, self.vector.dim))
+        self.cells = cells = Cells(self, self.reductions, first, minimum(strip, self.vector.dim) if known else strip)
         self._along(cells.begin)
         self.nodes(node.body)
         self.cells, self.finished = None, cells

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum, product
-from jitflow.ir.types import Tensor
 from jitflow.passes.schedule.cost import CACHE_LINE, STREAM_FROM, STREAM_USED_FROM
 from jitflow.passes.schedule.joined import JoinedLoops
 
@@ -31,10 +30,19 @@ def past_caches(value: Value, loops: JoinedLoops, lanes: int, *, used: bool) -> 
     if used:
         choice: Dim = minimum(nbytes // STREAM_USED_FROM, 1)
     else:
-        read = [value.type for value in loops.nest.region.parameters if isinstance(value.type, Tensor)]
-        around = sum((product(tensor.dims) * tensor.dtype.itemsize for tensor in read), nbytes)
-        choice = minimum(around // STREAM_FROM, 1)
+        choice = minimum(sum(_read(loops), nbytes) // STREAM_FROM, 1)
     for loop, stride in access.strides.items():
         if loop is not loops.vector:
             choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
     return choice
+
+
+def _read(loops: JoinedLoops) -> list[Dim]:
+    """How many bytes of each operand a kernel reads: a row of a table is not all of it, two windows of one are one."""
+    found: dict[Value, tuple[int, Dim]] = {}
+    for access in loops.nest.loads:
+        along = [loop.dim for loop, stride in access.strides.items() if stride != 0]
+        before, _ = found.get(access.buffer, (-1, 0))
+        if len(along) > before:
+            found[access.buffer] = len(along), product(along) * access.dtype.itemsize
+    return [nbytes for _, nbytes in found.values()]

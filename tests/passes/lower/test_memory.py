@@ -145,6 +145,20 @@ def _add_one(x):
     x += 1.0
 
 
+def test_rows_of_a_large_table_do_not_drive_out_a_cache():
+    """What few rows are gathered into stays in a cache, however large the table is."""
+    table, ids = np.zeros((STREAM_FROM // 512, 64)), np.arange(32)
+    text = jitflow.function(lambda table, ids: table[ids] * 2.0).ir(table, ids, stage="scheduled")
+    (condition,) = [line for line in text.splitlines() if "past caches" in line]
+    assert "n" not in condition.partition("where")[2].partition(";")[0].replace("min", ""), condition
+
+
+def test_a_row_is_not_the_whole_matrix():
+    text = jitflow.function(lambda matrix: matrix[3] * 2.0).ir(np.zeros((4, 5)), stage="scheduled")
+    (condition,) = [line for line in text.splitlines() if "past caches" in line]
+    assert "where min(((16*m) //" in condition, condition
+
+
 NEIGHBOURS = f"""
 func @neighbours(%u: var f64[n, m], %turns: int) {{
   {RANGE}
