@@ -85,6 +85,11 @@ def _pack(f: Writing) -> None:
             packed = f.at(panel, first, f.element)
             with f.where(is_line, packed_group):
                 _turn_into_panel(f, f.at(source, f.offset(steps, top)), columns, (first, count), packed, (top, pitch))
+            with f.where(f.is_block(columns, first, count), packed_group):
+                begin = f.at(source, f.offset(columns, first))
+                with f.loop(below, start=top) as (step, _):
+                    value = f.load(f.piece, f.at(begin, f.offset(steps, step)), f.itemsize)
+                    f.do(f"store {f.piece} {value}, ptr {f.row(packed, step, pitch)}, align {f.itemsize}")
             places = f.addresses(source, f.offsets(columns, first))
             mask = f.mask(first, count)
             with f.loop(below, start=top) as (step, _):
@@ -190,11 +195,22 @@ def _unpack(f: Writing) -> None:
                 first = f.let(f"mul i64 {group}, {f.lanes}")
                 found = f.row(f.at(sums, first, f.element), top, pitch)
                 _turn_out_of_sums(f, found, pitch, shown, columns, (first, count))
-        with f.loop(count) as (column, _):
-            begin, found = f.at(target, f.offset(columns, column)), f.at(sums, column, f.element)
-            with f.loop(below, start=top) as (row, _):
-                value = f.load(f.element, f.row(found, row, pitch), f.itemsize)
-                f.do(f"store {f.element} {value}, ptr {f.at(begin, f.offset(rows, row))}, align {f.itemsize}")
+        with f.loop(groups) as (group, _):
+            first, next_group = f.let(f"mul i64 {group}, {f.lanes}"), f.fresh("unpacked_group")
+            found = f.at(sums, first, f.element)
+            with f.where(f.is_block(columns, first, count), next_group):
+                begin = f.at(target, f.offset(columns, first))
+                with f.loop(below, start=top) as (row, _):
+                    value = f.load(f.piece, f.row(found, row, pitch), f.itemsize)
+                    f.do(f"store {f.piece} {value}, ptr {f.at(begin, f.offset(rows, row))}, align {f.itemsize}")
+            last = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {first}, {f.lanes}")), ("i64", count))
+            with f.loop(last, start=first) as (column, _):
+                begin, found = f.at(target, f.offset(columns, column)), f.at(sums, column, f.element)
+                with f.loop(below, start=top) as (row, _):
+                    value = f.load(f.element, f.row(found, row, pitch), f.itemsize)
+                    f.do(f"store {f.element} {value}, ptr {f.at(begin, f.offset(rows, row))}, align {f.itemsize}")
+            f.do(f"br label %{next_group}")
+            f.label(next_group)
         f.do(f"br label %{next_rows}")
         f.label(next_rows)
     f.do("br label %done")
