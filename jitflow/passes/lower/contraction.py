@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Value
-from jitflow.ir.dims import Dim, maximum, product
+from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor, dims_of
@@ -135,7 +135,7 @@ class _Contraction:
     def kernel(self, name: str) -> Kernel:
         """The finished kernel."""
         emitter = self.emitter
-        work = self.panels.block * self.width * _count(self.steps)
+        work = minimum(self.panels.block, _count(self.rows)) * self.width * _count(self.steps)
         share(self, _count(self.batch) * self.blocks * self.strips, 1, work, self._tiles)
         sizes = [(dim, value) for dim, value in emitter.sizes.items() if not isinstance(dim, int)]
         memory = [self.left, self.right, self.out, *(buffer for buffer, _ in self.scratch)]
@@ -153,6 +153,7 @@ class _Contraction:
         emitter = self.emitter
 
         def tile(number: Value) -> None:
+            begins = emitter.emit("equal", number, first)
             number, strip = self._divided(number, self.strips)
             number, block = self._divided(number, self.blocks)
             bases = [emitter.size(offset) for offset in self.offsets]
@@ -161,7 +162,8 @@ class _Contraction:
                 bases = [emitter.arithmetic("add", *pair) for pair in zip(bases, steps, strict=True)]
             top = emitter.arithmetic("multiply", block, emitter.size(self.panels.block))
             edge = emitter.arithmetic("multiply", strip, emitter.size(self.width))
-            self._tile(top, edge, bases)
+            another = emitter.emit("logical_or", begins, emitter.emit("equal", strip, emitter.size(0)))
+            self._tile(top, edge, bases, begins, another)
 
         self._loop(first, last, 1, tile)
 
@@ -173,18 +175,20 @@ class _Contraction:
         size = emitter.size(maximum(count, 1))
         return emitter.emit("floor_divide", number, size), emitter.emit("remainder", number, size)
 
-    def _tile(self, top: Value, edge: Value, bases: list[Value]) -> None:
+    def _tile(self, top: Value, edge: Value, bases: list[Value], begins: Value, another: Value) -> None:
+        """One tile. Offsets of rows are found for ``another`` block, those of steps, if one panel has all, at once."""
         emitter = self.emitter
         left, right, out = bases
         steps = emitter.size(_count(self.steps))
-        rows = self._fill(
-            self.rows, top, emitter.size(_count(self.rows)), self.panels.block, (self.row_left, self.row_out)
-        )
+        tables = (self.row_left, self.row_out)
+        rows = self._fill(self.rows, top, emitter.size(_count(self.rows)), self.panels.block, tables, another)
         columns = emitter.size(_count(self.columns))
         count = self._fill(self.columns, edge, columns, self.width, (self.column_right, self.column_out))
 
         def panel(start: Value) -> None:
-            depth = self._fill(self.steps, start, steps, self.panels.steps, (self.step_left, self.step_right))
+            several = emitter.emit("greater", steps, emitter.size(self.panels.steps))
+            tables, wanted = (self.step_left, self.step_right), emitter.emit("logical_or", begins, several)
+            depth = self._fill(self.steps, start, steps, self.panels.steps, tables, wanted)
             packed = (self.panel, self._start(self.panel))
             emitter.here(
                 "gather_panel", *packed, self.right, right, *self._at(self.step_right),
@@ -239,8 +243,11 @@ class _Contraction:
 
     # Offsets
 
-    def _fill(self, axes: list[_Axis], start: Value, stop: Value, most: Dim, tables: tuple[Value, Value]) -> Value:
-        """Put the offsets of at most so many positions into tables, and give their number."""
+    def _fill(
+        self, axes: list[_Axis], start: Value, stop: Value, most: Dim, tables: tuple[Value, Value],
+        wanted: Value | None = None,
+    ) -> Value:  # fmt: skip
+        """Put the offsets of at most so many positions into tables, if they are not there, and give their number."""
         emitter = self.emitter
         count = emitter.emit("minimum", emitter.emit("subtract", stop, start), emitter.size(most))
 
@@ -258,7 +265,13 @@ class _Contraction:
                 emitter.here("write", table, place, emitter.index_scalar(offset))
             return self._following(axes, positions)
 
-        emitter.loop(emitter.size(0), count, emitter.size(1), self._positions(axes, start), entry)
+        def fill() -> None:
+            emitter.loop(emitter.size(0), count, emitter.size(1), self._positions(axes, start), entry)
+
+        if wanted is None:
+            fill()
+        else:
+            emitter.branch(wanted, fill)
         return count
 
     def _positions(self, axes: list[_Axis], start: Value) -> list[Value]:
