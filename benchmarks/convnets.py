@@ -1,8 +1,10 @@
-"""Networks for pictures beside torch's, one thread: ``python -m benchmarks.convnets [NETWORK]... [--parts]``.
+"""Networks for pictures beside torch, JAX and TensorFlow: ``python -m benchmarks.convnets [NETWORK]... [--parts]``.
 
 AlexNet, OverFeat, VGG (A) and GoogLeNet as in `examples/convnets.py`, with the batches of the convnet-benchmarks:
-scores, and training steps. With ``--parts``, each distinct convolution of a network instead, forwards and both
-gradients, beside oneDNN's. Both are called in turns with the same weights; medians count, and losses are compared.
+scores, and training steps, on one thread or on all cores (``--all``). Each peer has a process of its own, all begin
+with the same weights, and scores and losses are compared; they take turns, and medians count. With ``--parts``, each
+distinct convolution of a network instead, forwards and both gradients, beside oneDNN's, in one process. With
+``--gradients``, the gradients of all parameters beside torch's: how far apart they are, for the largest of each.
 
 https://github.com/soumith/convnet-benchmarks
 """
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,12 +29,15 @@ import jitflow
 from examples import convnets
 from jitflow import nn
 
-from .machine import ONE_THREAD, describe_machine, pin_to_one_core, versions
+from .convnet_peers import PEERS, Given, prepared
+from .limits import arithmetic_peak
+from .machine import ALL_THREADS, ONE_THREAD, describe_machine, pin_to_one_core, usable_cores, versions
+from .worker import Worker
 
-__all__ = ["convolutions", "main", "measured"]
+__all__ = ["NetworkSession", "convolutions", "main", "measured"]
 
 QUANTUM = 2.0
-"""Seconds in which both take turns."""
+"""Seconds in which all take turns, for each of them."""
 FEWEST = 3
 TOLERANCE = 1e-3
 
@@ -52,17 +58,17 @@ def convolutions(layers: Sequence[Any], channels: int, side: int) -> Iterator[tu
             channels = layer.one + layer.three + layer.five + layer.behind_pool
 
 
-def measured(works: Works) -> dict[str, float]:
-    """The median seconds of each, in turns, behind a first call."""
+def measured(works: Works, timed: bool = False) -> dict[str, float]:
+    """The median seconds of each, in turns, behind a first call; ``timed`` works tell what they took."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for work in works.values():
         work()
-    end = time.perf_counter() + QUANTUM
+    end = time.perf_counter() + QUANTUM * (len(works) if timed else 1)
     while len(times["jitflow"]) < FEWEST or time.perf_counter() < end:
         for name, work in works.items():
             start = time.perf_counter()
-            work()
-            times[name].append(time.perf_counter() - start)
+            found = work()
+            times[name].append(found if timed else time.perf_counter() - start)
     return {name: statistics.median(found) for name, found in times.items()}
 
 
@@ -109,97 +115,134 @@ def _parts(name: str) -> Iterator[tuple[str, Works]]:
             )
 
 
-def _wholes(name: str) -> Iterator[tuple[str, Works]]:
-    """The scores of a network, and a training step."""
+class NetworkSession:
+    """What happens inside of a peer's process: one network is prepared at a time."""
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+        self.works: tuple[Callable[[], Any], Callable[[], Any]] = (lambda: None, lambda: None)
+        self.run: Callable[[], Any] = lambda: None
+
+    def warm_up(self) -> None:
+        """Nothing: first calls are of networks."""
+
+    def network(self, name: str) -> None:
+        """Make the weights of a network."""
+        if self.peer == "tensorflow":
+            import tensorflow as tf
+
+            count = usable_cores()
+            tf.config.threading.set_intra_op_parallelism_threads(count)
+            tf.config.threading.set_inter_op_parallelism_threads(count)
+        self.works = prepared(self.peer, name)
+
+    def first(self, number: int) -> tuple[float, list[Any]]:
+        """Choose the scores or the step; the seconds of the first call, and what that and the second one give."""
+        self.run = self.works[number]
+        start = time.perf_counter()
+        found = self.run()
+        return time.perf_counter() - start, [found, self.run()]
+
+    def turn(self) -> float:
+        """The seconds of one call."""
+        start = time.perf_counter()
+        self.run()
+        return time.perf_counter() - start
+
+
+def _wholes(name: str, peers: Sequence[str], all_threads: bool) -> Iterator[dict[str, Any]]:
+    """What is measured of the scores of a network, and of a training step."""
+    with ExitStack() as stack:
+        workers = {
+            peer: stack.enter_context(closing(Worker(peer, all_threads=all_threads, make_session=NetworkSession)))
+            for peer in peers
+        }
+        for worker in workers.values():
+            worker.ask("network", name)
+        for number, what in enumerate(("scores", "training step")):
+            first = {peer: worker.ask("first", number) for peer, worker in workers.items()}
+            for peer, (_, found) in first.items():  # the second step shows what gradients did to the weights
+                for mine, theirs in zip(first["jitflow"][1], found, strict=True):
+                    np.testing.assert_allclose(mine, theirs, atol=TOLERANCE, rtol=TOLERANCE, err_msg=peer)
+            seconds = measured({peer: worker.turn for peer, worker in workers.items()}, timed=True)
+            yield {
+                "network": name,
+                "work": what,
+                "seconds": seconds,
+                "first": {p: one for p, (one, _) in first.items()},
+            }
+
+
+def _gradients(name: str) -> Iterator[tuple[str, float]]:
+    """How far the gradient of each parameter lies from torch's."""
     import torch
 
-    layers, side = convnets.NETWORKS[name]
-    network, rng = convnets.Network(layers, side, jitflow.random.Generator(1)), np.random.default_rng(0)
-    x = rng.normal(size=(convnets.BATCHES[name], 3, side, side)).astype(np.float32)
-    labels = rng.integers(0, network.classes, len(x))
-    model, images, targets = _in_torch(layers, iter(network.weights)), torch.from_numpy(x), torch.from_numpy(labels)
-    scores = jitflow.function(lambda images: network(images))
+    from .convnet_peers.with_torch import module
 
-    @torch.no_grad()
-    def scores_in_torch() -> Any:
-        return model(images)
-
-    np.testing.assert_allclose(scores(x), scores_in_torch().numpy(), atol=TOLERANCE, rtol=TOLERANCE)
-    yield f"{name}, scores", {"jitflow": lambda: scores(x), "torch": scores_in_torch}
-    step = convnets.make_step(network, jitflow.optim.Momentum(1e-3))
-    optimiser = torch.optim.SGD(model.parameters(), 1e-3, momentum=0.9)
-
-    def step_in_torch() -> float:
-        optimiser.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(images), targets)
-        loss.backward()
-        optimiser.step()
-        return float(loss.item())
-
-    for _ in range(2):  # the second shows what gradients did to the weights
-        np.testing.assert_allclose(step(x, labels), step_in_torch(), rtol=TOLERANCE)
-    yield f"{name}, training step", {"jitflow": lambda: step(x, labels), "torch": step_in_torch}
-
-
-def _in_torch(layers: Sequence[Any], weights: Iterator[Any]) -> Any:
-    """The layers as torch's modules, with copies of the weights."""
-    import torch
-
-    class Ways(torch.nn.ModuleList):
-        def forward(self, x: Any) -> Any:
-            return torch.cat([way(x) for way in self], 1)
-
-    class Mean(torch.nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x.mean((2, 3))
-
-    modules: list[Any] = []
-    for layer in layers:
-        if isinstance(layer, convnets.Pool):
-            modules.append(torch.nn.MaxPool2d(*layer))
-        elif isinstance(layer, convnets.Inception):
-            modules.append(Ways([_in_torch(way, weights) for way in layer.ways]))
-        elif isinstance(layer, convnets.Mean):
-            modules.append(Mean())
-        else:
-            weight, bias = (torch.from_numpy(np.array(variable)) for variable in next(weights))
-            is_conv = isinstance(layer, convnets.Conv)
-            if is_conv:
-                module = torch.nn.Conv2d(weight.shape[1], weight.shape[0], *layer[1:])
-            else:
-                module, weight = torch.nn.Linear(*weight.shape), weight.T
-                modules.append(torch.nn.Flatten())
-            module.weight.data, module.bias.data = weight.contiguous(), bias
-            modules += [module, torch.nn.ReLU(inplace=True)] if is_conv or layer.relu else [module]
-    return torch.nn.Sequential(*modules)
+    given = Given(name)
+    network, x, labels = given.network, given.images, given.labels
+    model = module(network.layers, iter(given.weights))
+    torch.nn.functional.cross_entropy(model(torch.from_numpy(x)), torch.from_numpy(labels)).backward()
+    loss = jitflow.function(jitflow.grad(lambda weights: nn.cross_entropy(network.scores(x, weights), labels)))
+    found = [one for pair in loss(given.weights) for one in pair]
+    for number, (mine, parameter) in enumerate(zip(found, model.parameters(), strict=True)):
+        theirs = parameter.grad.numpy()
+        theirs = theirs.T if mine.ndim == 2 else theirs
+        yield f"{name}, parameter {number} {mine.shape}", float(abs(mine - theirs).max() / abs(theirs).max())
 
 
 def main(
     names: Annotated[list[str] | None, typer.Argument(help="networks; all if none")] = None,
     parts: Annotated[bool, typer.Option("--parts", help="each convolution, not the networks")] = False,
+    gradients: Annotated[bool, typer.Option("--gradients", help="compare gradients, measure nothing")] = False,
+    all_threads: Annotated[bool, typer.Option("--all", help="on all cores, not on one thread")] = False,
+    peers: Annotated[list[str] | None, typer.Option("--peer", help="which to measure beside jitflow")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="where to store the results")] = None,
 ) -> None:
-    """Measure, and print how many times as fast as torch jitflow is."""
-    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):  # read as libraries are imported
+    """Measure, and print how many times as fast as the best of the others jitflow is."""
+    variables = ALL_THREADS if all_threads else ONE_THREAD
+    if any(os.environ.get(name) != value for name, value in variables.items()):  # read as libraries are imported
         arguments = [sys.executable, "-m", "benchmarks.convnets", *sys.argv[1:]]
-        sys.exit(subprocess.run(arguments, env=os.environ | ONE_THREAD).returncode)
-    import torch
-
-    torch.set_num_threads(1)
-    pin_to_one_core()
-    print(f"{describe_machine()['cpu']}, {versions()}")
+        sys.exit(subprocess.run(arguments, env=os.environ | variables).returncode)
+    if not all_threads:
+        pin_to_one_core()
+    peak = arithmetic_peak(4)
+    print(f"{describe_machine()['cpu']}, {usable_cores()} cores, {peak / 1e9:.0f} GFLOP/s, {versions()}")
     rows = list[dict[str, Any]]()
     for name in names or list(convnets.NETWORKS):
-        for what, works in (_parts if parts else _wholes)(name):
-            seconds = measured(works)
-            ratio = seconds["torch"] / seconds["jitflow"]
-            rows.append({"network": name, "work": what, "seconds": seconds, "ratio": ratio})
+        if gradients:
+            for what, apart in _gradients(name):
+                print(f"  {what}: {apart:.1e}", flush=True)
+                assert apart < TOLERANCE, what
+            continue
+        found = _parts_measured(name) if parts else _wholes(name, ("jitflow", *(peers or list(PEERS)[1:])), all_threads)
+        for row in found:
+            seconds = row["seconds"]
+            best = min((peer for peer in seconds if peer != "jitflow"), key=seconds.__getitem__)
+            row |= {"best": best, "ratio": seconds[best] / seconds["jitflow"]}
+            rows.append(row)
             times = ", ".join(f"{peer} {1e3 * number:.1f}" for peer, number in seconds.items())
-            print(f"  {what}: {times} ms; {ratio:.2f} times torch", flush=True)
+            firsts = ", ".join(f"{peer} {number:.1f}" for peer, number in row.get("first", {}).items())
+            print(f"  {row['network']}, {row['work']}: {times} ms; {row['ratio']:.2f} times {best}", flush=True)
+            print(f"    first calls: {firsts} s" if firsts else "", end="\n" if firsts else "", flush=True)
     ratios = [row["ratio"] for row in rows]
-    print(f"mean {statistics.geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
+    if ratios:
+        print(f"mean {statistics.geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
     if json_file is not None:
-        json_file.write_text(json.dumps({"machine": describe_machine(), "rows": rows}, indent=1) + "\n")
+        stored = json.loads(json_file.read_text()) if json_file.exists() else {}
+        setting = ("parts, " if parts else "") + ("all cores" if all_threads else "one thread")
+        stored |= {"machine": describe_machine(), "versions": versions()}
+        kept = [row for row in stored.get(setting, []) if row["network"] not in {new["network"] for new in rows}]
+        stored[setting] = kept + [row | {"peak": peak} for row in rows]
+        json_file.write_text(json.dumps(stored, indent=1) + "\n")
+
+
+def _parts_measured(name: str) -> Iterator[dict[str, Any]]:
+    import torch
+
+    torch.set_num_threads(usable_cores())
+    for what, works in _parts(name):
+        yield {"network": name, "work": what, "seconds": measured(works)}
 
 
 if __name__ == "__main__":

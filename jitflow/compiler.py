@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from jitflow.passes.place import Placement
     from jitflow.passes.plan.record import Plan as BufferPlan
     from jitflow.passes.runner import Step
-    from jitflow.passes.schedule.scheduled import Scheduled
     from jitflow.passes.schedule.target import Given, Processor
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
@@ -324,7 +323,7 @@ def _lowered(compilation: Compilation) -> tuple[Function, ...]:
     return together.hosts
 
 
-def _refuse_unknown(given: Sequence[Given], scheduled: Mapping[str, Scheduled]) -> None:
+def _refuse_unknown(given: Sequence[Given], scheduled: Mapping[str, object]) -> None:
     """Raise `UserValueError` if the user gives a schedule for a kernel that there is not."""
     for one in given:
         if one.kernel not in scheduled:

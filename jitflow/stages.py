@@ -98,7 +98,7 @@ def _partitions_text(compilation: Compilation, functions: tuple[Function, ...]) 
 
 
 def _schedules_text(compilation: Compilation) -> str:
-    """The fusions with how they run; products and other kernels that are no nests have no schedule."""
+    """The fusions and contractions with how they run; products and other kernels have no schedule here."""
     lower(compilation)
     assert compilation.lowered is not None
     sizes = dict(compilation.traced.hints)

@@ -52,6 +52,8 @@ def trials(function: Any, arguments: Sequence[Any]) -> Iterator[Trial]:
     lower(compilation)
     sizes = dict(compilation.traced.hints)
     for kernel, scheduled in compilation.lowered.scheduled.items():
+        if not isinstance(scheduled, Scheduled):
+            continue
         values = Names()
         print_op(scheduled.op, values)
         names = ScheduleNames(scheduled.loops, values)

@@ -210,10 +210,12 @@ _LOOP_BODIES = {
     "extract_lane": "%0: f32 = extract_lane %v, %zero\n yield %0",
     "divide_truncated": "%0: u32 = divide_truncated %u, %u\n yield %0",
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
-    "gather_panel": "gather_panel %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four {dtype=f32}\n yield",
+    "gather_panel": "gather_panel %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four {dtype=f32,"
+    " vector_bytes=64}\n yield",
     "multiply_gathered": "multiply_gathered %m, %zero, %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four, %four,"
-    " %zero {dtype=f32}\n yield",
-    "scatter_sums": "scatter_sums %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %zero {dtype=f32}\n yield",
+    " %zero {dtype=f32, rows=6, vectors=4, vector_bytes=64, ahead=3}\n yield",
+    "scatter_sums": "scatter_sums %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %zero {dtype=f32,"
+    " vector_bytes=64}\n yield",
     "multiply_block": "multiply_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %zero,"
     " %zero, %four {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
     "multiply_along": "multiply_along %m, %zero, %four, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, %zero,"

@@ -152,19 +152,22 @@ LOOP_OPS = [
           regions=1),
     OpDef("gather_panel", "panel, offset, source, offset, steps, offset, columns, offset, number of steps, of columns: "
           "rows of a panel, one a step, of the elements that lie at the sum of an offset in ``steps`` and one in "
-          "``columns``; up to a multiple of 64 bytes there are zeros behind them", "loop", 10, _infer_write,
+          "``columns``; up to a multiple of 64 bytes there are zeros behind them. It is done in vectors of "
+          "``vector_bytes``", "loop", 10, _infer_write,
           memory.gather_panel, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
-          frozenset(), ("dtype",)),
+          frozenset(), ("dtype", "vector_bytes")),
     OpDef("multiply_gathered", "sums, offset, left, offset, rows, offset, steps, offset, panel, offset, number of "
           "rows, of steps, of columns, of steps before: the products of rows with a panel, added to sums if there were "
           "steps before; addends are rounded once, with a sum so far. An element of what is left lies at the sum of an "
-          "offset in ``rows`` and one in ``steps``", "loop", 14, _infer_write, memory.multiply_gathered,
+          "offset in ``rows`` and one in ``steps``. So many ``rows`` of ``vectors`` are worked on at a time, and "
+          "lines of the panel are asked for so many steps ``ahead``", "loop", 14, _infer_write,
+          memory.multiply_gathered,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6),
-           Effect("reads", 8)), frozenset(), ("dtype",)),
+           Effect("reads", 8)), frozenset(), ("ahead", "dtype", "rows", "vector_bytes", "vectors")),
     OpDef("scatter_sums", "target, offset, rows, offset, columns, offset, sums, offset, number of rows, of columns: "
           "writes each sum to the sum of an offset in ``rows`` and one in ``columns``", "loop", 10, _infer_write,
           memory.scatter_sums, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
-          frozenset(), ("dtype",)),
+          frozenset(), ("dtype", "vector_bytes")),
     OpDef("pack_panel", "panel, offset, matrix, offset, step, column stride, then how many columns and steps: at most "
           "so many ``columns``, those of a step side by side; ``turned`` where the steps lie side by side",
           "loop", 8, _infer_write, products.pack_panel, (Effect("writes", 0), Effect("reads", 2)), frozenset(),

@@ -3,7 +3,8 @@
 BLAS has four dtypes; integers, bools and half floats go this way. So do contractions in which an operand has no axes of
 its own, or that have another dtype than f32 and f64; on a GPU, for which there are no blocks, all of them. Bools
 multiply with ``and`` and add with ``or``; half floats are summed in f32 and rounded once. Of a contraction that stays,
-the left operand is what shows windows, since it is read where it lies.
+the left operand is what shows windows, since it is read where it lies; if none does, the right one is that whose last
+axis is that of the result, since lanes are its columns: pixels, of a convolution of 1 x 1.
 
     %2: i64[n, m] = matmul %a, %b    ->    %0: i64[n, m, k] = broadcast %a {axes=[0, 2]}
                                            %1: i64[m, k] = transpose %b
@@ -34,7 +35,7 @@ def contract(function: Function) -> Function:
     found = _without(function, lambda op: _is_for_library(op) or _is_for_blocks(op))
     if not any(op.name == "contract" for op in walk(found.region)):
         return found
-    windows = {op.result for op in walk(found.region) if op.name == "window"}
+    windows = {op.result for op in walk(found.region) if op.name == "window" and _shows_several(op)}
     for op in walk(found.region):
         if "view" in op.definition.traits and op.operands[0] in windows:
             windows.add(op.result)
@@ -46,12 +47,31 @@ def _turned(region: Region, windows: set[Value]) -> Region:
     ops = []
     for op in region.ops:
         op = replace(op, regions=tuple(_turned(inner, windows) for inner in op.regions))
-        if op.name == "contract" and op.operands[0] not in windows and op.operands[1] in windows:
+        if op.name == "contract" and _is_wrong_way_round(op, windows):
             of_left, of_right, kept = _labels(op)
             attributes = MappingProxyType({"left": of_right, "right": of_left, "kept": kept})
             op = replace(op, operands=op.operands[::-1], attributes=attributes)
         ops.append(op)
     return Region(region.parameters, tuple(ops))
+
+
+def _shows_several(op: Op) -> bool:
+    """Whether windows are more than each element by itself."""
+    return any(number != 1 for name in ("sizes", "steps") for number in op.attributes[name])
+
+
+def _is_wrong_way_round(op: Op, windows: set[Value]) -> bool:
+    left, right = (operand in windows for operand in op.operands)
+    if left or right:
+        return right and not left
+    of_left, _, kept = (_long(op.attributes[name], value) for name, value in zip(
+        ("left", "right", "kept"), (*op.operands, op.result), strict=True))  # fmt: skip
+    return bool(kept) and bool(of_left) and of_left[-1] == kept[-1] and kept[-1] not in op.attributes["right"]
+
+
+def _long(labels: tuple[int, ...], value: Value) -> list[int]:
+    """The labels of axes that may have more than one element."""
+    return [label for label, dim in zip(labels, dims_of(value.type), strict=True) if dim != 1]
 
 
 def contract_all(function: Function) -> Function:

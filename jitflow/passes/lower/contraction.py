@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Value
-from jitflow.ir.dims import Dim, maximum, product
+from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor, dims_of
@@ -31,7 +31,7 @@ from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram
 from jitflow.passes.lower.sharing import share
-from jitflow.passes.schedule.contractions import HEIGHT, ROWS, STEPS, WIDTH, block_rows
+from jitflow.passes.schedule.contractions import ScheduledContraction, choose_panels
 from jitflow.passes.schedule.target import Target
 
 __all__ = ["lower_contraction"]
@@ -65,25 +65,26 @@ class _Contraction:
     def __init__(self, op: Op, layouts: Sequence[Layout], result: Layout, target: Target) -> None:
         type = op.result.type
         assert isinstance(type, Tensor)
-        self.dtype, self.target, self.result = type.dtype, target, result
-        self.width = WIDTH // type.dtype.itemsize
+        self.op, self.dtype, self.target, self.result = op, type.dtype, target, result
         self.offsets = (layouts[0].offset, layouts[1].offset, result.offset)
         self._find_axes(op, (layouts[0], layouts[1], result))
         rows, columns = _count(self.rows), _count(self.columns)
+        self.panels = choose_panels(type.dtype.itemsize, rows, columns, target)
+        self.width, self.line = self.panels.columns, self.panels.columns * type.dtype.itemsize
         self.strips = -(-columns // self.width)
-        self.block = block_rows(rows, self.strips, target.threads)
-        self.blocks = -(-rows // self.block)
+        self.blocks = -(-rows // self.panels.block)
         self.emitter = Emitter()
         self.emitter.loc = op.loc
         self.left, self.right, self.out = (self._buffer(type.dtype, name) for name in ("left", "right", "out"))
         self.scratch: list[tuple[Value, Dim]] = []
-        self.row_left, self.row_out = self._table("rows", ROWS), self._table("places", ROWS)
-        self.step_left, self.step_right = self._table("left_steps", STEPS), self._table("right_steps", STEPS)
+        most, steps = self.panels.block, self.panels.steps
+        self.row_left, self.row_out = self._table("rows", most), self._table("places", most)
+        self.step_left, self.step_right = self._table("left_steps", steps), self._table("right_steps", steps)
         self.column_right, self.column_out = (
             self._table(name, self.width) for name in ("columns", "column_places")
         )  # fmt: skip
-        self.panel = self._scratch(type.dtype, "panel", STEPS * WIDTH)
-        self.sums = self._scratch(type.dtype, "sums", ROWS * WIDTH)
+        self.panel = self._scratch(type.dtype, "panel", steps * self.line)
+        self.sums = self._scratch(type.dtype, "sums", most * self.line)
         self.worker: Value | None = None
         self.parts = 1
 
@@ -114,12 +115,12 @@ class _Contraction:
         self.emitter.depth_of[buffer] = 0
         return buffer
 
-    def _scratch(self, dtype: DType, name: str, nbytes: int) -> Value:
+    def _scratch(self, dtype: DType, name: str, nbytes: Dim) -> Value:
         buffer = self._buffer(dtype, name)
         self.scratch.append((buffer, nbytes))
         return buffer
 
-    def _table(self, name: str, count: int) -> Value:
+    def _table(self, name: str, count: Dim) -> Value:
         return self._scratch(I64, name, count * _TABLE)
 
     def _start(self, buffer: Value) -> Value:
@@ -134,7 +135,7 @@ class _Contraction:
     def kernel(self, name: str) -> Kernel:
         """The finished kernel."""
         emitter = self.emitter
-        work = self.block * self.width * _count(self.steps)
+        work = minimum(self.panels.block, _count(self.rows)) * self.width * _count(self.steps)
         share(self, _count(self.batch) * self.blocks * self.strips, 1, work, self._tiles)
         sizes = [(dim, value) for dim, value in emitter.sizes.items() if not isinstance(dim, int)]
         memory = [self.left, self.right, self.out, *(buffer for buffer, _ in self.scratch)]
@@ -144,22 +145,25 @@ class _Contraction:
             *(KernelArgument("scratch", 0, size * self.parts, _dtype(buffer)) for buffer, size in self.scratch),
             *(KernelArgument("size", 0, dim) for dim, _ in sizes),
         )  # fmt: skip
-        return Kernel(Function(name, region, (), "loop", MappingProxyType({})), arguments, (self.result,))
+        function = Function(name, region, (), "loop", MappingProxyType({}))
+        return Kernel(function, arguments, (self.result,), ScheduledContraction(self.op, self.panels))
 
     def _tiles(self, first: Value, last: Value) -> None:
         """The tiles from one to another: strip by strip of each block, of one matrix of the batch after the other."""
         emitter = self.emitter
 
         def tile(number: Value) -> None:
+            begins = emitter.emit("equal", number, first)
             number, strip = self._divided(number, self.strips)
             number, block = self._divided(number, self.blocks)
             bases = [emitter.size(offset) for offset in self.offsets]
             for axis, position in zip(self.batch, self._positions(self.batch, number), strict=True):
                 steps = [emitter.arithmetic("multiply", position, emitter.size(stride)) for stride in axis.strides]
                 bases = [emitter.arithmetic("add", *pair) for pair in zip(bases, steps, strict=True)]
-            top = emitter.arithmetic("multiply", block, emitter.size(self.block))
+            top = emitter.arithmetic("multiply", block, emitter.size(self.panels.block))
             edge = emitter.arithmetic("multiply", strip, emitter.size(self.width))
-            self._tile(top, edge, bases)
+            another = emitter.emit("logical_or", begins, emitter.emit("equal", strip, emitter.size(0)))
+            self._tile(top, edge, bases, begins, another)
 
         self._loop(first, last, 1, tile)
 
@@ -171,45 +175,52 @@ class _Contraction:
         size = emitter.size(maximum(count, 1))
         return emitter.emit("floor_divide", number, size), emitter.emit("remainder", number, size)
 
-    def _tile(self, top: Value, edge: Value, bases: list[Value]) -> None:
+    def _tile(self, top: Value, edge: Value, bases: list[Value], begins: Value, another: Value) -> None:
+        """One tile. Offsets of rows are found for ``another`` block, those of steps, if one panel has all, at once."""
         emitter = self.emitter
         left, right, out = bases
         steps = emitter.size(_count(self.steps))
-        rows = self._fill(self.rows, top, emitter.size(_count(self.rows)), self.block, (self.row_left, self.row_out))
+        tables = (self.row_left, self.row_out)
+        rows = self._fill(self.rows, top, emitter.size(_count(self.rows)), self.panels.block, tables, another)
         columns = emitter.size(_count(self.columns))
         count = self._fill(self.columns, edge, columns, self.width, (self.column_right, self.column_out))
 
         def panel(start: Value) -> None:
-            depth = self._fill(self.steps, start, steps, STEPS, (self.step_left, self.step_right))
+            several = emitter.emit("greater", steps, emitter.size(self.panels.steps))
+            tables, wanted = (self.step_left, self.step_right), emitter.emit("logical_or", begins, several)
+            depth = self._fill(self.steps, start, steps, self.panels.steps, tables, wanted)
             packed = (self.panel, self._start(self.panel))
             emitter.here(
                 "gather_panel", *packed, self.right, right, *self._at(self.step_right),
                 *self._at(self.column_right), depth, count, dtype=self.dtype,
+                vector_bytes=self.panels.vector_bytes,
             )  # fmt: skip
             is_last = emitter.emit("greater_equal", emitter.emit("add", start, depth), steps)
 
             def rise(row: Value) -> None:
                 left_over = emitter.emit("subtract", rows, row)
-                high = emitter.emit("minimum", left_over, emitter.size(HEIGHT))
-                sums = self._behind(self.sums, row, WIDTH)
+                high = emitter.emit("minimum", left_over, emitter.size(self.panels.height))
+                sums = self._behind(self.sums, row, self.line)
                 emitter.here(
                     "multiply_gathered", *sums, self.left, left, *self._behind(self.row_left, row, _TABLE),
                     *self._at(self.step_left), *packed, high, depth, count, start, dtype=self.dtype,
+                    rows=self.panels.rows, vectors=self.panels.vectors, vector_bytes=self.panels.vector_bytes,
+                    ahead=self.panels.ahead,
                 )  # fmt: skip
                 places = self._behind(self.row_out, row, _TABLE)
 
                 def finish() -> None:
                     emitter.here(
                         "scatter_sums", self.out, out, *places, *self._at(self.column_out), *sums, high, count,
-                        dtype=self.dtype,
+                        dtype=self.dtype, vector_bytes=self.panels.vector_bytes,
                     )  # fmt: skip
 
                 emitter.branch(is_last, finish)
 
-            self._loop(emitter.size(0), rows, HEIGHT, rise)
+            self._loop(emitter.size(0), rows, self.panels.height, rise)
 
         # Once at least: a sum of nothing is 0.
-        self._loop(emitter.size(0), emitter.emit("maximum", steps, emitter.size(1)), STEPS, panel)
+        self._loop(emitter.size(0), emitter.emit("maximum", steps, emitter.size(1)), self.panels.steps, panel)
 
     def _at(self, buffer: Value) -> tuple[Value, Value]:
         return buffer, self._start(buffer)
@@ -232,8 +243,11 @@ class _Contraction:
 
     # Offsets
 
-    def _fill(self, axes: list[_Axis], start: Value, stop: Value, most: Dim, tables: tuple[Value, Value]) -> Value:
-        """Put the offsets of at most so many positions into tables, and give their number."""
+    def _fill(
+        self, axes: list[_Axis], start: Value, stop: Value, most: Dim, tables: tuple[Value, Value],
+        wanted: Value | None = None,
+    ) -> Value:  # fmt: skip
+        """Put the offsets of at most so many positions into tables, if they are not there, and give their number."""
         emitter = self.emitter
         count = emitter.emit("minimum", emitter.emit("subtract", stop, start), emitter.size(most))
 
@@ -251,7 +265,13 @@ class _Contraction:
                 emitter.here("write", table, place, emitter.index_scalar(offset))
             return self._following(axes, positions)
 
-        emitter.loop(emitter.size(0), count, emitter.size(1), self._positions(axes, start), entry)
+        def fill() -> None:
+            emitter.loop(emitter.size(0), count, emitter.size(1), self._positions(axes, start), entry)
+
+        if wanted is None:
+            fill()
+        else:
+            emitter.branch(wanted, fill)
         return count
 
     def _positions(self, axes: list[_Axis], start: Value) -> list[Value]:

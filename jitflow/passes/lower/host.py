@@ -39,6 +39,7 @@ from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable
 from jitflow.passes.lower.tapes import TAPE_OPS
 from jitflow.passes.plan.record import Plan, Version
 from jitflow.passes.runner import Observer, run
+from jitflow.passes.schedule.contractions import ScheduledContraction
 from jitflow.passes.schedule.scheduled import Scheduled
 from jitflow.passes.schedule.target import CPU, Target
 
@@ -97,8 +98,8 @@ class Lowered:
     host: Function
     places: tuple[ResultPlace, ...]
     result_slots: int
-    scheduled: Mapping[str, Scheduled]
-    """What the kernels are made of, by name, those that are nests."""
+    scheduled: Mapping[str, Scheduled | ScheduledContraction]
+    """What the kernels are made of, by name, those that are nests or contractions."""
 
 
 def lower(

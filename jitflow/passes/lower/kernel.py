@@ -17,6 +17,7 @@ from jitflow.ir.types import Buffer, Tensor
 from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.lower.loops import Loops
 from jitflow.passes.schedule.choose import choose
+from jitflow.passes.schedule.contractions import ScheduledContraction
 from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
 from jitflow.passes.schedule.target import CPU, Target
 from jitflow.passes.schedule.tree import For, Keep, walk_nodes
@@ -46,8 +47,8 @@ class Kernel:
     function: Function
     arguments: tuple[KernelArgument, ...]
     layouts: tuple[Layout, ...]
-    scheduled: Scheduled | None = None
-    """What it was made of, None if that is no nest."""
+    scheduled: Scheduled | ScheduledContraction | None = None
+    """What it was made of, None if that is neither a nest nor a contraction."""
 
 
 def lower_nest(

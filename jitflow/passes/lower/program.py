@@ -18,6 +18,7 @@ from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
+from jitflow.passes.schedule.contractions import ScheduledContraction
 from jitflow.passes.schedule.scheduled import Scheduled
 from jitflow.passes.schedule.target import Target
 
@@ -51,7 +52,7 @@ class HostProgram:
         """What is appended to the names of this version's kernels."""
         self.scopes = Scopes()
         self.kernels: dict[str, Function] = {}
-        self.scheduled: dict[str, Scheduled] = {}
+        self.scheduled: dict[str, Scheduled | ScheduledContraction] = {}
         """What they are made of, those that are nests."""
         self.storage: dict[Value, Storage] = {}
         self.layouts: dict[Value, Layout] = {}

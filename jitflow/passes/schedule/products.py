@@ -225,8 +225,8 @@ def _pieces(
     """How many pieces of rows and of columns threads share, and how many rows and columns these have.
 
     They share rows, or columns where there are more blocks of these, or where these are packed: then nobody packs what
-    others do. There are only as many pieces as threads where each packs the same, and where few rows read long lines. Of
-    many products nothing is cut.
+    others do. There are only as many pieces as threads where each packs the same, and where few rows read long lines.
+    Of many products nothing is cut.
     """
     if threads == 1:
         return 1, 1, factors.rows, factors.columns

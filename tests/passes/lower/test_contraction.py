@@ -17,6 +17,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import CPU
 from jitflow.passes.pipeline import fusion_pipeline, run_passes
+from jitflow.passes.schedule.contractions import Panels
 from jitflow.passes.schedule.target import Target
 from tests.execute import compile_ir
 from tests.passes.lower.matrices import integers, lowered
@@ -69,6 +70,32 @@ def test_no_window_is_copied() -> None:
         made = [op for op in walk(parse(text).region) if "view" not in op.definition.traits]
         assert any(op.name == "contract" for op in made)
         assert all(len(getattr(value.type, "dims", ())) <= 4 for op in made for value in op.results)
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_no_bit_depends_on_the_schedule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, random = SLIDING.replace("DTYPE", name), np.random.default_rng(7)
+    kind = np.dtype({"f32": np.float32, "f64": np.float64}[name])
+    x, w = (random.normal(size=shape).astype(kind) for shape in ((3, 130, 21), (45, 21, 3)))
+    expected = compile_ir(parse(text))(x, w)[0]
+    for rows, vectors, vector_bytes, steps, line, height, block in (
+        (3, 4, 16, 7, 64, 16, 48), (6, 2, 32, 512, 128, 32, 960), (2, 2, 64, 16, 256, 96, 96),
+        (4, 3, 64, 30, 192, 48, 192),
+    ):  # fmt: skip
+        panels = Panels(rows, vectors, vector_bytes, steps, line // kind.itemsize, height, block, 1)
+        monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_, panels=panels: panels)
+        np.testing.assert_array_equal(compile_ir(parse(text))(x, w)[0], expected)
+
+
+def test_lanes_are_what_lies_side_by_side() -> None:
+    """Of pixels and channels without windows, in any order; and pieces that cross pictures are right."""
+    random = np.random.default_rng(8)
+    for batch, inputs, side, outputs in ((3, 5, 7, 9), (2, 40, 14, 33), (9, 3, 1, 4), (5, 20, 3, 70)):
+        x, w = integers(random, batch, inputs, side * side), integers(random, outputs, inputs)
+        for spelled in ("ncp,oc->nop", "npc,oc->nop", "ncp,oc->npo"):
+            given = x.transpose(0, 2, 1).copy() if spelled.startswith("npc") else x
+            found = jitflow.function(lambda x, w, spelled=spelled: np.einsum(spelled, x, w))(given, w)
+            np.testing.assert_array_equal(found, np.einsum(spelled, given, w))
 
 
 def test_threads_share_rows() -> None:
