@@ -71,7 +71,7 @@ def _before(position: str, stop: str, step: str, op: Op) -> str:
     """Whether a position comes before the end, in the direction of the step."""
     if step.startswith("(-"):
         return f"{position} > {stop}"
-    if step.isdigit() or op.attributes.get("parallel"):
+    if step.rstrip("L").isdigit() or op.attributes.get("parallel"):
         return f"{position} < {stop}"
     return f"{step} > 0 ? {position} < {stop} : {position} > {stop}"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jitflow.backends.cuda.apart import restricted, written_by
 from jitflow.backends.cuda.emit_memory import AT
-from jitflow.backends.cuda.grid import WORKERS, Grid, Launch, grid_of, takes_record
+from jitflow.backends.cuda.grid import Grid, Launch, grid_of, takes_record
 from jitflow.backends.cuda.names import identifier
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.cuda.printer import ModuleText, Printer
@@ -98,5 +98,5 @@ def _blocks_text(grid: Grid, number: int, printer: Printer) -> str:
     axis = grid.axes[number]
     start, stop = (printer.operand(b) if isinstance(b, Value) else str(b) for b in (axis.start, axis.stop))
     length = stop if start == "0" else f"({stop} - {start})"
-    share = axis.step * (WORKERS[grid.warps] if axis.name == "x" else 1)
+    share = axis.step * (grid.workers if axis.name == "x" else 1)
     return length if share == 1 else f"ceil({length} / {share})"

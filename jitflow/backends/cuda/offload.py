@@ -363,7 +363,8 @@ class _Offloading:
         cells = [self._cell(result) for result in op.results]
         record = () if self.record is None else self.record[:1]
         given: dict[str, Any] = {"recorded": True} if record else {}
-        operands = (*arguments, *(cell for cell, _, _ in cells), *record, *blocks)
+        room = launch.room(self.builder, self._number, arguments)
+        operands = (*arguments, *(cell for cell, _, _ in cells), *record, *blocks, room)
         given |= {"kernel": launch.kernel, "block": launch.block, "device": self.device}
         self.builder.add("launch", *operands, types=(), **given)
         self.pending |= name in self.may_fail

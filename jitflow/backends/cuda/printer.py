@@ -53,6 +53,8 @@ class Printer:
         self.names = Names()
         self.texts: dict[Value, list[str]] = {}
         self.lines: list[str] = []
+        self.rooms: list[str] = []
+        """How many bytes a worker has in each room on the chip, by name."""
         self.part = 0
         """Which of a thread's numbers is written."""
         self._depth = 1

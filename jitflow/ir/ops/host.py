@@ -52,8 +52,8 @@ HOST_OPS = [
           lambda operands, attributes, types: (), (Effect("writes", 0),)),
     OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "
           "fails. With ``block`` (threads along x, y, z) a GPU runs it: behind the kernel's operands come the error "
-          "record, if it is ``recorded``, and the blocks of the grid along x, y and z; a check in it fails at the next "
-          "``inspect``",
+          "record, if it is ``recorded``, the blocks of the grid along x, y and z, and the bytes on the chip that each "
+          "block has; a check in it fails at the next ``inspect``",
           "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "block", "recorded")),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),

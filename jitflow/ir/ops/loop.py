@@ -141,6 +141,12 @@ LOOP_OPS = [
           ("rows", "columns", "dtype", "lanes"), regions=1),
     OpDef("local", "memory for ``count`` numbers of ``dtype`` in the kernel's frame, with whatever is there", "loop", 0,
           _infer_local, memory.local, (Effect("allocates"),), frozenset(), ("dtype", "count")),
+    OpDef("on_chip", "operand: bytes (index); so much memory for numbers of ``dtype`` near the processor, which a "
+          "worker of a GPU has for itself", "loop", 1, _infer_local, memory.on_chip, (Effect("allocates"),),
+          frozenset(), ("dtype",)),
+    OpDef("stage", "target, source, offset, bytes: copies bytes of the source, from the offset on, to where the target "
+          "begins, for all threads of a worker", "loop", 4, _infer_write, memory.stage,
+          (Effect("writes", 0), Effect("reads", 1))),
     OpDef("share", "count, work (index): the region runs on spans of the positions below ``count``, several at the "
           "same time: it takes the first position, the one behind the last, both multiples of ``step`` but for the "
           "end, and the number of the thread, below ``threads``; a thread's while is worth ``worth``, of which each "
