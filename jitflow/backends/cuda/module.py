@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from jitflow.backends.cuda.offload import offload
 from jitflow.backends.cuda.printer import ModuleText, Printer
 from jitflow.backends.cuda.table import EMISSION
 from jitflow.backends.cuda.types import TYPEDEFS, dtype_of, memory_type, register_type
-from jitflow.ir.core import Function, Op, Value
+from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.types import Buffer
 
 __all__ = ["CudaModule", "cuda_text", "print_program"]
@@ -68,8 +69,16 @@ def _print_kernel(
         printer.do(line)
     printer.emit_region(kernel.region)
     launch = Launch(identifier(kernel.name), kernel.parameters, grid)
-    header = f'extern "C" __global__ void {launch.kernel}({", ".join(parameters)}) {{'
+    header = f'extern "C" __global__ void {_bounds(kernel, launch)}{launch.kernel}({", ".join(parameters)}) {{'
     return launch, "\n".join([_launch_comment(launch, printer), header, *printer.lines, "}"])
+
+
+def _bounds(kernel: Function, launch: Launch) -> str:
+    """How many registers a thread may have: so few that a second block works too, if it has tiles for tensor cores."""
+    forms = [op.attributes["form"] for op in walk(kernel.region) if op.name == "multiply_tile"]
+    if not forms:
+        return ""
+    return f"__launch_bounds__({math.prod(launch.block)}, {1 if 'fma' in forms else 2}) "
 
 
 def _declare_parameters(printer: Printer, kernel: Function, apart: Collection[Value]) -> list[str]:

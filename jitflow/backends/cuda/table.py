@@ -6,6 +6,7 @@ from jitflow.backends.cuda.emit_arithmetic import ARITHMETIC_EMISSION
 from jitflow.backends.cuda.emit_control import CONTROL_EMISSION
 from jitflow.backends.cuda.emit_memory import LANE_EMISSION, MEMORY_EMISSION
 from jitflow.backends.cuda.emit_team import TEAM_EMISSION
+from jitflow.backends.cuda.emit_tiles import TILE_EMISSION
 from jitflow.backends.cuda.printer import Emission
 
 __all__ = ["EMISSION"]
@@ -16,4 +17,5 @@ EMISSION: dict[str, Emission] = {
     **LANE_EMISSION,
     **CONTROL_EMISSION,
     **TEAM_EMISSION,
+    **TILE_EMISSION,
 }

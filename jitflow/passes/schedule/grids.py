@@ -2,8 +2,8 @@
 
 A row is a warp's, as long as it is short. A long one is a team's, whose warps share blocks of it; and where there are
 few of them, or all of an array is one, teams of the whole grid share chunks, which the next kernel joins. Down the
-rows, where lanes are columns, it is the same with pieces of columns. A row that sweeps read more than once is brought to
-the chip by copies of 16 bytes a thread, and what a sweep keeps for a later one stays there as well: so softmax and
+rows, where lanes are columns, it is the same with pieces of columns. A row that sweeps read more than once is brought
+to the chip by copies of 16 bytes a thread, and what a sweep keeps for a later one stays there as well: so softmax and
 layer norm go over memory once. Which way is gone depends on the shape alone, so the bits do.
 """
 

@@ -64,18 +64,21 @@ GPUS = [pytest.param(StandIn, id="stand-in"), pytest.param(RealGpu, id="gpu", ma
 class OnDevice:
     """A Python function compiled for these arguments and ``device``, which is called as users call it.
 
-    ``host`` may plant a fault in the host programs, which runs on a ``gpu``.
+    ``host`` may plant a fault in the host programs, which runs on a ``gpu``, with kernels for a kind of which that may
+    not be. Options of `jitflow.function` follow.
     """
 
     def __init__(
         self, function: Any, *arguments: Any, host: Callable[[Function], Function] = lambda program: program,
-        device: str | None = "cuda:0", gpu: type[StandIn] | type[RealGpu] = StandIn,
+        device: str | None = "cuda:0", gpu: type[StandIn] | type[RealGpu] = StandIn, architecture: str = "",
+        **more: Any,
     ) -> None:  # fmt: skip
+        self.architecture = architecture
         self.device: Any = gpu()
         self.host = host
         self.source = ""
         with self.installed():
-            options = {"device": device} if device else {}
+            options = {"device": device, **more} if device else more
             self.function = function if hasattr(function, "_trace") and not device else jitflow.function(
                 getattr(function, "__wrapped__", function), **options)  # fmt: skip
             self.function.compile(*arguments)
@@ -91,7 +94,7 @@ class OnDevice:
 
         def to_ptx(text: str, architecture: str) -> bytes:
             self.source = text
-            return compile_to_ptx(text, architecture.replace("sm", "compute")).encode()
+            return compile_to_ptx(text, self.architecture or architecture.replace("sm", "compute")).encode()
 
         compiler = compile_to_cubin if isinstance(self.device, RealGpu) else to_ptx
         with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=compiler, offload=offloaded):

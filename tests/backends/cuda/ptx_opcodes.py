@@ -10,6 +10,7 @@ import numpy as np
 
 from jitflow.ir.ops import OPS
 from tests.backends.cuda.ptx_machine import DTYPES, WARP, Array, Copy, Machine, PtxError
+from tests.backends.cuda.ptx_matrices import MATRIX_OPCODES
 
 __all__ = ["OPCODES"]
 
@@ -400,4 +401,4 @@ def _vectors() -> dict[str, Run]:
     return table
 
 
-OPCODES = _table() | _vectors()
+OPCODES = _table() | _vectors() | MATRIX_OPCODES
