@@ -33,6 +33,8 @@ BLOCK_THREADS = 256
 
 LIMITS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 """The most blocks along each axis."""
+ENOUGH = 2048
+"""Blocks that keep every GPU busy: more would repeat what each worker does beside its loop."""
 
 
 Given = Mapping[Value, Value]
@@ -48,6 +50,7 @@ class Axis:
     start: int | Value
     stop: int | Value
     step: int
+    most: int
 
     def blocks(self, builder: Builder, number: Callable[[int], Value], workers: int, given: Given) -> Value:
         """Blocks with which every worker has at most one step, as far as there may be so many."""
@@ -59,7 +62,7 @@ class Axis:
         share = self.step * (workers if self.name == "x" else 1)
         if share != 1:
             needed = build("floor_divide", build("add", needed, number(share - 1)), number(share))
-        return build("minimum", build("maximum", needed, number(1)), number(LIMITS[self.name]))
+        return build("minimum", build("maximum", needed, number(1)), number(self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,4 +214,5 @@ def _axis(name: str, loop: Op, function: Function, constants: dict[Value, int]) 
     start, stop, step = (bound(value) for value in loop.operands[:3])
     if not isinstance(step, int) or step <= 0:
         raise CompilerBug("expected a positive number as the step of a parallel loop", location=loop.loc)
-    return Axis(name, loop, start, stop, step)
+    reads = any(op.name == "read" for op in function.region.ops)
+    return Axis(name, loop, start, stop, step, ENOUGH if reads else LIMITS[name])

@@ -75,10 +75,10 @@ def _print_kernel(
 
 def _bounds(kernel: Function, launch: Launch) -> str:
     """How many registers a thread may have: so few that a second block works too, if it has tiles for tensor cores."""
-    forms = [op.attributes["form"] for op in walk(kernel.region) if op.name == "multiply_tile"]
-    if not forms:
+    if launch.grid.team == 1:
         return ""
-    return f"__launch_bounds__({math.prod(launch.block)}, {1 if 'fma' in forms else 2}) "
+    forms = [op.attributes["form"] for op in walk(kernel.region) if op.name == "multiply_tile"]
+    return f"__launch_bounds__({math.prod(launch.block)}, {2 if forms and 'fma' not in forms else 1}) "
 
 
 def _declare_parameters(printer: Printer, kernel: Function, apart: Collection[Value]) -> list[str]:

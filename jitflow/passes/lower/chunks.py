@@ -50,11 +50,11 @@ class Chunks:
     def run(self) -> None:
         """Emit the loop, after which each reduction has its state."""
         if self.node.threads == 0 or self.sharers == 1:
-            self._take(self._follow_each_other())
+            self.take(self._follow_each_other())
         elif not self.reductions or self.lowering.target.distributed:
-            self._take(self._share())
+            self.take(self._share())
         else:
-            self._take(self._one_or_shared())
+            self.take(self._one_or_shared())
 
     @property
     def sharers(self) -> int:
@@ -64,7 +64,8 @@ class Chunks:
         assert isinstance(self.node.threads, int)
         return self.node.threads
 
-    def _take(self, states: Sequence[Value]) -> None:
+    def take(self, states: Sequence[Value]) -> None:
+        """Give the reductions their states."""
         for reduction in self.reductions:
             count = len(reduction.state)
             reduction.state, states = list(states[:count]), states[count:]
@@ -96,7 +97,7 @@ class Chunks:
             return self._joined(before, states, self._position(self.start, number))
 
         zero, one = emitter.size(0), emitter.size(1)
-        self._take(emitter.loop(zero, emitter.size(numbers.dim), one, self._nothing(), chunk, numbers))
+        self.take(emitter.loop(zero, emitter.size(numbers.dim), one, self._nothing(), chunk, numbers))
 
     # One behind the other
 
@@ -132,7 +133,7 @@ class Chunks:
         """The states behind a chunk that begins at ``first``: at 0 nothing comes before, for which no row waits."""
 
         def follow() -> Sequence[Value]:
-            self._take(states)
+            self.take(states)
             joined: list[Value] = []
             rest = list(before)
             for reduction in self.reductions:

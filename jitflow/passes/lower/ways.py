@@ -7,16 +7,16 @@ What teams of threads have come to, who share a reduction over the whole grid, i
 So the kernel ends there, with what each chunk came to in scratch memory, and the next one begins by joining that:
 
     reduce %2 { for i by 65536 in chunks in parallel { ... } }  ->  kernel 1: for chunk, in parallel: ... write %cells
-    for i by 32 in lanes in parallel { store %4 }                   kernel 2: for chunk: read %cells, and join
-                                                                              for i by 32, in parallel: store %4
+    for i by 32 in lanes in parallel { store %4 }                   kernel 2: for chunk: read %cells, and join; write it
+                                                                    kernel 3: for i by 32, in parallel: store %4
 
-Every worker of the next kernel joins for itself, in the order of the chunks, so all of them have the same bits.
+What is joined, in the order of the chunks, is written for all workers of the kernels behind, if there are any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Value
@@ -74,8 +74,7 @@ class PartKernel(KernelLowering):
     conditions: Sequence[Dim] = ()
     """Of all ways, when each is gone, if none before it is."""
     part_count = 1
-    _current: Node | None = None
-    """The sweep that teams share in this part."""
+    _now: _Part
 
     def emit_loops(self, name: str) -> None:
         """Find this part of this way, and emit it."""
@@ -85,10 +84,9 @@ class PartKernel(KernelLowering):
         body = ways[self.way][1]
         parts = _parts(body)
         self.part_count = len(parts)
-        part = parts[self.part]
-        self._current = _innermost(part)[-1] if self.part + 1 < len(parts) else None
-        self._cells: dict[Reduce, tuple[Loop, list[Access]]] = {}
-        self.emit_schedule(schedule, body, part)
+        self._now = parts[self.part]
+        self._cells: dict[Reduce, tuple[Loop, list[Access], list[Access]]] = {}
+        self.emit_schedule(schedule, body, self._now.body)
 
     def begin(self, body: _Body) -> None:
         super().begin(body)
@@ -97,24 +95,24 @@ class PartKernel(KernelLowering):
                 self._make_cells(node)
 
     def _make_cells(self, node: Reduce) -> None:
-        """Scratch memory for what each chunk of a sweep comes to, which lies chunk by chunk."""
+        """Scratch memory for what each chunk of a sweep comes to, chunk by chunk, and for what all of them do."""
         chunks = _spread(node)
         assert chunks is not None
         length = chunk_positions(self.joined, chunks.step)
         numbers = Loop((chunks.loop.dim + length - 1) // length, reduced=True)
         states = [state for op in node.ops for state in reduction_for(op, self).nothing()]
-        cells: list[Access] = []
-        for state in states:
-            assert isinstance(state.type, Scalar | Vector)
-            dtype, strides = state.type.dtype, dict[Loop, Dim]()
-            total: Dim = dtype.itemsize
-            for loop in (*reversed(self.outer), numbers):
-                strides[loop] = total
-                total = total * loop.dim
-            key = Value(Tensor(dtype, ()), "cells")
-            self.scratch.append((self.buffer_for(key, dtype), total))
-            cells.append(Access(key, dtype, 0, strides))
-        self._cells[node] = numbers, cells
+        self._cells[node] = numbers, [self._cell(state, numbers) for state in states], [*map(self._cell, states)]
+
+    def _cell(self, state: Value, *numbers: Loop) -> Access:
+        assert isinstance(state.type, Scalar | Vector)
+        dtype, strides = state.type.dtype, dict[Loop, Dim]()
+        total: Dim = dtype.itemsize
+        for loop in (*reversed(self.outer), *numbers):
+            strides[loop] = total
+            total = total * loop.dim
+        key = Value(Tensor(dtype, ()), "cells")
+        self.scratch.append((self.buffer_for(key, dtype), total))
+        return Access(key, dtype, 0, strides)
 
     def _reduce(self, node: Reduce) -> None:
         chunks = _spread(node)
@@ -124,15 +122,36 @@ class PartKernel(KernelLowering):
         self.reductions = [reduction_for(op, self) for op in node.ops]
         self.handed_on = [(reduction, "state") for reduction in self.reductions]
         walk = Chunks(self, chunks, self.reductions, lambda: self.nodes(chunks.body))
-        numbers, cells = self._cells[node]
-        if node is self._current:
+        numbers, cells, joined = self._cells[node]
+        if node is self._now.fills:
             walk.fill(cells, numbers)
-        else:
+        elif node is self._now.joins:
             walk.join(cells, numbers)
+        else:
+            for reduction in self.reductions:
+                reduction.begin()
+            walk.take([self.load(cell) for cell in joined])
+        if node is self._now.joins and self._now.is_followed:
+            for cell, state in zip(joined, self._values(), strict=True):
+                self.store(cell, state)
+        elif node is not self._now.fills:
             for reduction in self.reductions:
                 self.emitter.store_cached(reduction.op.result, reduction.finish())
             self.kept.update(inner.value for inner in walk_nodes(node.body) if isinstance(inner, Keep))
         self.reductions, self.handed_on = (), ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """What a kernel does: the nodes, which of the sweeps in them teams share, and which has been and is joined.
+
+    ``is_followed``: what is joined is for the kernels behind. The other sweeps are known.
+    """
+
+    body: _Body
+    fills: Node | None = None
+    joins: Node | None = None
+    is_followed: bool = False
 
 
 def _ways(body: _Body) -> Iterator[tuple[Dim, _Body]]:
@@ -155,30 +174,24 @@ def _spread(node: Node) -> For | None:
     return None
 
 
-def _parts(body: _Body) -> list[_Body]:
+def _parts(body: _Body) -> list[_Part]:
     """What each kernel does: one sweep, behind those that are known by then; the last stores what is left."""
     if any(_spread(node) is not None for node in body):
-        parts: list[_Body] = []
+        stores = tuple(node for node in body if isinstance(node, Store))
+        sweeps: list[Node] = [node for node in body if not isinstance(node, Store)]
+        parts: list[_Part] = []
         known: _Body = ()
-        for node in body:
-            if not isinstance(node, Store):
-                parts.append((*known, node))
+        for node in sweeps:
+            last = stores if node is sweeps[-1] else ()
             if isinstance(node, Reduce):
                 known = (*known, node)
-        stores = tuple(node for node in body if isinstance(node, Store))
-        if isinstance(body[-1], Store) and isinstance(parts[-1][-1], Reduce):
-            parts.append(known)
-        return [*parts[:-1], (*parts[-1], *stores)]
+                parts += [_Part(known, fills=node), _Part((*known, *last), None, node, node is not sweeps[-1])]
+            else:
+                parts.append(_Part((*known, node, *last)))
+        return parts
     for number, node in enumerate(body):
         if isinstance(node, For) and len(inner := _parts(node.body)) > 1:
-            *before, last = (replace(node, body=part) for part in inner)
-            return [*((one,) for one in before), (*body[:number], last, *body[number + 1 :])]
-    return [body]
-
-
-def _innermost(body: _Body) -> _Body:
-    """What is done at one position of the outer loops."""
-    for node in body:
-        if isinstance(node, For) and any(isinstance(inner, Reduce) for inner in walk_nodes(node.body)):
-            return _innermost(node.body)
-    return body
+            around = [replace(part, body=(replace(node, body=part.body),)) for part in inner]
+            whole = (*body[:number], *around[-1].body, *body[number + 1 :])
+            return [*around[:-1], replace(around[-1], body=whole)]
+    return [_Part(body)]

@@ -290,8 +290,9 @@ class _Choice(OnGrid):
             return (For(loop, 1, body, parallel=self.is_spread and not any(self.loops.reductions(sweep))),)
         ahead = ahead if self.horizontal and not self.target.distributed else 0
         vectors = self._vectors(loop, body, self._is_long(sweep), ahead)
-        apart = self.is_spread and not any(self.loops.reductions(sweep))
-        return (replace(vectors, parallel=True),) if apart else (vectors,)
+        if not self.is_spread or any(self.loops.reductions(sweep)):
+            return (vectors,)
+        return (replace(vectors, parallel=True, step=max(self.register, self.lanes)),)
 
     def _block(
         self, sweep: int, loop: Loop | None, foldings: dict[Op, Folding], visit: tuple[Node, ...]

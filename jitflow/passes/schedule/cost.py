@@ -76,8 +76,8 @@ FEWEST_COLUMNS, FEWEST_ROWS = 8, 64
 
 # Grids: rows that a team of warps shares, and chunks of rows that teams share
 
-TEAM, LARGE_TEAM = 8, 32
-"""Warps of a team that takes rows, or chunks of them."""
+TEAM = 8
+"""Warps of a team that takes rows, or chunks of them: several such blocks fit on a multiprocessor."""
 LONGEST_OF_A_WARP, DEEPEST_OF_A_WARP = 2048, 128
 """Elements of a row, or of a column, up to which it is left to a warp."""
 ROOM_OF_A_WARP, ROOM_OF_A_TEAM = 24 << 10, 48 << 10

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import cast
 
 from jitflow.ir.core import Op, Value
@@ -74,8 +73,8 @@ class OnGrid:
         is_huge = _exceeds(length, cost.LONG * large) * (1 - _exceeds(outputs, few))
         first = self.reduced[0]
         team = For(first, small, (), "chunks", threads=cost.TEAM)
-        teams = For(first, large, (), "chunks", parallel=True), replace(team, threads=cost.LARGE_TEAM)
-        return _when(is_huge, lambda: self._way(teams, 0, length),
+        teams = For(first, large, (), "chunks", parallel=True)
+        return _when(is_huge, lambda: self._way((teams, team), 0, length),
                      lambda: _when(is_long, lambda: self._way((team,), cost.ROOM_OF_A_TEAM, length),
                                    lambda: self._way((), cost.ROOM_OF_A_WARP, limit)))  # fmt: skip
 

@@ -21,15 +21,14 @@ from jitflow.ir.dims import Dim, minimum
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
+from jitflow.passes.schedule.target import A100
 
 __all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "prefers_tiles"]
 
 TILE, WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
 _LIBRARY, _OWN = 0.9, 0.7
-_FLOPS, _BYTES = 19500, 1555
-"""In a nanosecond."""
-FEWEST_STEPS = int(8 / _BYTES / (2 / _FLOPS * (1 / _OWN - 1 / _LIBRARY)))
+FEWEST_STEPS = int(8 / A100.bandwidth / (2 / A100.flops["fma"] * (1 / _OWN - 1 / _LIBRARY)))
 """Steps of a sum up to which a product is rather made where it is used."""
 
 _FORMS = {"f16": "f16", "bf16": "bf16", "f32": "fma"}

@@ -6,9 +6,6 @@ numbers; results stay within a few ulp of NumPy's where nothing cancels or overf
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import MappingProxyType
-
 from jitflow.ir.core import Function
 from jitflow.passes.rules.numbers import divide_by_constant
 from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
@@ -36,6 +33,5 @@ _TABLE = rule_table(FASTMATH)
 
 
 def fastmath(function: Function) -> Function:
-    """Apply `FASTMATH` to a fixpoint; the function remembers that rounding may change."""
-    rewritten = rewrite(function, _TABLE)
-    return replace(rewritten, attributes=MappingProxyType({**rewritten.attributes, "fastmath": True}))
+    """Apply `FASTMATH` to a fixpoint."""
+    return rewrite(function, _TABLE)

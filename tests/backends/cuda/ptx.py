@@ -11,6 +11,7 @@ Only opcodes with a row in `OPCODES` run, with all their modifiers spelt out: an
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,8 +51,11 @@ def run_ptx(kernel: Kernel, arguments: Sequence[Any], grid: tuple[int, int, int]
 def run_on(
     memory: dict[int, Block], kernel: Kernel, arguments: Mapping[str, Any], grid: tuple[int, int, int],
     block: tuple[int, int, int], on_chip: int = 0,
-) -> None:  # fmt: skip
-    """Run a kernel on memory, which is known by the upper part of its addresses, with so many bytes ``on_chip``."""
+) -> Counter[str]:  # fmt: skip
+    """Run a kernel on memory, which is known by the upper part of its addresses, with so many bytes ``on_chip``.
+
+    Gives what warps did, as `Machine.issued`.
+    """
     values = {name: np.asarray(arguments[name]).astype(DTYPES[type]) for name, type in kernel.parameters.items()}
     special = _special(grid, block)
     threads = np.arange(special["%tid.x"].size)
@@ -67,6 +71,7 @@ def run_on(
     finally:
         for used in memory.values():
             used.rest()
+    return machine.issued
 
 
 def _run(machine: Machine) -> None:
@@ -99,6 +104,7 @@ def _run(machine: Machine) -> None:
                 if ".sync." in instruction.opcode:
                     _gather(machine, positions, position)
                 if machine.active.size:
+                    machine.issued[instruction.opcode.partition(".")[0]] += np.unique(machine.active // WARP).size
                     OPCODES[instruction.opcode](machine, *instruction.operands)
     if (positions > end).any():
         raise PtxError("a shuffle or vote that not all lanes of a warp take part in, or a barrier not all of a block")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,8 +71,10 @@ def _parse_kernel(name: str, parameters: str, body: str, extern: dict[str, int])
         if line.endswith(":"):
             kernel.labels[line[:-1]] = len(instructions)
         elif line.startswith(".shared"):
-            name, size = re.fullmatch(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\]", line).groups()  # type: ignore[union-attr]
-            kernel.shared[name] = int(size)
+            found = re.fullmatch(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\]", line)
+            if found is None:
+                raise PtxError(f"expected bytes that are shared, got {line!r}")
+            kernel.shared[found[1]] = int(found[2])
         elif line.startswith(".reg"):
             _, type, prefix = line.split()
             kernel.registers[prefix.partition("<")[0]] = type.removeprefix(".")
@@ -207,6 +210,9 @@ class Machine:
     """What has been asked for and may not be there yet."""
     committed: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     """How many groups of copies each thread has closed."""
+    issued: Counter[str] = field(default_factory=Counter)
+    """How many instructions warps have executed, by what their names begin with, and the bytes that these moved:
+    ``memory`` in pieces of 32, which memory has, and ``shared``."""
     uses: dict[str, list[Block]] = field(default_factory=lambda: {"constant": [], "written": [], "read": []})
 
     @property
@@ -270,6 +276,7 @@ class Machine:
         if (addresses % itemsize).any():
             raise PtxError(f"unaligned address in {operand}")
         found: list[tuple[Block, Array, Array]] = []
+        self.issued["shared"] += itemsize * addresses.size
         numbers = (addresses + SHARED // 2) // SHARED
         for number in np.unique(numbers):
             which = np.flatnonzero(numbers == number)
@@ -290,6 +297,8 @@ class Machine:
         if (addresses % itemsize).any():
             raise PtxError(f"unaligned address in {operand}")
         found = []
+        warps = self.active // WARP
+        self.issued["memory"] += 32 * len(np.unique(np.stack([warps, addresses // 32]), axis=1).T)
         for key in np.unique(addresses >> 40):
             which = np.flatnonzero(addresses >> 40 == key)
             offsets = (addresses[which] & ((1 << 40) - 1)) - MIDDLE

@@ -79,6 +79,8 @@ class StandIn:
         self.streams: dict[int, list[Callable[[], None]]] = {}
         self.kernels: dict[int, Kernel] = {}
         self.launched: set[str] = set()
+        self.issued: list[tuple[str, int, int, Counter[str]]] = []
+        """Of each launch the kernel, threads and bytes on the chip of a block, and what its warps did."""
         self.counts: Counter[str] = Counter()
         self.failures: dict[tuple[str, int], int] = {}
         self.fault: Exception | None = None
@@ -326,7 +328,12 @@ class StandIn:
             address = int(arguments[name]) if dtype.kind in "iu" else 0
             if self.owners.get(address >> 40, self.number) != self.number:
                 raise PtxError("a kernel gets memory of another GPU")
-        self._later(stream, lambda: run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz), shared))
+
+        def run() -> None:
+            done = run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz), shared)
+            self.issued.append((kernel.name, bx * by * bz, shared, done))
+
+        self._later(stream, run)
         return 0
 
     def _cuDeviceGetDefaultMemPool(self, place: int, number: int) -> None:

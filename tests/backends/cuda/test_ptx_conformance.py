@@ -23,6 +23,7 @@ import pytest
 
 from tests.backends.cuda.ptx import OPCODES, parse_ptx, run_ptx
 from tests.backends.cuda.ptx_machine import DTYPES, WIDTHS
+from tests.backends.cuda.ptx_matrices import MATRIX_OPCODES
 
 Number = Any
 """An int, a bool, a Fraction, or a float that is infinite, nan or a zero."""
@@ -304,7 +305,9 @@ def as_float(bits: int, type: str) -> float:
     return float(number)
 
 
-COMPUTING = {opcode: found for opcode in OPCODES if (found := meaning(opcode)) is not None}
+COMPUTING = {
+    opcode: found for opcode in OPCODES if opcode not in MATRIX_OPCODES and (found := meaning(opcode)) is not None
+}
 
 
 @pytest.mark.parametrize("family", sorted({opcode.partition(".")[0] for opcode in COMPUTING}))
@@ -363,7 +366,7 @@ ld.param.u64 %d2, [a]; add.s64 %d2, %d2, %d1; ld.param.u64 %d3, [b]; add.s64 %d3
 
 
 def test_every_opcode_is_tested() -> None:
-    elsewhere = (Path(__file__).parent / "test_ptx.py").read_text()
+    elsewhere = "".join((Path(__file__).parent / f"test_{name}.py").read_text() for name in ("ptx", "ptx_matrices"))
     tested = {*COMPUTING, *LOADS, *(opcode.replace("ld", "st") for opcode in LOADS)}
     assert [opcode for opcode in OPCODES if opcode not in tested and f"{opcode} " not in elsewhere] == []
 

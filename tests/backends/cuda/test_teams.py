@@ -142,7 +142,7 @@ def test_what_is_chosen_is_legal_and_reads_back(name: str) -> None:
 
 def test_whole_arrays_are_spread_over_the_grid() -> None:
     text = compiled(lambda x: x.sum()).ir(np.ones((9, 9), "f4"), stage="cuda")
-    assert "// grid (size_2), block (32, 32)" in text
+    assert "// grid (size_2), block (32, 8)" in text
     assert "bar.sync" in compile_to_ptx(text, "compute_80")
 
 
