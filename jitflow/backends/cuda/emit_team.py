@@ -30,8 +30,8 @@ def _share(out: Printer, op: Op) -> None:
     names = [out.names.fresh(value.name) for value in (first, last)]
     out.do("__syncthreads();")
     for name, number in zip(names, ("warp", "(warp + 1)"), strict=True):
-        out.do(f"const i64 {name} = {count} * {number} / {team};")
-    for value, text in zip((first, last, worker), (*names, "(i64)warp"), strict=True):
+        out.do(f"const {out.index} {name} = {count} * {number} / {team};")
+    for value, text in zip((first, last, worker), (*names, f"({out.index})warp"), strict=True):
         out.alias(value, text)
     out.emit_region(region)
     out.do("__syncthreads();")

@@ -242,10 +242,11 @@ def _multiply_tile(out: Printer, op: Op) -> None:
     (region,) = op.regions
     row, column, number = (out.names.fresh(value.name) for value in region.parameters)
     out.do("#pragma unroll")
-    with out.block("for (i32 n = 0; n < 64; ++n)"):
-        out.do(f"const i64 {row} = {top} + row_of<Form::{form}>(n, warp, lane);")
-        out.do(f"const i64 {column} = {edge} + column_of<Form::{form}>(n, warp, lane);")
-        out.do(f"const f32 {number} = {sums}[n];")
+    which = out.names.fresh("which")
+    with out.block(f"for (i32 {which} = 0; {which} < 64; ++{which})"):
+        out.do(f"const i64 {row} = {top} + row_of<Form::{form}>({which}, warp, lane);")
+        out.do(f"const i64 {column} = {edge} + column_of<Form::{form}>({which}, warp, lane);")
+        out.do(f"const f32 {number} = {sums}[{which}];")
         for value, name in zip(region.parameters, (row, column, number), strict=True):
             out.alias(value, name)
         with out.block(f"if ({row} < {rows} && {column} < {columns})"):

@@ -33,6 +33,10 @@ BLOCK_THREADS = 256
 
 LIMITS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 """The most blocks along each axis."""
+NARROW = 1 << 30
+"""Sizes and offsets below which indices have 32 bits."""
+NARROW_SUFFIX = "_narrow"
+"""What is appended to the name of a kernel whose indices have 32 bits, if there is one for 64 too."""
 ENOUGH = 2048
 """Blocks that keep every GPU busy: more would repeat what each worker does beside its loop."""
 
@@ -88,20 +92,20 @@ class Grid:
         """The axis along which a loop is spread, None if it runs in order."""
         return next((axis for axis in self.axes if axis.loop is loop), None)
 
-    def prologue(self) -> list[str]:
-        """Statements that name the lane, and this worker's number and their count along x."""
+    def prologue(self, index: str) -> list[str]:
+        """Statements that name the lane, and this worker's number and their count along x, as this type."""
         lines = ["const i32 lane = threadIdx.x;"] if self.warps else []
         if self.team > 1:
             lines.append("const i32 warp = threadIdx.z;")
         if self.axes:
             thread = "y" if self.warps else "x"
-            lines.append(f"const i64 worker = (i64)blockIdx.x * blockDim.{thread} + threadIdx.{thread};")
-            lines.append(f"const i64 workers = (i64)gridDim.x * blockDim.{thread};")
+            lines.append(f"const {index} worker = ({index})blockIdx.x * blockDim.{thread} + threadIdx.{thread};")
+            lines.append(f"const {index} workers = ({index})gridDim.x * blockDim.{thread};")
         return lines
 
-    def worker(self, axis: str) -> tuple[str, str]:
-        """The number of this worker along an axis and their count, as names."""
-        return ("worker", "workers") if axis == "x" else (f"blockIdx.{axis}", f"(i64)gridDim.{axis}")
+    def worker(self, axis: str, index: str) -> tuple[str, str]:
+        """The number of this worker along an axis and their count, as names, or as this type."""
+        return ("worker", "workers") if axis == "x" else (f"blockIdx.{axis}", f"({index})gridDim.{axis}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,8 @@ class Launch:
     kernel: str
     parameters: tuple[Value, ...]
     grid: Grid
+    is_narrow_by_reach: bool = False
+    """Whether there is a kernel for indices of 32 bits too, where what is reached, the last parameter, allows them."""
 
     @property
     def block(self) -> tuple[int, int, int]:

@@ -22,12 +22,12 @@ called from here. It relies on what `jitflow.passes.analyses.homebound` names be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from jitflow.backends.cuda.grid import Launch, grid_of
+from jitflow.backends.cuda.grid import NARROW, Launch, grid_of
 from jitflow.backends.cuda.movement import WRITES, Movement, element_of
 from jitflow.backends.cuda.names import identifier
 from jitflow.errors import CompilerBug
@@ -49,7 +49,7 @@ def offload(program: Function, device: str) -> Function:
 class _Offloading(Movement):
     def __init__(self, program: Function, device: str) -> None:
         super().__init__(program, device)
-        self.launches = {k.name: Launch(identifier(k.name), k.parameters, grid_of(k)) for k in program.kernels}
+        self.launches = {kernel.name: launch_of(kernel) for kernel in program.kernels}
         self.may_fail = {k.name for k in program.kernels if any(op.name == "check" for op in walk(k.region))}
         self.kernels = {kernel.name: self._kernel(kernel) for kernel in program.kernels}
 
@@ -184,10 +184,29 @@ class _Offloading(Movement):
         room = launch.room(self.builder, self.number, arguments)
         operands = (*arguments, *(cell for cell, _, _ in cells), *record, *blocks, room)
         given |= {"kernel": launch.kernel, "block": launch.block, "device": self.device}
-        self.builder.add("launch", *operands, types=(), **given)
+        if launch.is_narrow_by_reach:
+            self._launch_as_sizes_say(arguments, operands, given)
+        else:
+            self.builder.add("launch", *operands, types=(), **given)
         self.pending |= name in self.may_fail
         if cells:
             self._fetch(op.results, cells)
+
+    def _launch_as_sizes_say(
+        self, arguments: Sequence[Value], operands: Sequence[Value], given: Mapping[str, Any]
+    ) -> None:
+        """Launch the kernel for indices of 32 bits where all sizes, and all that they reach, fit into these."""
+        largest = self.number(0)
+        for argument in arguments:
+            if isinstance(argument.type, Index):
+                largest = self.builder.make("maximum", largest, argument)
+        fits = self.builder.make("less", largest, self.number(NARROW))
+        regions = []
+        for kind in ({**given, "narrow": True}, given):
+            branch = Builder(loc=self.builder.loc)
+            branch.add("launch", *operands, types=(), **kind)
+            regions.append(branch.region((), ()))
+        self.builder.add("if", fits, types=(), regions=tuple(regions))
 
     def _cell(self, result: Value) -> tuple[Value, Value, Value]:
         """Memory for a number that a kernel gives, on the device and on the host, and how many bytes it has."""
@@ -208,6 +227,12 @@ class _Offloading(Movement):
         for there, here, size in cells:
             self.builder.add("free", here, size)
             self.builder.add("free", there, size)
+
+
+def launch_of(kernel: Function) -> Launch:
+    """How a kernel is launched."""
+    by_reach = kernel.attributes.get("narrow") == "by reach"
+    return Launch(identifier(kernel.name), kernel.parameters, grid_of(kernel), by_reach)
 
 
 def _number_dtype(type: Type) -> DType:

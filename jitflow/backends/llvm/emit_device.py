@@ -157,7 +157,8 @@ def _launch(out: Emitter, op: Op, device: str) -> Sequence[str]:
     sizes = [f"i32 {out.let(f'trunc i64 {out.operand(blocks)} to i32')}" for blocks in (x, y, z)]
     sizes += [f"i32 {threads}" for threads in op.attributes["block"]]
     sizes.append(f"i32 {out.let(f'trunc i64 {out.operand(room)} to i32')}")
-    function = f"ptr {_in_context(out, device, 'kernel ' + op.attributes['kernel'])}"
+    name = op.attributes["kernel"] + ("_narrow" if op.attributes.get("narrow") else "")
+    function = f"ptr {_in_context(out, device, 'kernel ' + name)}"
     _call(out, op, device, "cuLaunchKernel", function, *sizes, _stream(out, device), f"ptr {places}", "ptr null")
     return ()
 

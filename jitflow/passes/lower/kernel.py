@@ -12,9 +12,10 @@ from jitflow.ir.core import Function, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
-from jitflow.ir.types import Buffer, Tensor
+from jitflow.ir.types import Buffer, Index, Tensor
 from jitflow.passes.lower.loops import Loops
 from jitflow.passes.schedule.choose import choose
+from jitflow.passes.schedule.cost import NARROW
 from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
 from jitflow.passes.schedule.tree import For, Keep, Node, Schedule, walk_nodes
 from jitflow.passes.schedule.tuned import tuned_schedule
@@ -115,8 +116,15 @@ class KernelLowering(Loops):
             if not isinstance(dim, int):
                 arguments.append(KernelArgument("size", 0, dim))
                 parameters.append(value)
+        facts: dict[str, object] = {}
+        if self.target.distributed and self.reduced:
+            reach = self.joined.reach()
+            facts["narrow"] = "only" if isinstance(reach, int) and reach < NARROW else "by reach"
+            if facts["narrow"] != "only":
+                arguments.append(KernelArgument("size", 0, reach))
+                parameters.append(Value(Index(), "reach"))
         region = self.emitter.close(parameters, [])
-        function = Function(name, region, (), "loop", MappingProxyType({}))
+        function = Function(name, region, (), "loop", MappingProxyType(facts))
         layouts = tuple(layout for _, layout, _ in self.outputs.values())
         return Kernel(function, tuple(arguments), layouts, self.scheduled)
 

@@ -89,6 +89,9 @@ FEW_ROWS, FEW_COLUMNS, MANY_COLUMNS = 64, 2048, 32768
 LONG = 4
 """Chunks from which on a reduction is long."""
 
+NARROW = 1 << 30
+"""Bytes that operands and results of a kernel reach over from which on its indices have 64 bits on a GPU."""
+
 # Threads
 
 WORTH = 1 << 18

@@ -71,6 +71,8 @@ class OnGrid:
         if not self.horizontal:
             is_long = is_long * (1 - _exceeds(outputs, cost.MANY_COLUMNS))
         is_huge = _exceeds(length, cost.LONG * large) * (1 - _exceeds(outputs, few))
+        if self.outer and self.loops.sweeps > 1:  # not worth a kernel for each sweep, and the time to compile them
+            is_huge = 0
         first = self.reduced[0]
         team = For(first, small, (), "chunks", threads=cost.TEAM)
         teams = For(first, large, (), "chunks", parallel=True)
