@@ -33,8 +33,6 @@ BLOCK_THREADS = 256
 
 LIMITS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 """The most blocks along each axis."""
-NARROW = 1 << 30
-"""Sizes and offsets below which indices have 32 bits."""
 NARROW_SUFFIX = "_narrow"
 """What is appended to the name of a kernel whose indices have 32 bits, if there is one for 64 too."""
 ENOUGH = 2048
@@ -118,8 +116,8 @@ class Launch:
     kernel: str
     parameters: tuple[Value, ...]
     grid: Grid
-    is_narrow_by_reach: bool = False
-    """Whether there is a kernel for indices of 32 bits too, where what is reached, the last parameter, allows them."""
+    narrow_below: int = 0
+    """If not 0, there is a kernel for indices of 32 bits too, where all sizes are below this."""
 
     @property
     def block(self) -> tuple[int, int, int]:

@@ -87,7 +87,7 @@ def _for_indices(start: str, name: str, kernel: Function, parameters: Sequence[s
     ]
     takes += parameters[len(takes) :]
     generic = f"template <typename index> __device__ __forceinline__ void {name}_by({', '.join(takes)}) {{"
-    kinds = {name: "i32"} if kernel.attributes["narrow"] == "only" else {name: "i64", name + NARROW_SUFFIX: "i32"}
+    kinds = {name: "i64", name + NARROW_SUFFIX: "i32"} if kernel.attributes["narrow"] else {name: "i32"}
     kernels = [f"{start}{one}({given}) {{ {name}_by<{kind}>({names}); }}" for one, kind in kinds.items()]
     return [generic, *lines, "}", *kernels]
 

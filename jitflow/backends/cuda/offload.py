@@ -27,7 +27,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from jitflow.backends.cuda.grid import NARROW, Launch, grid_of
+from jitflow.backends.cuda.grid import Launch, grid_of
 from jitflow.backends.cuda.movement import WRITES, Movement, element_of
 from jitflow.backends.cuda.names import identifier
 from jitflow.errors import CompilerBug
@@ -184,8 +184,8 @@ class _Offloading(Movement):
         room = launch.room(self.builder, self.number, arguments)
         operands = (*arguments, *(cell for cell, _, _ in cells), *record, *blocks, room)
         given |= {"kernel": launch.kernel, "block": launch.block, "device": self.device}
-        if launch.is_narrow_by_reach:
-            self._launch_as_sizes_say(arguments, operands, given)
+        if launch.narrow_below:
+            self._launch_as_sizes_say(launch.narrow_below, arguments, operands, given)
         else:
             self.builder.add("launch", *operands, types=(), **given)
         self.pending |= name in self.may_fail
@@ -193,14 +193,14 @@ class _Offloading(Movement):
             self._fetch(op.results, cells)
 
     def _launch_as_sizes_say(
-        self, arguments: Sequence[Value], operands: Sequence[Value], given: Mapping[str, Any]
+        self, limit: int, arguments: Sequence[Value], operands: Sequence[Value], given: Mapping[str, Any]
     ) -> None:
         """Launch the kernel for indices of 32 bits where all sizes, and all that they reach, fit into these."""
         largest = self.number(0)
         for argument in arguments:
             if isinstance(argument.type, Index):
                 largest = self.builder.make("maximum", largest, argument)
-        fits = self.builder.make("less", largest, self.number(NARROW))
+        fits = self.builder.make("less", largest, self.number(limit))
         regions = []
         for kind in ({**given, "narrow": True}, given):
             branch = Builder(loc=self.builder.loc)
@@ -231,8 +231,8 @@ class _Offloading(Movement):
 
 def launch_of(kernel: Function) -> Launch:
     """How a kernel is launched."""
-    by_reach = kernel.attributes.get("narrow") == "by reach"
-    return Launch(identifier(kernel.name), kernel.parameters, grid_of(kernel), by_reach)
+    narrow_below = kernel.attributes.get("narrow", 0)
+    return Launch(identifier(kernel.name), kernel.parameters, grid_of(kernel), narrow_below)
 
 
 def _number_dtype(type: Type) -> DType:

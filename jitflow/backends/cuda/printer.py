@@ -53,7 +53,7 @@ class Printer:
         self.names = Names()
         self.texts: dict[Value, list[str]] = {}
         self.lines: list[str] = []
-        self.index = "index" if function.attributes.get("narrow") else "i64"
+        self.index = "index" if "narrow" in function.attributes else "i64"
         """The C++ type of indices."""
         self.rooms: list[str] = []
         """How many bytes a worker has in each room on the chip, by name."""

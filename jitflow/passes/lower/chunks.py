@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunks"]
 
-MOST, MOST_OF_LANES = 256, 32
-"""Chunks that are shared at a time, which is how many results of chunks the frame has room for, numbers or lanes."""
+MOST = 256
+"""Chunks that are shared at a time, which is how many results of chunks the frame has room for."""
+ROOM_BESIDE_ROW, ROOM_OF_LANES = 4096, 16384
+"""Bytes that a sweep may have for that on a GPU, where a row may lie beside it (`ROOM_OF_A_TEAM`), and elsewhere."""
 
 
 class Chunks:
@@ -154,7 +156,10 @@ class Chunks:
     def _share(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
         initial = self._nothing()
-        most = MOST if all(isinstance(value.type, Scalar) for value in initial) else MOST_OF_LANES
+        most = MOST
+        if self.lowering.target.distributed:
+            room = ROOM_BESIDE_ROW if self.lowering.horizontal else ROOM_OF_LANES
+            most = max(1, min(most, room // max(1, sum(map(_bytes, initial)))))
         together = self.length * most
         cells = [self._cell(value, most) for value in initial]
 
@@ -219,6 +224,12 @@ class Chunks:
         assert isinstance(cell.type, Buffer)
         size = cell.type.dtype.itemsize * max(_lanes(value), 1)
         return self.emitter.arithmetic("multiply", number, self.emitter.size(size))
+
+
+def _bytes(value: Value) -> int:
+    """How much memory a state takes."""
+    assert isinstance(value.type, Scalar | Vector)
+    return value.type.dtype.itemsize * max(_lanes(value), 1)
 
 
 def _lanes(value: Value) -> int:

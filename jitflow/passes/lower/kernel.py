@@ -119,8 +119,8 @@ class KernelLowering(Loops):
         facts: dict[str, object] = {}
         if self.target.distributed and self.reduced:
             reach = self.joined.reach()
-            facts["narrow"] = "only" if isinstance(reach, int) and reach < NARROW else "by reach"
-            if facts["narrow"] != "only":
+            facts["narrow"] = 0 if isinstance(reach, int) and reach < NARROW else NARROW
+            if facts["narrow"]:
                 arguments.append(KernelArgument("size", 0, reach))
                 parameters.append(Value(Index(), "reach"))
         region = self.emitter.close(parameters, [])

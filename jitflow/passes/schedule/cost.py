@@ -80,7 +80,7 @@ TEAM = 8
 """Warps of a team that takes rows, or chunks of them: several such blocks fit on a multiprocessor."""
 LONGEST_OF_A_WARP, DEEPEST_OF_A_WARP = 2048, 128
 """Elements of a row, or of a column, up to which it is left to a warp."""
-ROOM_OF_A_WARP, ROOM_OF_A_TEAM = 24 << 10, 48 << 10
+ROOM_OF_A_WARP, ROOM_OF_A_TEAM = 24 << 10, 36 << 10
 """Bytes on the chip that may be a row's: a block has two warps that keep rows there, or is a team."""
 TEAM_DEPTH = 64
 """Rows that a warp of a team adds up at a time, where lanes are columns; of a row it is a block."""

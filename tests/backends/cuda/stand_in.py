@@ -316,9 +316,11 @@ class StandIn:
 
     def _cuLaunchKernel(self, handle: int, *given: Any) -> int:
         gx, gy, gz, bx, by, bz, shared, stream, places, extra = given
-        if 0 in (gx, gy, gz, bx, by, bz) or bx * by * bz > 1024 or max(gy, gz) > 65535 or shared > 48 << 10 or extra:
+        if 0 in (gx, gy, gz, bx, by, bz) or bx * by * bz > 1024 or max(gy, gz) > 65535 or extra:
             return INVALID_VALUE
         kernel = self.kernels[handle]
+        if shared + sum(size for size in kernel.shared.values() if size > 0) > 48 << 10:
+            return INVALID_VALUE
         self.launched.add(kernel.name)
         arguments = {}
         for number, (name, type) in enumerate(kernel.parameters.items()):
