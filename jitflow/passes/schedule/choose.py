@@ -179,7 +179,7 @@ class _Choice(OnGrid):
 
         Rows of an elementwise kernel are long or the kernel is cheap: masks cost nothing that can be measured.
         """
-        if self.masked:
+        if self.masked and (sweep is None or not self.waits(sweep)):
             return True
         if sweep is None or self.vector in self.outer:
             rows = len(self.outer) > 1 and not self.reduced

@@ -123,6 +123,10 @@ class OnGrid:
         is_one_a_row = any(access.strides.get(loop, 0) != 0 for loop in self.outer) or not self.outer
         return is_one_a_row and access.strides.get(self.reduced[0], 0) == access.dtype.itemsize
 
+    def waits(self, sweep: int) -> bool:
+        """Whether each fold of a sweep waits for the one before, and so for its load, if a mask stands between them."""
+        return bool(self.loops.reductions(sweep)) and self.horizontal and self.loops.sweep_cost(sweep) <= cost.LONG_FOLD
+
     @property
     def is_spread(self) -> bool:
         """Whether teams of the whole grid share what is reduced."""
