@@ -6,7 +6,8 @@ are there: one is multiplied while the other is copied. What lies behind the end
 
 Of the 128 x 128 sums each thread has 64. With tensor cores (``mma.sync``, from sm_80 on) a warp has 64 x 32 of them, in
 pieces of 16 x 8, of which a thread has two pairs; its operands are read by ``ldmatrix``, which also turns what lies the
-other way round. Else (``fma``, and everywhere before sm_80) a thread has 8 x 8.
+other way round. Else (``fma``, and everywhere before sm_80) a thread has 8 x 8. What is done with the product is done
+row by row, 16 of which go through memory on the chip: so neighbouring threads have neighbouring columns.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ template <bool TURNED> __device__ void read_matrices(u32 (&registers)[4], const 
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \\
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) \\
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+constexpr i32 ROW_PITCH = 132;
 enum class Form { fma, f16, bf16, tf32 };
 template <Form FORM> __device__ void multiply_piece(f32 *sum, const u32 (&a)[4], const u32 *b) {
 #if __CUDA_ARCH__ >= 800
@@ -103,6 +105,16 @@ template <Form FORM> __device__ i32 column_of(i32 number, i32 warp, i32 lane) {
         return warp % 4 * 32 + number % 16 / 4 * 8 + lane % 4 * 2 + number % 2;
     const i32 thread = warp * 32 + lane;
     return thread % 16 * 4 + number % 4 + number % 8 / 4 * 64;
+}
+// Puts those of a thread's sums to the chip that belong to these 16 rows of a tile.
+template <Form FORM> __device__ void put_rows(f32 *rows, const f32 (&sums)[64], i32 slice, i32 warp, i32 lane) {
+    #pragma unroll
+    for (i32 n = 0; n < 64; ++n) {
+        const bool here = has_cores<FORM> ? n / 16 == slice % 4 && warp / 4 == slice / 4
+                                          : n / 32 == slice / 4 && warp / 2 == slice % 4;
+        if (here)
+            rows[row_of<FORM>(n, warp, lane) % 16 * ROW_PITCH + column_of<FORM>(n, warp, lane)] = sums[n];
+    }
 }
 // Four numbers of a step that are neighbours across it.
 template <Form FORM, bool ALONG, i32 PITCH, typename T>
@@ -241,16 +253,22 @@ def _multiply_tile(out: Printer, op: Op) -> None:
     out.do(f"multiply_tile<{types}>({sums}, {', '.join(arguments)});")
     (region,) = op.regions
     row, column, number = (out.names.fresh(value.name) for value in region.parameters)
+    rows_here, slice_, which, place = map(out.names.fresh, ("rows_here", "slice", "which", "place"))
+    out.do(f"__shared__ f32 {rows_here}[16 * ROW_PITCH];")
     out.do("#pragma unroll")
-    which = out.names.fresh("which")
-    with out.block(f"for (i32 {which} = 0; {which} < 64; ++{which})"):
-        out.do(f"const i64 {row} = {top} + row_of<Form::{form}>({which}, warp, lane);")
-        out.do(f"const i64 {column} = {edge} + column_of<Form::{form}>({which}, warp, lane);")
-        out.do(f"const f32 {number} = {sums}[{which}];")
-        for value, name in zip(region.parameters, (row, column, number), strict=True):
-            out.alias(value, name)
-        with out.block(f"if ({row} < {rows} && {column} < {columns})"):
-            out.emit_region(region)
+    with out.block(f"for (i32 {slice_} = 0; {slice_} < 8; ++{slice_})"):
+        out.do("__syncthreads();")
+        out.do(f"put_rows<Form::{form}>({rows_here}, {sums}, {slice_}, warp, lane);")
+        out.do("__syncthreads();")
+        out.do("#pragma unroll 1")
+        with out.block(f"for (i32 {which} = 0; {which} < 8; ++{which})"):
+            out.do(f"const i32 {place} = 256 * {which} + 32 * warp + lane;")
+            out.do(f"const i64 {row} = {top} + 16 * {slice_} + {place} / 128, {column} = {edge} + {place} % 128;")
+            out.do(f"const f32 {number} = {rows_here}[{place} / 128 * ROW_PITCH + {place} % 128];")
+            for value, name in zip(region.parameters, (row, column, number), strict=True):
+                out.alias(value, name)
+            with out.block(f"if ({row} < {rows} && {column} < {columns})"):
+                out.emit_region(region)
 
 
 TILE_EMISSION: dict[str, Emission] = {"multiply_tile": _multiply_tile}
