@@ -178,13 +178,16 @@ class TileKernel(KernelLowering):
         emitter.scopes.append(Scope(Builder(), depth))
         assert isinstance(self.product.type, Tensor)
         dtype, dims = self.product.type.dtype, self.product.type.dims
-        strides = self.joined.access(self.nest.access(self.product)).strides
+        access = next(load for load in self.nest.loads if load.buffer is self.product)
+        strides = self.joined.access(access).strides
         with ExitStack() as stack:
             for loop, stride in strides.items():
                 position = column if stride == dtype.itemsize and dims[1] != 1 else row
                 if len(strides) == 1 and 1 not in dims:  # rows and columns are one loop
                     position = emitter.emit("add", emitter.emit("multiply", row, emitter.size(columns)), column)
                 stack.enter_context(emitter.step(loop, position))
-            emitter.scope.cache[self.product] = number if dtype == F32 else emitter.emit("cast", number, dtype=dtype)
+            element = number if dtype == F32 else emitter.emit("cast", number, dtype=dtype)
+            shown = [value for value in self.nest.layouts if self.nest.buffer_of(value) is self.product]
+            emitter.scope.cache.update(dict.fromkeys(shown, element))
             self.nodes((Store(self.region.yielded),))
         return emitter.close([row, column, number], [])

@@ -154,7 +154,8 @@ class _Check:
                                                      if isinstance(one, For)):  # fmt: skip
             self.fail(f"lanes cannot run along {self.names.loops[node.loop]}")
         partial = partial_lanes(self.target)
-        if node.step < 2 or (node.loop.reduced and (node.step != partial or node.tail == "narrow")):
+        folds = node.loop.reduced and not (node.parallel and self.sweep is None)
+        if node.step < 2 or (folds and (node.step != partial or node.tail == "narrow")):
             self.fail(f"rows are folded in {partial} lanes, not in {node.step}")
         if node.tail == "narrow" and (node.narrow < 2 or node.step % node.narrow):
             self.fail(f"{node.step} lanes have no tail of {node.narrow}")
