@@ -56,7 +56,6 @@ class Elements:
         """Outputs whose memory holds a saved value for a while."""
         self.staged: dict[Value, Access] = {}
         """Where on the chip operands are whose row is there."""
-        self.rooms: dict[Value, Access] = {}
         self.kept: set[Value] = set()
         """The saved values that are in their places by now."""
         self.ahead = 0
@@ -218,8 +217,7 @@ class Elements:
 
     def load(self, access: Access, ahead: int = 0) -> Value:
         """The number, or the lanes, that memory holds at the current position."""
-        emitter = self.emitter
-        buffer = self.buffers[access.buffer]
+        emitter, buffer = self.emitter, self.buffers[access.buffer]
         if access.pattern != 0:
             return self._load_pattern(access, buffer)
         offset = self._offset(access)
@@ -249,8 +247,7 @@ class Elements:
 
     def store(self, access: Access, value: Value, past_caches: Dim = 0) -> None:
         """Write a value at the current position, past the caches where that size is 1."""
-        emitter = self.emitter
-        buffer = self.buffers[access.buffer]
+        emitter, buffer = self.emitter, self.buffers[access.buffer]
         offset = self._offset(access)
         stride = self._vector_stride(access)
         if stride == 0:
@@ -373,13 +370,10 @@ class Elements:
         (loop,) = self.reduced
         for value in node.values:
             source = self.joined.access(self.nest.access(value))
-            if value not in self.rooms:
-                self.rooms[value] = self.row_on_chip(value)
-            room = self.rooms[value]
+            self.staged[value] = room = self.row_on_chip(value)
             nbytes = self.emitter.size(loop.dim * room.dtype.itemsize)
-            buffers = self.buffers[room.buffer], self.buffers[source.buffer]
-            self.emitter.here("stage", *buffers, self._offset(source), nbytes)
-            self.staged[value] = room
+            target, buffer = self.buffers[room.buffer], self.buffers[source.buffer]
+            self.emitter.here("stage", target, buffer, self._offset(source), nbytes)
 
     def make_room(self, keeps: Iterable[Keep]) -> None:
         """Find out where values lie that a later sweep needs again."""

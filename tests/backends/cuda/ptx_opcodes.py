@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.ops import OPS
-from tests.backends.cuda.ptx_machine import DTYPES, WARP, Array, Copy, Machine, PtxError
+from tests.backends.cuda.ptx_copies import COPY_OPCODES
+from tests.backends.cuda.ptx_machine import DTYPES, WARP, Array, Machine, PtxError
 from tests.backends.cuda.ptx_matrices import MATRIX_OPCODES
 
 __all__ = ["OPCODES"]
@@ -155,44 +156,6 @@ def _load(type: str, count: int = 1, constant: bool = False) -> Run:
             machine.write(register, np.ascontiguousarray(part))
 
     return run
-
-
-def _copy(size: int) -> Run:
-    """From memory to what is shared, where it arrives when it is waited for."""
-
-    def run(machine: Machine, target: str, source: str, nbytes: str) -> None:
-        if int(nbytes) != size:
-            raise PtxError(f"expected {size} bytes, got {nbytes}")
-        values = np.zeros((machine.active.size, size), np.uint8)
-        for block, which, cells in machine.cells(source, size):
-            machine.note("read", block)
-            values[which] = block.load(cells, machine.workers[machine.active[which]])
-        for memory, which, cells in machine.shared_cells(target, size):
-            threads = machine.active[which]
-            machine.copies.append(Copy(memory, threads, machine.committed[threads], cells, values[which]))
-
-    return run
-
-
-def _commit(machine: Machine) -> None:
-    machine.committed[machine.active] += 1
-
-
-def _arrive(machine: Machine, left: str = "") -> None:
-    """Wait for all copies, or for those of all groups but the last that are ``left``."""
-    waiting = np.zeros(machine.threads, np.bool_)
-    waiting[machine.active] = True
-    copies, machine.copies = machine.copies, []
-    for copy in copies:
-        done = waiting[copy.threads]
-        if left:
-            done &= copy.groups < machine.committed[copy.threads] - int(left)
-        copy.memory.store(copy.cells[done], copy.values[done], copy.threads[done])
-        late = ~done
-        if late.any():
-            machine.copies.append(
-                Copy(copy.memory, copy.threads[late], copy.groups[late], copy.cells[late], copy.values[late])
-            )
 
 
 def _load_shared(type: str, count: int = 1) -> Run:
@@ -372,8 +335,6 @@ def _table() -> dict[str, Run]:
         "cvta.to.global.u64": _move("u64"), "atom.global.cas.b64": _exchange, "bfi.b64": _insert,
         "prmt.b32": _permute,
         "clz.b64": _leading_zeros,
-        "cp.async.cg.shared.global": _copy(16), "cp.async.commit_group": _commit, "cp.async.wait_all": _arrive,
-        "cp.async.wait_group": _arrive,
         "shfl.sync.down.b32": _shuffle(operator.add), "shfl.sync.idx.b32": _shuffle(lambda own, lane: lane),
         "vote.sync.any.pred": _vote(lambda votes: votes.any(1), "pred"),
         "vote.sync.ballot.b32": _vote(lambda votes: votes @ (1 << np.arange(WARP)), "u32"),
@@ -401,4 +362,4 @@ def _vectors() -> dict[str, Run]:
     return table
 
 
-OPCODES = _table() | _vectors() | MATRIX_OPCODES
+OPCODES = _table() | _vectors() | COPY_OPCODES | MATRIX_OPCODES
