@@ -63,8 +63,8 @@ GPUS = [pytest.param(StandIn, id="stand-in"), pytest.param(RealGpu, id="gpu", ma
 
 
 @functools.cache
-def _ptx(text: str, architecture: str, options: tuple[str, ...]) -> bytes:
-    """PTX, which many tests want of the same text."""
+def _ptx(text: str, architecture: str, options: tuple[str, ...], compiler: object) -> bytes:
+    """PTX, which many tests want of the same text; those that change the options or the compiler get their own."""
     return compile_to_ptx(text, architecture).encode()
 
 
@@ -101,7 +101,7 @@ class OnDevice:
 
         def to_ptx(text: str, architecture: str) -> bytes:
             self.source = text
-            return _ptx(text, self.architecture or architecture.replace("sm", "compute"), nvrtc.OPTIONS)
+            return _ptx(text, self.architecture or architecture.replace("sm", "compute"), nvrtc.OPTIONS, nvrtc._compile)
 
         compiler = compile_to_cubin if isinstance(self.device, RealGpu) else to_ptx
         with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=compiler, offload=offloaded):
