@@ -160,8 +160,9 @@ def optimize(compilation: Compilation) -> Function:
             if compilation.fastmath:
                 pipeline = ("fastmath", *pipeline)
             optimized = run_passes(traced, pipeline, observe=_observer())
-        seen = MappingProxyType({**optimized.attributes, "numbers": tuple(compilation.traced.numbers.items())})
-        compilation.optimized = replace(optimized, attributes=seen)
+        seen = {**optimized.attributes, "numbers": tuple(compilation.traced.numbers.items())}
+        seen |= {"fastmath": True} if compilation.fastmath else {}
+        compilation.optimized = replace(optimized, attributes=MappingProxyType(seen))
     return compilation.optimized
 
 

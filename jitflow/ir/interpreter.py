@@ -147,6 +147,21 @@ class _Interpreter:
         multiply_block([*multiplied, *counts], op.attributes, ())
         return ()
 
+    def multiply_tile(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        left, left_start, *left_strides, right, right_start, right_step, right_column = operands[:8]
+        rows, columns, steps, top, edge = operands[8:]
+        dtype, tile, count = op.attributes["dtype"], op.attributes["tile"], np.arange(steps)
+
+        def line(memory: Memory, start: int, stride: int) -> Any:
+            return memory.read(start + stride * count, dtype, np.ones(steps, np.bool_)).astype(np.float64)
+
+        for row in range(top, min(top + tile, rows)):
+            numbers = line(left, left_start + row * left_strides[0], left_strides[1])
+            for column in range(edge, min(edge + tile, columns)):
+                total = np.float32(numbers @ line(right, right_start + column * right_column, right_step))
+                self.region(op, op.regions[0], (row, column, total), sizes)
+        return ()
+
     def share(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         self.region(op, op.regions[0], (0, operands[0], 0), sizes)
         return ()
@@ -221,6 +236,7 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "if": _Interpreter.if_,
     "for": _Interpreter.for_,
     "overlap_block": _Interpreter.overlap_block,
+    "multiply_tile": _Interpreter.multiply_tile,
     "share": _Interpreter.share,
     "while": _Interpreter.while_,
     "recursion": _Interpreter.recursion,

@@ -172,7 +172,7 @@ _Operand = TypeVar("_Operand")
 
 def kernel_operands(launch: Op, operands: Sequence[_Operand]) -> Sequence[_Operand]:
     """Those of the operands of a launch that the kernel takes; behind them stands how it is launched."""
-    beside = 3 + bool(launch.attributes.get("recorded")) if "block" in launch.attributes else 0
+    beside = 4 + bool(launch.attributes.get("recorded")) if "block" in launch.attributes else 0
     return operands[: len(operands) - beside]
 
 

@@ -34,7 +34,7 @@ from typing import Any, NoReturn, get_args
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, TypeRuleError, Value, kernel_operands
 from jitflow.ir.dims import Dim, Expression, symbols
-from jitflow.ir.dtypes import BOOL, DTYPES, I64
+from jitflow.ir.dtypes import BOOL, DTYPES, F32, I64
 from jitflow.ir.effects import calls_again
 from jitflow.ir.printer import LAYER_WORDS, Names, names_of, print_function, print_op
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of, without_kinds
@@ -267,6 +267,11 @@ class _Verifier:
         elif op.name == "overlap_block":
             (body,) = op.regions
             self.flow(op, "the row and the column", operands[-2:], body.parameters, set())
+            self.flow(op, "the results", body.yielded, results, bound)
+        elif op.name == "multiply_tile":
+            (body,) = op.regions
+            element = (*operands[-2:], Value(Scalar(F32)))
+            self.flow(op, "the row, the column and the number", element, body.parameters, set())
             self.flow(op, "the results", body.yielded, results, bound)
         elif op.name == "share":
             (body,) = op.regions

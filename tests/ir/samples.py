@@ -224,6 +224,11 @@ _LOOP_BODIES = {
     "overlap_block": "overlap_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
     " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",
+    "multiply_tile": "multiply_tile %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %four, %zero, %zero, "
+    '%zero {dtype=f32, form="fma", tile=128, steps=16, along=[true, false], threads=8} '
+    "(%i: index, %j: index, %t: f32) {\n yield\n }\n yield",
+    "on_chip": "%0: buffer f32 = on_chip %four {dtype=f32}\n yield",
+    "stage": "%0: buffer f32 = on_chip %four {dtype=f32}\n stage %0, %m, %four, %four\n yield",
     "share": "share %four, %zero {step=1, threads=2, worth=9} (%i: index, %j: index, %k: index) {\n yield\n }\n yield",
     "add_overflows": "%s: i32 = bitcast %u {dtype=i32}\n %0: bool = add_overflows %s, %s\n yield %0",
     "subtract_overflows": "%s: i32 = bitcast %u {dtype=i32}\n %0: bool = subtract_overflows %s, %s\n yield %0",

@@ -268,8 +268,10 @@ def _cast(out: Printer, op: Op) -> None:
     """C++'s conversions round as NumPy's do: integers to the nearest float, floats towards zero."""
     (operand,) = op.operands
     source, target, text = dtype_of(operand.type), op.attributes["dtype"], out.operand(operand)
-    if source == target:
+    if source == target and out.type(operand.type) == out.type(op.result.type):
         out.alias(op.result, text)
+    elif source == target:
+        out.let(op.result, f"({target.name}){text}")
     elif (source, target) == (F16, F32):
         out.module.helper("half_to_float", _HALF_TO_FLOAT)
         out.let(op.result, f"half_to_float({text})")

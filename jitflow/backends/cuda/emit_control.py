@@ -46,12 +46,12 @@ def _for(out: Printer, op: Op) -> None:
     ]
     name = out.names.fresh(position.name or "i")
     if axis is not None:
-        number, count = out.grid.worker(axis.name)
+        number, count = out.grid.worker(axis.name, out.index)
         start = _scaled(number, axis.step) if start == "0" else f"{start} + {_scaled(number, axis.step)}"
         step = _scaled(count, axis.step)
     for value, texts in zip((position, *carried), ([name], *variables), strict=True):
         out.alias(value, *texts)
-    with out.block(f"for (i64 {name} = {start}; {_before(name, stop, step, op)}; {name} += {step})"):
+    with out.block(f"for ({out.index} {name} = {start}; {_before(name, stop, step, op)}; {name} += {step})"):
         yielded = out.emit_region(region)
         out.assign(variables, yielded, [value.type for value in carried])
     for result, variable in zip(op.results, variables, strict=True):
@@ -71,7 +71,7 @@ def _before(position: str, stop: str, step: str, op: Op) -> str:
     """Whether a position comes before the end, in the direction of the step."""
     if step.startswith("(-"):
         return f"{position} > {stop}"
-    if step.isdigit() or op.attributes.get("parallel"):
+    if step.rstrip("L").isdigit() or op.attributes.get("parallel"):
         return f"{position} < {stop}"
     return f"{step} > 0 ? {position} < {stop} : {position} > {stop}"
 

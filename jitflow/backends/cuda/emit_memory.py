@@ -256,7 +256,7 @@ def _extract_lane(out: Printer, op: Op) -> None:
 def _to_index(out: Printer, op: Op) -> None:
     if dtype_of(op.operands[0].type).kind not in "biu":
         raise CompilerBug(f"to_index: expected an integer, got {op.operands[0].type}", location=op.loc)
-    out.let(op.result, f"(i64){out.operand(op.operands[0])}")
+    out.let(op.result, f"({out.index}){out.operand(op.operands[0])}")
 
 
 MEMORY_EMISSION: dict[str, Emission] = {

@@ -3,7 +3,8 @@
 *Who works.* In a kernel with vectors a worker is a warp: thread ``lane`` holds lane number ``lane`` of every vector,
 and each thread computes what is a scalar or an offset for itself. So all of a warp's threads take the same branches,
 and folding lanes is shuffling within the warp: a horizontal reduction is a warp for each row, a vertical one a thread
-for each output. A kernel without vectors (a running sum) has a thread for each position.
+for each output. A kernel without vectors (a running sum) has a thread for each position. Where warps ``share`` what is
+to be done, a worker is a team of them, and a block: each warp does what stands beside for itself.
 
 *What is spread.* Parallel loops that stand directly inside each other, if nothing beside them touches what they write:
 the innermost along x, the next along y and z; loops outside of these run in order. Every loop strides over the whole
@@ -23,11 +24,19 @@ from jitflow.ir.types import Buffer, Vector
 
 __all__ = ["Axis", "Grid", "Launch", "grid_of", "takes_record"]
 
-WORKERS = {True: 8, False: 256}
-"""Workers of a block along x, where they are warps and where they are threads: 256 threads either way."""
+WORKERS_ON_CHIP = 2
+"""Warps of a block that have rows on the chip, so that rows may be long: multiprocessors hold many blocks."""
+ALIGNMENT = 16
+"""Bytes at whose multiples begins what is on the chip."""
+BLOCK_THREADS = 256
+"""Threads of a block, where workers are warps or threads; a team of warps is a block."""
 
 LIMITS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 """The most blocks along each axis."""
+NARROW_SUFFIX = "_narrow"
+"""What is appended to the name of a kernel whose indices have 32 bits, if there is one for 64 too."""
+ENOUGH = 2048
+"""Blocks that keep every GPU busy: more would repeat what each worker does beside its loop."""
 
 
 Given = Mapping[Value, Value]
@@ -43,6 +52,7 @@ class Axis:
     start: int | Value
     stop: int | Value
     step: int
+    most: int
 
     def blocks(self, builder: Builder, number: Callable[[int], Value], workers: int, given: Given) -> Value:
         """Blocks with which every worker has at most one step, as far as there may be so many."""
@@ -54,32 +64,46 @@ class Axis:
         share = self.step * (workers if self.name == "x" else 1)
         if share != 1:
             needed = build("floor_divide", build("add", needed, number(share - 1)), number(share))
-        return build("minimum", build("maximum", needed, number(1)), number(LIMITS[self.name]))
+        return build("minimum", build("maximum", needed, number(1)), number(self.most))
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The axes of one kernel, x first, and whether its workers are warps."""
+    """The axes of one kernel, x first, whether its workers have warps, and of how many warps each of them is a team."""
 
     warps: bool
     axes: tuple[Axis, ...]
+    team: int = 1
+    rooms: tuple[int | Value, ...] = ()
+    """What each worker has for itself on the chip: bytes, numbers or parameters of the kernel."""
+
+    @property
+    def workers(self) -> int:
+        """Workers of a block along x."""
+        if self.team > 1 or not self.axes:
+            return 1
+        if self.rooms:
+            return WORKERS_ON_CHIP
+        return BLOCK_THREADS // WARP if self.warps else BLOCK_THREADS
 
     def axis(self, loop: Op) -> Axis | None:
         """The axis along which a loop is spread, None if it runs in order."""
         return next((axis for axis in self.axes if axis.loop is loop), None)
 
-    def prologue(self) -> list[str]:
-        """Statements that name the lane, and this worker's number and their count along x."""
+    def prologue(self, index: str) -> list[str]:
+        """Statements that name the lane, and this worker's number and their count along x, as this type."""
         lines = ["const i32 lane = threadIdx.x;"] if self.warps else []
+        if self.team > 1:
+            lines.append("const i32 warp = threadIdx.z;")
         if self.axes:
             thread = "y" if self.warps else "x"
-            lines.append(f"const i64 worker = (i64)blockIdx.x * blockDim.{thread} + threadIdx.{thread};")
-            lines.append(f"const i64 workers = (i64)gridDim.x * blockDim.{thread};")
+            lines.append(f"const {index} worker = ({index})blockIdx.x * blockDim.{thread} + threadIdx.{thread};")
+            lines.append(f"const {index} workers = ({index})gridDim.x * blockDim.{thread};")
         return lines
 
-    def worker(self, axis: str) -> tuple[str, str]:
-        """The number of this worker along an axis and their count, as names."""
-        return ("worker", "workers") if axis == "x" else (f"blockIdx.{axis}", f"(i64)gridDim.{axis}")
+    def worker(self, axis: str, index: str) -> tuple[str, str]:
+        """The number of this worker along an axis and their count, as names, or as this type."""
+        return ("worker", "workers") if axis == "x" else (f"blockIdx.{axis}", f"({index})gridDim.{axis}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +116,27 @@ class Launch:
     kernel: str
     parameters: tuple[Value, ...]
     grid: Grid
+    narrow_below: int = 0
+    """If not 0, there is a kernel for indices of 32 bits too, where all sizes are below this."""
 
     @property
     def block(self) -> tuple[int, int, int]:
         """Threads of a block."""
-        if self.grid.warps:
-            return (WARP, WORKERS[True] if self.grid.axes else 1, 1)
-        return (WORKERS[False] if self.grid.axes else 1, 1, 1)
+        workers = self.grid.workers
+        return (WARP, workers, self.grid.team) if self.grid.warps else (workers, 1, 1)
+
+    def room(self, builder: Builder, number: Callable[[int], Value], arguments: Sequence[Value]) -> Value:
+        """Bytes on the chip that a block needs, as a host program computes them of the kernel's arguments."""
+        given = dict(zip(self.parameters, arguments, strict=True))
+        workers, total = self.grid.workers, number(0)
+        for room in self.grid.rooms:
+            nbytes = given[room] if isinstance(room, Value) else number(room)
+            rounded = builder.make("add", nbytes, number(ALIGNMENT - 1))
+            rounded = builder.make(
+                "multiply", builder.make("floor_divide", rounded, number(ALIGNMENT)), number(ALIGNMENT)
+            )
+            total = builder.make("add", total, builder.make("multiply", rounded, number(workers)))
+        return total
 
     def shape(
         self, builder: Builder, number: Callable[[int], Value], arguments: Sequence[Value]
@@ -108,7 +146,7 @@ class Launch:
         ``number`` gives the value of an index that is known.
         """
         given = dict(zip(self.parameters, arguments, strict=True))
-        workers = WORKERS[self.grid.warps]
+        workers = self.grid.workers
         axes = {axis.name: axis for axis in self.grid.axes}
         x, y, z = (axes[name].blocks(builder, number, workers, given) if name in axes else number(1) for name in "xyz")
         return x, y, z
@@ -137,7 +175,10 @@ def grid_of(function: Function) -> Grid:
             (region,) = loop.regions
     constants = {op.result: op.attributes["dim"] for op in ops if op.name == "size"}
     nearest = zip("xyz", reversed(loops), strict=False)
-    return Grid(warps, tuple(_axis(name, loop, function, constants) for name, loop in nearest))
+    team = max((op.attributes["threads"] for op in ops if op.name in ("share", "multiply_tile")), default=1)
+    warps |= team > 1
+    rooms = (constants.get(op.operands[0], op.operands[0]) for op in ops if op.name == "on_chip")
+    return Grid(warps, tuple(_axis(name, loop, function, constants) for name, loop in nearest), team, tuple(rooms))
 
 
 def _spreadable(region: Region) -> Op | None:
@@ -177,4 +218,5 @@ def _axis(name: str, loop: Op, function: Function, constants: dict[Value, int]) 
     start, stop, step = (bound(value) for value in loop.operands[:3])
     if not isinstance(step, int) or step <= 0:
         raise CompilerBug("expected a positive number as the step of a parallel loop", location=loop.loc)
-    return Axis(name, loop, start, stop, step)
+    reads = any(op.name == "read" for op in function.region.ops)
+    return Axis(name, loop, start, stop, step, ENOUGH if reads else LIMITS[name])

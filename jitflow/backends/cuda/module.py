@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from jitflow.backends.cuda.apart import restricted, written_by
 from jitflow.backends.cuda.emit_memory import AT
-from jitflow.backends.cuda.grid import WORKERS, Grid, Launch, grid_of, takes_record
+from jitflow.backends.cuda.grid import NARROW_SUFFIX, Grid, Launch, grid_of, takes_record
 from jitflow.backends.cuda.names import identifier
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.cuda.printer import ModuleText, Printer
 from jitflow.backends.cuda.table import EMISSION
 from jitflow.backends.cuda.types import TYPEDEFS, dtype_of, memory_type, register_type
-from jitflow.ir.core import Function, Op, Value
-from jitflow.ir.types import Buffer
+from jitflow.ir.core import Function, Op, Value, walk
+from jitflow.ir.types import Buffer, Index
 
 __all__ = ["CudaModule", "cuda_text", "print_program"]
 
@@ -64,12 +66,38 @@ def _print_kernel(
     if recorded:
         parameters.append("u64 *error")
         printer.do("if (*error != 0) return;")
-    for line in grid.prologue():
+    for line in grid.prologue(printer.index):
         printer.do(line)
     printer.emit_region(kernel.region)
     launch = Launch(identifier(kernel.name), kernel.parameters, grid)
-    header = f'extern "C" __global__ void {launch.kernel}({", ".join(parameters)}) {{'
-    return launch, "\n".join([_launch_comment(launch, printer), header, *printer.lines, "}"])
+    start = f'extern "C" __global__ void {_bounds(kernel, launch)}'
+    comment, takes = _launch_comment(launch, printer), ", ".join(parameters)
+    if printer.index == "i64":
+        return launch, "\n".join([comment, f"{start}{launch.kernel}({takes}) {{", *printer.lines, "}"])
+    return launch, "\n".join([comment, *_for_indices(start, launch.kernel, kernel, parameters, printer.lines)])
+
+
+def _for_indices(start: str, name: str, kernel: Function, parameters: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """A kernel for indices of 32 bits, and one for those of 64 if it may be either, as a function of their type."""
+    given = ", ".join(parameters)
+    names = ", ".join(re.sub(r".*\W", "", parameter) for parameter in parameters)
+    are_indices = [isinstance(parameter.type, Index) for parameter in kernel.parameters]
+    takes = [
+        f"index {one.split()[-1]}" if is_index else one for one, is_index in zip(parameters, are_indices, strict=False)
+    ]
+    takes += parameters[len(takes) :]
+    generic = f"template <typename index> __device__ __forceinline__ void {name}_by({', '.join(takes)}) {{"
+    kinds = {name: "i64", name + NARROW_SUFFIX: "i32"} if kernel.attributes["narrow"] else {name: "i32"}
+    kernels = [f"{start}{one}({given}) {{ {name}_by<{kind}>({names}); }}" for one, kind in kinds.items()]
+    return [generic, *lines, "}", *kernels]
+
+
+def _bounds(kernel: Function, launch: Launch) -> str:
+    """How many registers a thread may have: so few that a second block works too, if it has tiles for tensor cores."""
+    if launch.grid.team == 1:
+        return ""
+    forms = [op.attributes["form"] for op in walk(kernel.region) if op.name == "multiply_tile"]
+    return f"__launch_bounds__({math.prod(launch.block)}, {2 if forms and 'fma' not in forms else 1}) "
 
 
 def _declare_parameters(printer: Printer, kernel: Function, apart: Collection[Value]) -> list[str]:
@@ -98,5 +126,5 @@ def _blocks_text(grid: Grid, number: int, printer: Printer) -> str:
     axis = grid.axes[number]
     start, stop = (printer.operand(b) if isinstance(b, Value) else str(b) for b in (axis.start, axis.stop))
     length = stop if start == "0" else f"({stop} - {start})"
-    share = axis.step * (WORKERS[grid.warps] if axis.name == "x" else 1)
+    share = axis.step * (grid.workers if axis.name == "x" else 1)
     return length if share == 1 else f"ceil({length} / {share})"

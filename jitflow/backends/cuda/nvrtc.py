@@ -8,15 +8,17 @@ install.
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from jitflow.errors import CompilerBug
 
-__all__ = ["OPTIONS", "compile_to_cubin", "compile_to_ptx", "is_available"]
+__all__ = ["OPTIONS", "Resources", "compile_to_cubin", "compile_to_ptx", "is_available", "resources"]
 
 OPTIONS = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
 """No licence with floats: nothing is contracted, quotients and roots are rounded correctly, denormals stay."""
@@ -42,6 +44,34 @@ def compile_to_ptx(source: str, arch: str) -> str:
     return _compile(source, arch, "PTX").rstrip(b"\0").decode()
 
 
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What each thread of a kernel has in machine code: registers, bytes of memory of its own, those spilt to it.
+
+    ``on_chip``: bytes that a block has whatever it is launched with.
+    """
+
+    registers: int
+    stack: int
+    spilled: int
+    on_chip: int
+
+
+def resources(source: str, arch: str) -> dict[str, Resources]:
+    """What the kernels need on one kind of GPU, by name, as the assembler tells it (``--ptxas-options=-v``)."""
+    log = _compile(source, arch, "ProgramLog", "--ptxas-options=-v").decode()
+    found = re.findall(
+        r"Function properties for (\w+)\n.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
+        r"(\d+) bytes spill loads\n.*?Used (\d+) registers(.*)", log,
+    )  # fmt: skip
+    kernels: dict[str, Resources] = {}
+    for name, stack, stores, loads, registers, rest in found:
+        on_chip = re.search(r"(\d+) bytes smem", rest)
+        spilled = int(stores) + int(loads)
+        kernels[name] = Resources(int(registers), int(stack), spilled, int(on_chip[1]) if on_chip else 0)
+    return kernels
+
+
 def is_available() -> bool:
     """Whether NVRTC is installed."""
     try:
@@ -51,12 +81,12 @@ def is_available() -> bool:
     return True
 
 
-def _compile(source: str, arch: str, kind: str) -> bytes:
+def _compile(source: str, arch: str, kind: str, *more: str) -> bytes:
     library, program = _library(), ctypes.c_void_p()
     created = library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)
     _expect_success(library, created, "nvrtcCreateProgram")
     try:
-        options = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS)]
+        options = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS, *more)]
         status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         if status == _INVALID_OPTION:
             raise ValueError(f"expected a GPU architecture that NVRTC knows, got {arch!r}")

@@ -22,24 +22,21 @@ called from here. It relies on what `jitflow.passes.analyses.homebound` names be
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from jitflow.backends.cuda.emit_control import ERROR_WORDS
-from jitflow.backends.cuda.grid import Launch, grid_of, takes_record
+from jitflow.backends.cuda.grid import Launch, grid_of
+from jitflow.backends.cuda.movement import WRITES, Movement, element_of
 from jitflow.backends.cuda.names import identifier
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dtypes import I64, DType
-from jitflow.ir.routines import numbers_of
 from jitflow.ir.types import Buffer, Index, Scalar, Type
 
 __all__ = ["offload"]
 
-_READS, _WRITES = ("read", "read_pair"), ("write", "write_pair")
 _MESSAGES = ("send", "recv", "meet", "progress")
 _UNKNOWN = ("tape", "push", "pop", "peek", "poke", "extend", "retract", "clear")
 
@@ -49,46 +46,23 @@ def offload(program: Function, device: str) -> Function:
     return _Offloading(program, device).run()
 
 
-class _Offloading:
+class _Offloading(Movement):
     def __init__(self, program: Function, device: str) -> None:
-        self.program = program
-        self.device = device
-        self.launches = {k.name: Launch(identifier(k.name), k.parameters, grid_of(k)) for k in program.kernels}
+        super().__init__(program, device)
+        self.launches = {kernel.name: launch_of(kernel) for kernel in program.kernels}
         self.may_fail = {k.name for k in program.kernels if any(op.name == "check" for op in walk(k.region))}
         self.kernels = {kernel.name: self._kernel(kernel) for kernel in program.kernels}
-        self.values: dict[Value, Value] = {}
-        calls = (op for op in walk(program.region) if op.name == "invoke")
-        self.at_home = {number for op in calls for number in numbers_of(op.attributes["takes"], op.operands)}
-        """Memory of the host, by which routines get numbers and give them."""
-        self.sizes: dict[Value, int] = {}
-        """The indices that are known, of the program as it was."""
-        self.own: set[Value] = set()
-        """Memory that the program has allocated, which nobody else sees yet."""
-        self.start = self.builder = Builder()
-        if "device" in program.attributes:  # one of several, which a thread of its own runs
-            self.start.add("attach", device=device)
-        self.numbers: dict[int, Value] = {}
-        self.rooms: dict[tuple[DType, int], Value] = {}
-        """Memory of the host through which elements go, several at a time."""
-        self.temporary: list[tuple[Value, Value]] = []
-        self.record: tuple[Value, Value] | None = None
-        """The error record, and memory of the host for a copy of it."""
-        if takes_record(program):
-            size = 8 * ERROR_WORDS
-            self.record = self._allocate(I64, size, self.device), self._allocate(I64, size)
-        self.pending = False
-        """Whether a check may have failed that nobody has heard of."""
 
     def run(self) -> Function:
         """The whole program."""
         if self.record is not None:
-            room = self._room(I64)
-            self.builder.add("write", room, self._number(0), self.builder.make("constant", value=0, type=Scalar(I64)))
-            self.builder.add("transfer", self.record[0], room, self._number(8))
+            room = self.room(I64)
+            self.builder.add("write", room, self.number(0), self.builder.make("constant", value=0, type=Scalar(I64)))
+            self.builder.add("transfer", self.record[0], room, self.number(8))
         self.builder = Builder()
         self._ops(self.program.region)
         if self.pending:
-            self._inspect()
+            self.inspect()
         for buffer, size in self.temporary:
             self.builder.add("free", buffer, size)
         self.builder.add("yield")
@@ -101,47 +75,13 @@ class _Offloading:
         attributes = MappingProxyType({**kernel.attributes, "device": self.device})
         return replace(_without_results(kernel), name=identifier(kernel.name), attributes=attributes)
 
-    # Values
-
-    def _number(self, number: int) -> Value:
-        """An index, computed once at the start of the program."""
-        if number not in self.numbers:
-            self.numbers[number] = self.start.make("size", dim=number)
-        return self.numbers[number]
-
-    def _fresh(self, value: Value) -> Value:
-        type = value.type
-        if isinstance(type, Buffer) and value not in self.at_home:
-            type = Buffer(type.dtype, self.device)
-        self.values[value] = Value(type, value.name)
-        return self.values[value]
-
-    def _allocate(self, dtype: DType, size: int, device: str = "cpu") -> Value:
-        """Memory for the whole run."""
-        nbytes = self._number(size)
-        place = {} if device == "cpu" else {"device": device}
-        buffer = self.start.make("alloc", nbytes, dtype=dtype, **place)
-        self.temporary.append((buffer, nbytes))
-        return buffer
-
-    def _room(self, dtype: DType, which: int = 0) -> Value:
-        """Room for an element, or for the two numbers of a complex one."""
-        if (dtype, which) not in self.rooms:
-            self.rooms[dtype, which] = self._allocate(dtype, 2 * dtype.itemsize)
-        return self.rooms[dtype, which]
-
-    def _at(self, buffer: Value, offset: Value) -> Value:
-        return self.builder.make("offset", buffer, offset)
-
-    # Ops
-
     def _ops(self, region: Region) -> None:
         ops = list(region.body)
         while ops:
-            if count := self._side_by_side(ops):
-                self._upload_block(ops[:count])
-            elif count := self._at_once(ops):
-                self._download(ops[:count])
+            if count := self.side_by_side(ops):
+                self.upload_block(ops[:count])
+            elif count := self.at_once(ops):
+                self.download(ops[:count])
             else:
                 count = 1
                 self._op(ops[0])
@@ -150,9 +90,9 @@ class _Offloading:
     def _op(self, op: Op) -> None:
         self.builder.loc = op.loc
         if self.at_home.intersection((*op.operands[:1], *op.results)) and op.name != "invoke":
-            self._copy(op)
-        elif op.name in _WRITES:
-            self._upload(op)
+            self.copy(op)
+        elif op.name in WRITES:
+            self.upload(op)
         elif op.name == "launch":
             self._launch(op)
         elif op.name == "check":
@@ -163,29 +103,13 @@ class _Offloading:
             self._control(op)
         elif op.name == "note":  # the device runs behind the host, and what the note is about is to have ended
             self.builder.add("wait", device=self.device)
-            self._copy(replace(op, attributes=MappingProxyType({**op.attributes, "device": self.device})))
+            self.copy(replace(op, attributes=MappingProxyType({**op.attributes, "device": self.device})))
         elif op.name in _UNKNOWN:
             raise CompilerBug(f"expected {op.name} on the host's own device", location=op.loc)
         else:
             if op.name in ("result", "invoke") and self.pending:
-                self._inspect()
-            self._copy(op)
-
-    def _copy(self, op: Op, regions: Sequence[Region] = ()) -> None:
-        """The same op, on the values of the new program."""
-        operands = tuple(self.values[operand] for operand in op.operands)
-        attributes = dict(op.attributes)
-        if op.name == "size":
-            dim = op.attributes["dim"]
-            self.sizes |= {op.result: dim} if isinstance(dim, int) else {}
-        if (op.name == "alloc" and op.result not in self.at_home) or (op.name == "invoke" and _takes_arrays(op)):
-            attributes["device"] = self.device
-        results = tuple(self._fresh(result) for result in op.results)
-        if op.name == "alloc":
-            self.own.update(results)
-        frozen = MappingProxyType(attributes)
-        copied = replace(op, operands=operands, results=results, attributes=frozen, regions=tuple(regions))
-        self.builder.ops.append(copied)
+                self.inspect()
+            self.copy(op)
 
     def _control(self, op: Op) -> None:
         """Regions are entered with all that may have failed before, in loops in any turn before."""
@@ -199,11 +123,11 @@ class _Offloading:
             regions.append(self._region(region))
             after |= self.pending
         self.pending = after
-        self._copy(op, regions)
+        self.copy(op, regions)
 
     def _region(self, region: Region) -> Region:
         outer, self.builder = self.builder, Builder()
-        parameters = [self._fresh(parameter) for parameter in region.parameters]
+        parameters = [self.fresh(parameter) for parameter in region.parameters]
         self._ops(region)
         inside, self.builder = self.builder, outer
         return inside.region(parameters, [self.values[value] for value in region.yielded])
@@ -213,132 +137,28 @@ class _Offloading:
         if self.pending:
             nothing = Builder().region((), ())
             outer, self.builder = self.builder, Builder(loc=op.loc)
-            self._inspect()
+            self.inspect()
             inside, self.builder, self.pending = self.builder, outer, True
             condition = self.values[op.operands[0]]
             self.builder.add("if", condition, types=(), regions=(nothing, inside.region((), ())), rare=1)
-        self._copy(op)
-
-    # Movement
-
-    def _inspect(self) -> None:
-        self._ask_for_record()
-        self.builder.add("wait", device=self.device)
-        self._hear_of_failures()
-
-    def _ask_for_record(self) -> None:
-        there, here = self._record()
-        self.builder.add("transfer", here, there, self._number(8 * ERROR_WORDS))
-
-    def _hear_of_failures(self) -> None:
-        self.builder.add("inspect", self._record()[1])
-        self.pending = False
-
-    def _record(self) -> tuple[Value, Value]:
-        assert self.record is not None
-        return self.record
-
-    def _wait(self) -> None:
-        """Wait for what was asked for; what a kernel that failed has left is nothing to go on with."""
-        if self.pending:
-            self._ask_for_record()
-        self.builder.add("wait", device=self.device)
-        if self.pending:
-            self._hear_of_failures()
-
-    def _at_once(self, ops: Sequence[Op]) -> int:
-        """How many of the ops, from the first on, are reads and what need not stand between them; 0 for no read."""
-
-        def belongs(op: Op) -> bool:
-            at_home = self.at_home.intersection(op.operands[:1])
-            return op.name in (*_READS, "free", "size", "constant") and not at_home
-
-        if ops[0].name not in _READS:
-            return 0
-        return next((number for number, op in enumerate(ops) if not belongs(op)), len(ops))
-
-    def _download(self, ops: Sequence[Op]) -> None:
-        """Ask for all numbers that are read, and wait once."""
-        reads = [op for op in ops if op.name in _READS]
-        for op in ops:
-            if op.name in ("size", "constant"):
-                self._copy(op)
-        taken: Counter[DType] = Counter()
-        rooms: list[Value] = []
-        for op in reads:
-            self.builder.loc = op.loc
-            buffer, offset = (self.values[operand] for operand in op.operands)
-            rooms.append(self._room(_dtype(buffer), taken[_dtype(buffer)]))
-            taken[_dtype(buffer)] += 1
-            self.builder.add("transfer", rooms[-1], self._at(buffer, offset), self._number(_bytes(op)))
-        self._wait()
-        for op, room in zip(reads, rooms, strict=True):
-            numbers = self.builder.add(op.name, room, self._number(0), lanes=0)
-            self.values.update(zip(op.results, numbers, strict=True))
-        for op in ops:
-            if op.name == "free":
-                self._copy(op)
-
-    def _upload(self, op: Op) -> None:
-        buffer, offset, *numbers = (self.values[operand] for operand in op.operands)
-        if self.pending and buffer not in self.own:
-            self._inspect()
-        room = self._room(_dtype(buffer))
-        self.builder.add(op.name, room, self._number(0), *numbers)
-        self.builder.add("transfer", self._at(buffer, offset), room, self._number(_bytes(op)))
-
-    def _side_by_side(self, ops: Sequence[Op]) -> int:
-        """How many of the ops, from the first on, write numbers side by side to one block; 0 for fewer than two."""
-        if ops[0].name not in _WRITES or ops[0].operands[0] in self.at_home:
-            return 0
-        known, expected, found, writes = dict(self.sizes), None, 0, 0
-        for number, op in enumerate(ops, 1):
-            if op.name == "size" and isinstance(op.attributes["dim"], int):
-                known[op.result] = op.attributes["dim"]
-            elif op.name in _WRITES and op.operands[0] is ops[0].operands[0]:
-                start = known.get(op.operands[1])
-                if start is None or expected not in (None, start):
-                    break
-                expected, found, writes = start + _bytes(op), number, writes + 1
-            elif op.name != "constant":
-                break
-        return found if writes > 1 else 0
-
-    def _upload_block(self, ops: Sequence[Op]) -> None:
-        self.builder.loc = ops[0].loc
-        writes = [op for op in ops if op.name in _WRITES]
-        for op in ops:
-            if op.name not in _WRITES:
-                self._copy(op)
-        target = self.values[writes[0].operands[0]]
-        if self.pending and target not in self.own:
-            self._inspect()
-        total = self._number(sum(map(_bytes, writes)))
-        source = self.builder.make("alloc", total, dtype=_dtype(target))
-        start = 0
-        for op in writes:
-            numbers = (self.values[operand] for operand in op.operands[2:])
-            self.builder.add(op.name, source, self._number(start), *numbers)
-            start += _bytes(op)
-        self.builder.add("transfer", self._at(target, self.values[writes[0].operands[1]]), source, total)
-        self.builder.add("free", source, total)
+        self.copy(op)
 
     def _message(self, op: Op) -> None:
         moved = op.name == "send" and op.operands and isinstance(op.operands[0].type, Buffer)
         if self.pending and op.name != "recv" and not moved:
-            self._inspect()
+            self.inspect()
         if moved:
             self._send(op)
         elif op.results and isinstance(op.results[0].type, Buffer):
             self._receive(op)
         else:
-            self._copy(op)
+            self.copy(op)
 
     def _send(self, op: Op) -> None:
         there, size, *dims = (self.values[operand] for operand in op.operands)
-        here = self.builder.make("alloc", size, dtype=_dtype(there))
+        here = self.builder.make("alloc", size, dtype=element_of(there))
         self.builder.add("transfer", here, there, size)
-        self._wait()
+        self.wait()
         self.builder.add("send", here, size, *dims, **op.attributes)
         self.builder.add("free", there, size)
 
@@ -348,41 +168,59 @@ class _Offloading:
         here, *sizes = self.builder.add("recv", types=types, names=names, **op.attributes)
         self.values.update(zip((size, *dims), sizes, strict=True))
         room = self.values[op.operands[0]] if op.operands else sizes[0]
-        there = self.values[buffer] = self.builder.make("alloc", room, dtype=_dtype(buffer), device=self.device)
+        there = self.values[buffer] = self.builder.make("alloc", room, dtype=element_of(buffer), device=self.device)
         self.own.add(there)
         self.builder.add("transfer", there, here, sizes[0])
         self.builder.add("free", here, sizes[0])
-
-    # Launches
 
     def _launch(self, op: Op) -> None:
         name = op.attributes["kernel"]
         launch = self.launches[name]
         arguments = [self.values[operand] for operand in op.operands]
-        blocks = launch.shape(self.builder, self._number, arguments)
+        blocks = launch.shape(self.builder, self.number, arguments)
         cells = [self._cell(result) for result in op.results]
         record = () if self.record is None else self.record[:1]
         given: dict[str, Any] = {"recorded": True} if record else {}
-        operands = (*arguments, *(cell for cell, _, _ in cells), *record, *blocks)
+        room = launch.room(self.builder, self.number, arguments)
+        operands = (*arguments, *(cell for cell, _, _ in cells), *record, *blocks, room)
         given |= {"kernel": launch.kernel, "block": launch.block, "device": self.device}
-        self.builder.add("launch", *operands, types=(), **given)
+        if launch.narrow_below:
+            self._launch_as_sizes_say(launch.narrow_below, arguments, operands, given)
+        else:
+            self.builder.add("launch", *operands, types=(), **given)
         self.pending |= name in self.may_fail
         if cells:
             self._fetch(op.results, cells)
 
+    def _launch_as_sizes_say(
+        self, limit: int, arguments: Sequence[Value], operands: Sequence[Value], given: Mapping[str, Any]
+    ) -> None:
+        """Launch the kernel for indices of 32 bits where all sizes, and all that they reach, fit into these."""
+        largest = self.number(0)
+        for argument in arguments:
+            if isinstance(argument.type, Index):
+                largest = self.builder.make("maximum", largest, argument)
+        fits = self.builder.make("less", largest, self.number(limit))
+        regions = []
+        for kind in ({**given, "narrow": True}, given):
+            branch = Builder(loc=self.builder.loc)
+            branch.add("launch", *operands, types=(), **kind)
+            regions.append(branch.region((), ()))
+        self.builder.add("if", fits, types=(), regions=tuple(regions))
+
     def _cell(self, result: Value) -> tuple[Value, Value, Value]:
         """Memory for a number that a kernel gives, on the device and on the host, and how many bytes it has."""
         dtype = _number_dtype(result.type)
-        size = self._number(dtype.itemsize)
+        size = self.number(dtype.itemsize)
         there = self.builder.make("alloc", size, dtype=dtype, device=self.device)
         return there, self.builder.make("alloc", size, dtype=dtype), size
 
     def _fetch(self, results: Sequence[Value], cells: Sequence[tuple[Value, Value, Value]]) -> None:
         for there, here, size in cells:
             self.builder.add("transfer", here, there, size)
-        self._wait()
+        self.wait()
         for result, (_, here, _) in zip(results, cells, strict=True):
-            number = self.builder.make("read", here, self._number(0), lanes=0)
+            number = self.builder.make("read", here, self.number(0), lanes=0)
             if isinstance(result.type, Index):
                 number = self.builder.make("to_index", number)
             self.values[result] = number
@@ -391,9 +229,10 @@ class _Offloading:
             self.builder.add("free", there, size)
 
 
-def _dtype(buffer: Value) -> DType:
-    assert isinstance(buffer.type, Buffer)
-    return buffer.type.dtype
+def launch_of(kernel: Function) -> Launch:
+    """How a kernel is launched."""
+    narrow_below = kernel.attributes.get("narrow", 0)
+    return Launch(identifier(kernel.name), kernel.parameters, grid_of(kernel), narrow_below)
 
 
 def _number_dtype(type: Type) -> DType:
@@ -402,15 +241,6 @@ def _number_dtype(type: Type) -> DType:
     if not isinstance(type, Scalar):
         raise CompilerBug(f"expected a kernel for GPUs to give numbers, got {type}")
     return type.dtype
-
-
-def _takes_arrays(invoke: Op) -> bool:
-    return any(isinstance(kind, int) for _, kind in invoke.attributes["takes"])
-
-
-def _bytes(op: Op) -> int:
-    """The bytes of an element that a host program reads or writes."""
-    return _dtype(op.operands[0]).itemsize * (2 if op.name.endswith("pair") else 1)
 
 
 def _without_results(kernel: Function) -> Function:

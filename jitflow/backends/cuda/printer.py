@@ -17,7 +17,7 @@ from jitflow.backends.cuda.types import dtype_of, parts_of, register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.location import NOWHERE
-from jitflow.ir.types import Type
+from jitflow.ir.types import Index, Type
 
 __all__ = ["Emission", "ModuleText", "Printer", "part_by_part"]
 
@@ -53,6 +53,10 @@ class Printer:
         self.names = Names()
         self.texts: dict[Value, list[str]] = {}
         self.lines: list[str] = []
+        self.index = "index" if "narrow" in function.attributes else "i64"
+        """The C++ type of indices."""
+        self.rooms: list[str] = []
+        """How many bytes a worker has in each room on the chip, by name."""
         self.part = 0
         """Which of a thread's numbers is written."""
         self._depth = 1
@@ -100,7 +104,7 @@ class Printer:
 
     def type(self, type: Type) -> str:
         """The C++ type of a number."""
-        return register_type(dtype_of(type))
+        return self.index if isinstance(type, Index) else register_type(dtype_of(type))
 
     def operand(self, value: Value) -> str:
         """What stands for a value, or the present part of it, in an expression: its name, or itself if a literal."""

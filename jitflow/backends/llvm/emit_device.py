@@ -150,16 +150,16 @@ def _wait(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _launch(out: Emitter, op: Op, device: str) -> Sequence[str]:
-    *given, x, y, z = op.operands
+    *given, x, y, z, room = op.operands
     places = out.stack("ptr", len(given))
     for number, value in enumerate(given):
         out.do(f"store ptr {_in_memory(out, value)}, ptr {out.at(places, str(8 * number))}, align 8")
     sizes = [f"i32 {out.let(f'trunc i64 {out.operand(blocks)} to i32')}" for blocks in (x, y, z)]
     sizes += [f"i32 {threads}" for threads in op.attributes["block"]]
-    function = f"ptr {_in_context(out, device, 'kernel ' + op.attributes['kernel'])}"
-    _call(
-        out, op, device, "cuLaunchKernel", function, *sizes, "i32 0", _stream(out, device), f"ptr {places}", "ptr null"
-    )
+    sizes.append(f"i32 {out.let(f'trunc i64 {out.operand(room)} to i32')}")
+    name = op.attributes["kernel"] + ("_narrow" if op.attributes.get("narrow") else "")
+    function = f"ptr {_in_context(out, device, 'kernel ' + name)}"
+    _call(out, op, device, "cuLaunchKernel", function, *sizes, _stream(out, device), f"ptr {places}", "ptr null")
     return ()
 
 

@@ -52,9 +52,10 @@ HOST_OPS = [
           lambda operands, attributes, types: (), (Effect("writes", 0),)),
     OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "
           "fails. With ``block`` (threads along x, y, z) a GPU runs it: behind the kernel's operands come the error "
-          "record, if it is ``recorded``, and the blocks of the grid along x, y and z; a check in it fails at the next "
-          "``inspect``",
-          "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "block", "recorded")),
+          "record, if it is ``recorded``, the blocks of the grid along x, y and z, and the bytes on the chip that each "
+          "block has; of a kernel for indices of 32 bits and one of 64 it is the ``narrow`` one. A check in it fails "
+          "at the next ``inspect``",
+          "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "block", "recorded", "narrow")),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),
     OpDef("offset", "buffer, bytes: the same memory from that many bytes on", "host", 2,

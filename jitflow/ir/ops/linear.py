@@ -21,10 +21,12 @@ def _infer_matmul(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
         raise TypeRuleError(f"matmul: expected operands of one dtype, got {left} and {right}")
     if left.dims[:-2] != right.dims[:-2] or left.dims[-1] != right.dims[-2]:
         raise TypeRuleError(f"matmul: expected [..., m, k] and [..., k, n], got {left} and {right}")
-    return (Tensor(left.dtype, (*left.dims[:-1], right.dims[-1])),)
+    return (Tensor(attributes.get("dtype", left.dtype), (*left.dims[:-1], right.dims[-1])),)
 
 
 def _matmul(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    if "dtype" in attributes:
+        operands = [operand.astype(attributes["dtype"].numpy) for operand in operands]
     with np.errstate(all="ignore"):
         return np.matmul(*operands)
 
@@ -56,8 +58,9 @@ def _contract(operands: Sequence[Any], attributes: Attributes, types: Sequence[T
 
 LINEAR_OPS = [
     OpDef(
-        "matmul", "matrix product over the last two axes, batched over the others, which are equal", "tensor", 2,
-        _infer_matmul, _matmul, (), frozenset({"contraction"}),
+        "matmul", "matrix product over the last two axes, batched over the others, which are equal; of numbers as "
+        "wide as ``dtype``, if there is one", "tensor", 2,
+        _infer_matmul, _matmul, (), frozenset({"contraction"}), ("dtype",),
     ),
     OpDef(
         "contract", "the sum of products over the labels that are not ``kept``: ``left`` and ``right`` label the axes "

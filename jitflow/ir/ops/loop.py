@@ -145,6 +145,19 @@ LOOP_OPS = [
           ("rows", "columns", "dtype", "lanes"), regions=1),
     OpDef("local", "memory for ``count`` numbers of ``dtype`` in the kernel's frame, with whatever is there", "loop", 0,
           _infer_local, memory.local, (Effect("allocates"),), frozenset(), ("dtype", "count")),
+    OpDef("multiply_tile", "left, offset, row stride, step stride, right, offset, step stride, column stride, then how "
+          "many rows, columns and steps there are, and the row and column where a tile begins: a team of ``threads`` "
+          "warps of a GPU multiplies ``tile`` of each, ``steps`` at a time, and the region takes the row, the column "
+          "and the number of each element, in f32. ``form`` is the arithmetic (fma f16 bf16 tf32), ``along`` says "
+          "which factors lie without gaps along steps", "loop", 13, _infer_write, None,
+          (Effect("reads", 0), Effect("reads", 4)), frozenset(),
+          ("dtype", "form", "tile", "steps", "along", "threads"), regions=1),
+    OpDef("on_chip", "operand: bytes (index); so much memory for numbers of ``dtype`` near the processor, which a "
+          "worker of a GPU has for itself", "loop", 1, _infer_local, memory.on_chip, (Effect("allocates"),),
+          frozenset(), ("dtype",)),
+    OpDef("stage", "target, source, offset, bytes: copies bytes of the source, from the offset on, to where the target "
+          "begins, for all threads of a worker", "loop", 4, _infer_write, memory.stage,
+          (Effect("writes", 0), Effect("reads", 1))),
     OpDef("share", "count, work (index): the region runs on spans of the positions below ``count``, several at the "
           "same time: it takes the first position, the one behind the last, both multiples of ``step`` but for the "
           "end, and the number of the thread, below ``threads``; a thread's while is worth ``worth``, of which each "

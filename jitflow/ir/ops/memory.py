@@ -215,6 +215,17 @@ def local(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     return Memory.new(attributes["count"] * attributes["dtype"].itemsize)
 
 
+def on_chip(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """New memory of so many bytes."""
+    return Memory.new(operands[0])
+
+
+def stage(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """target, source, offset, bytes."""
+    target, source, start, count = operands
+    return transfer((target, offset((source, start), attributes, types), count), attributes, types)
+
+
 def offset(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """The same memory from so many bytes on."""
     return Memory(operands[0].content, operands[0].start + operands[1])

@@ -244,6 +244,11 @@ class _Splitter(Rewriter):
         attributes = MappingProxyType({**op.attributes, "dtype": op.attributes["dtype"].real})
         self.copy(replace(op, attributes=attributes))
 
+    def local(self, op: Op) -> None:
+        """Room for the parts of as many numbers."""
+        dtype, count = op.attributes["dtype"].real, 2 * op.attributes["count"]
+        self.copy(replace(op, attributes=MappingProxyType({**op.attributes, "dtype": dtype, "count": count})))
+
     def invoke(self, op: Op) -> None:
         """The routine gives complex numbers as before; what they lie in holds parts."""
         self.copy(replace(op, attributes=MappingProxyType({**op.attributes, "parts": True})))
@@ -294,6 +299,8 @@ _HANDLERS: dict[str, Callable[[_Splitter, Op], None]] = {
     "write": _Splitter.write,
     "write_strided": _Splitter.write_strided,
     "alloc": _Splitter.with_real_dtype,
+    "on_chip": _Splitter.with_real_dtype,
+    "local": _Splitter.local,
     "tape": _Splitter.with_real_dtype,
     "invoke": _Splitter.invoke,
     "push": _Splitter.push,

@@ -24,7 +24,7 @@ from jitflow.passes.fusion.axes import Axes, is_axis_view
 
 __all__ = ["absorb", "product_of", "without_product"]
 
-_DTYPES = ("f32", "f64")
+_DTYPES = ("f32", "f64", "f16", "bf16")
 
 
 def absorb(function: Function) -> Function:

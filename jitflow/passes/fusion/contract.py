@@ -20,14 +20,16 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
-from jitflow.ir.dtypes import BOOL, F32
+from jitflow.ir.dtypes import BOOL, F32, DType
 from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.values.dce import dce
 
 __all__ = ["BLAS_LETTERS", "contract", "contract_all"]
 
 BLAS_LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 """The dtypes that BLAS multiplies, with the first letter of its functions' names."""
 _BLOCKS = ("f32", "f64")
+_HALVES = ("f16", "bf16")
 
 
 def contract(function: Function) -> Function:
@@ -75,8 +77,37 @@ def _long(labels: tuple[int, ...], value: Value) -> list[int]:
 
 
 def contract_all(function: Function) -> Function:
-    """Write out the products that are not for a GPU's library."""
-    return _without(function, _is_for_library)
+    """Write out the products that are neither for a GPU's library nor for tiles, which take half floats as they are."""
+    if any(op.name == "cast" and _is_half(op.operands[0]) for op in walk(function.region)):
+        function = dce(replace(function, region=_of_halves(function.region, {})))
+    return _without(function, lambda op: _is_for_library(op) or _is_for_tiles(op))
+
+
+def _of_halves(region: Region, halves: dict[Value, Value]) -> Region:
+    """The region with products of half floats that were made wide as products of the half floats themselves."""
+    ops: list[Op] = []
+    for op in region.ops:
+        op = replace(op, regions=tuple(_of_halves(inner, halves) for inner in op.regions))
+        known = [halves[operand] for operand in op.operands if operand in halves]
+        if op.name == "cast" and _is_half(op.operands[0]) and op.attributes["dtype"] == F32:
+            halves[op.result] = op.operands[0]
+        elif known and "view" in op.definition.traits and isinstance(op.result.type, Tensor):
+            narrow = Value(Tensor(_dtype(known[0]), op.result.type.dims), op.result.name)
+            ops.append(replace(op, operands=(known[0], *op.operands[1:]), results=(narrow,)))
+            halves[op.result] = narrow
+        elif op.name == "matmul" and len(known) == 2 and all(map(_is_half, known)) and len({*map(_dtype, known)}) == 1:
+            op = replace(op, operands=tuple(known), attributes=MappingProxyType({"dtype": F32}))
+        ops.append(op)
+    return Region(region.parameters, tuple(ops))
+
+
+def _is_half(value: Value) -> bool:
+    return isinstance(value.type, Tensor) and value.type.rank == 2 and value.type.dtype.name in _HALVES
+
+
+def _dtype(value: Value) -> DType:
+    assert isinstance(value.type, Tensor)
+    return value.type.dtype
 
 
 def _without(function: Function, stays: Callable[[Op], bool]) -> Function:
@@ -100,7 +131,12 @@ def _written_out(region: Region, renamed: dict[Value, Value], stays: Callable[[O
 
 def _is_for_library(op: Op) -> bool:
     assert isinstance(op.result.type, Tensor)
-    return op.name == "matmul" and op.result.type.dtype.name in BLAS_LETTERS
+    return op.name == "matmul" and op.result.type.dtype.name in BLAS_LETTERS and "dtype" not in op.attributes
+
+
+def _is_for_tiles(op: Op) -> bool:
+    """Whether tensor cores take two matrices."""
+    return op.name == "matmul" and all(map(_is_half, op.operands))
 
 
 def _is_for_blocks(op: Op) -> bool:
@@ -125,7 +161,7 @@ def _product(builder: Builder, op: Op, operands: tuple[Value, ...]) -> Value:
     left, right = operands
     assert isinstance(left.type, Tensor)
     dtype = left.type.dtype
-    if dtype.name in ("f16", "bf16"):
+    if dtype.name in _HALVES:
         wide = tuple(builder.make("cast", operand, dtype=F32) for operand in operands)
         return builder.make("cast", _product(builder, op, wide), dtype=dtype)
     of_left, of_right, kept = _labels(op)

@@ -26,6 +26,7 @@ from jitflow.passes.schedule.folding import chunk_positions
 from jitflow.passes.schedule.tree import For
 
 if TYPE_CHECKING:
+    from jitflow.passes.fusion.nest import Access, Loop
     from jitflow.passes.lower.elements import Elements
     from jitflow.passes.lower.reduction import Reduction
 
@@ -33,6 +34,8 @@ __all__ = ["Chunks"]
 
 MOST = 256
 """Chunks that are shared at a time, which is how many results of chunks the frame has room for."""
+ROOM_BESIDE_ROW, ROOM_OF_LANES = 4096, 16384
+"""Bytes that a sweep may have for that on a GPU, where a row may lie beside it (`ROOM_OF_A_TEAM`), and elsewhere."""
 
 
 class Chunks:
@@ -44,20 +47,59 @@ class Chunks:
         self.lowering, self.emitter, self.node = lowering, lowering.emitter, node
         self.reductions, self.loop, self.body = list(reductions), node.loop, body
         self.length = chunk_positions(lowering.joined, node.step)
+        self.start, self.stop = lowering.ends(node.loop)
 
     def run(self) -> None:
         """Emit the loop, after which each reduction has its state."""
-        if self.node.threads == 0 or self.lowering.target.threads == 1:
-            self._take(self._follow_each_other())
-        elif not self.reductions:
-            self._share()
+        if self.node.threads == 0 or self.sharers == 1:
+            self.take(self._follow_each_other())
+        elif not self.reductions or self.lowering.target.distributed:
+            self.take(self._share())
         else:
-            self._take(self._one_or_shared())
+            self.take(self._one_or_shared())
 
-    def _take(self, states: Sequence[Value]) -> None:
+    @property
+    def sharers(self) -> int:
+        """How many share the chunks: the threads that there are, or so many warps of a GPU as the schedule says."""
+        if not self.lowering.target.distributed:
+            return self.lowering.target.threads
+        assert isinstance(self.node.threads, int)
+        return self.node.threads
+
+    def take(self, states: Sequence[Value]) -> None:
+        """Give the reductions their states."""
         for reduction in self.reductions:
             count = len(reduction.state)
             reduction.state, states = list(states[:count]), states[count:]
+
+    # Spread over a grid, and joined by the kernel behind
+
+    def fill(self, cells: Sequence[Access], numbers: Loop) -> None:
+        """Let teams write what each of the ``numbers`` of chunks is folded to."""
+        emitter = self.emitter
+
+        def chunk(_: Sequence[Value]) -> Sequence[Value]:
+            number = emitter.scope.index
+            assert number is not None
+            for cell, value in zip(cells, self._chunk(self._position(self.start, number)), strict=True):
+                self.lowering.store(cell, value)
+            return ()
+
+        zero, one = emitter.size(0), emitter.size(1)
+        emitter.loop(zero, emitter.size(numbers.dim), one, (), chunk, numbers, parallel=True)
+
+    def join(self, cells: Sequence[Access], numbers: Loop) -> None:
+        """Give each reduction the state that it has behind all chunks, which `fill` has written."""
+        emitter = self.emitter
+
+        def chunk(before: Sequence[Value]) -> Sequence[Value]:
+            number = emitter.scope.index
+            assert number is not None
+            states = [self.lowering.load(cell) for cell in cells]
+            return self._joined(before, states, self._position(self.start, number))
+
+        zero, one = emitter.size(0), emitter.size(1)
+        self.take(emitter.loop(zero, emitter.size(numbers.dim), one, self._nothing(), chunk, numbers))
 
     # One behind the other
 
@@ -69,7 +111,7 @@ class Chunks:
             assert first is not None
             return self._joined(before, self._chunk(first), first)
 
-        return emitter.loop(size(0), size(self.loop.dim), size(self.length), self._nothing(), chunk)
+        return emitter.loop(self.start, self.stop, size(self.length), self._nothing(), chunk)
 
     def _nothing(self) -> list[Value]:
         """What chunks are folded to where there are none."""
@@ -79,7 +121,7 @@ class Chunks:
         """What the chunk that begins at a position is folded to."""
         emitter = self.emitter
         end = emitter.arithmetic("add", first, emitter.size(self.length))
-        last = emitter.arithmetic("minimum", end, emitter.size(self.loop.dim))
+        last = emitter.arithmetic("minimum", end, self.stop)
         for reduction in self.reductions:
             emitter.loc = reduction.op.loc
             reduction.begin()
@@ -93,7 +135,7 @@ class Chunks:
         """The states behind a chunk that begins at ``first``: at 0 nothing comes before, for which no row waits."""
 
         def follow() -> Sequence[Value]:
-            self._take(states)
+            self.take(states)
             joined: list[Value] = []
             rest = list(before)
             for reduction in self.reductions:
@@ -102,7 +144,7 @@ class Chunks:
                 del rest[:count]
             return joined
 
-        return self.emitter.either(self.emitter.emit("less", self.emitter.size(0), first), follow, lambda: states)
+        return self.emitter.either(self.emitter.emit("less", self.start, first), follow, lambda: states)
 
     # Shared
 
@@ -113,20 +155,24 @@ class Chunks:
 
     def _share(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
-        together, dim = self.length * MOST, self.loop.dim
-        cells = [self._cell(value) for value in self._nothing()]
         initial = self._nothing()
+        most = MOST
+        if self.lowering.target.distributed:
+            room = ROOM_BESIDE_ROW if self.lowering.horizontal else ROOM_OF_LANES
+            most = max(1, min(most, room // max(1, sum(map(_bytes, initial)))))
+        together = self.length * most
+        cells = [self._cell(value, most) for value in initial]
 
         def group(before: Sequence[Value]) -> Sequence[Value]:
             start = emitter.scope.index
             assert start is not None
-            end = emitter.arithmetic("minimum", emitter.emit("add", start, size(together)), size(dim))
+            end = emitter.arithmetic("minimum", emitter.emit("add", start, size(together)), self.stop)
             rounded = emitter.emit("add", emitter.emit("subtract", end, start), size(self.length - 1))
             count = emitter.emit("divide_truncated", rounded, size(self.length))
             self._share_group(start, count, cells)
             return self._join_group(start, count, cells, before)
 
-        return emitter.loop(size(0), size(dim), size(together), initial, group)
+        return emitter.loop(self.start, self.stop, size(together), initial, group)
 
     def _share_group(self, start: Value, count: Value, cells: Sequence[Value]) -> None:
         emitter, size = self.emitter, self.emitter.size
@@ -136,14 +182,14 @@ class Chunks:
             assert number is not None
             states = self._chunk(self._position(start, number))
             for cell, value in zip(cells, states, strict=True):
-                emitter.here("write", cell, self._offset(cell, number), value)
+                emitter.here("write", cell, self._offset(cell, number, value), value)
             return ()
 
         first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
         emitter.share(
             count, size(self.node.threads), (first, last, worker),
             lambda: emitter.loop(first, last, size(1), (), chunk),
-            step=1, threads=self.lowering.target.threads, worth=WORTH,
+            step=1, threads=self.sharers, worth=WORTH,
         )  # fmt: skip
 
     def _join_group(
@@ -157,7 +203,10 @@ class Chunks:
             number = emitter.scope.index
             assert number is not None
             depth = len(emitter.scopes) - 1
-            states = [emitter.emit("read", cell, self._offset(cell, number), depth=depth, lanes=0) for cell in cells]
+            states = [
+                emitter.emit("read", cell, self._offset(cell, number, value), depth=depth, lanes=_lanes(value))
+                for cell, value in zip(cells, before, strict=True)
+            ]
             return self._joined(before, states, self._position(start, number))
 
         return emitter.loop(size(0), count, size(1), before, join)
@@ -167,10 +216,22 @@ class Chunks:
         emitter = self.emitter
         return emitter.arithmetic("add", start, emitter.arithmetic("multiply", number, emitter.size(self.length)))
 
-    def _cell(self, value: Value) -> Value:
+    def _cell(self, value: Value, most: int) -> Value:
         assert isinstance(value.type, Scalar | Vector)
-        return self.emitter.emit("local", depth=0, dtype=value.type.dtype, count=MOST)
+        return self.emitter.emit("local", depth=0, dtype=value.type.dtype, count=most * max(_lanes(value), 1))
 
-    def _offset(self, cell: Value, number: Value) -> Value:
+    def _offset(self, cell: Value, number: Value, value: Value) -> Value:
         assert isinstance(cell.type, Buffer)
-        return self.emitter.arithmetic("multiply", number, self.emitter.size(cell.type.dtype.itemsize))
+        size = cell.type.dtype.itemsize * max(_lanes(value), 1)
+        return self.emitter.arithmetic("multiply", number, self.emitter.size(size))
+
+
+def _bytes(value: Value) -> int:
+    """How much memory a state takes."""
+    assert isinstance(value.type, Scalar | Vector)
+    return value.type.dtype.itemsize * max(_lanes(value), 1)
+
+
+def _lanes(value: Value) -> int:
+    """How many lanes a state has, 0 for a number."""
+    return value.type.lanes if isinstance(value.type, Vector) else 0

@@ -20,7 +20,7 @@ from jitflow.passes.fusion.nest import Access, Loop, Nest
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
-from jitflow.passes.schedule.tree import Keep
+from jitflow.passes.schedule.tree import Keep, Stage
 
 __all__ = ["Elements"]
 
@@ -54,6 +54,8 @@ class Elements:
         self.saved: dict[Value, Access] = {}
         self.hosts: set[Value] = set()
         """Outputs whose memory holds a saved value for a while."""
+        self.staged: dict[Value, Access] = {}
+        """Where on the chip operands are whose row is there."""
         self.kept: set[Value] = set()
         """The saved values that are in their places by now."""
         self.ahead = 0
@@ -78,6 +80,12 @@ class Elements:
         self.taken = {**before, loop: (first, last, count)}
         yield
         self.taken = before
+
+    def ends(self, loop: Loop) -> tuple[Value, Value]:
+        """From where to where a loop runs: over what the one around it, or a thread, has taken, or all."""
+        if loop in self.taken:
+            return self.taken[loop][:2]
+        return self.emitter.size(0), self.emitter.size(loop.dim)
 
     def buffer_for(self, key: Value, dtype: DType) -> Value:
         self.buffers[key] = Value(Buffer(dtype), key.name or "buffer")
@@ -105,7 +113,7 @@ class Elements:
         found = self.emitter.cached(value)
         if found is not None and not (isinstance(found.type, Vector) and found.type.lanes != self.lanes):
             return found  # what no loop changes may be there in the lanes of wider turns
-        result = self._load(self.saved[value]) if value in self.kept else self._compute(value)
+        result = self.load(self.saved[value]) if value in self.kept else self._compute(value)
         scope = self.emitter.scope
         if scope.step and scope.loop is not None and self.joined.varies(value, scope.loop):
             scope.cache[value] = result  # the next step has another, even where the ops stand in an outer scope
@@ -116,8 +124,8 @@ class Elements:
     def _compute(self, value: Value) -> Value:
         emitter = self.emitter
         if value in self.nest.layouts:
-            access = self.joined.access(self.nest.access(value))
-            return self._load(access, self.ahead if self._is_read_once(access) else 0)
+            access = self.staged.get(value) or self.joined.access(self.nest.access(value))
+            return self.load(access, self.ahead if self._is_read_once(access) else 0)
         if value in self.scalars:
             return self.scalars[value]
         op = self.nest.producer[value]
@@ -207,9 +215,9 @@ class Elements:
     def _lanes_open(self) -> bool:
         return any(scope.lanes for scope in self.emitter.scopes)
 
-    def _load(self, access: Access, ahead: int = 0) -> Value:
-        emitter = self.emitter
-        buffer = self.buffers[access.buffer]
+    def load(self, access: Access, ahead: int = 0) -> Value:
+        """The number, or the lanes, that memory holds at the current position."""
+        emitter, buffer = self.emitter, self.buffers[access.buffer]
         if access.pattern != 0:
             return self._load_pattern(access, buffer)
         offset = self._offset(access)
@@ -239,8 +247,7 @@ class Elements:
 
     def store(self, access: Access, value: Value, past_caches: Dim = 0) -> None:
         """Write a value at the current position, past the caches where that size is 1."""
-        emitter = self.emitter
-        buffer = self.buffers[access.buffer]
+        emitter, buffer = self.emitter, self.buffers[access.buffer]
         offset = self._offset(access)
         stride = self._vector_stride(access)
         if stride == 0:
@@ -348,7 +355,25 @@ class Elements:
         emitter.branch(failed, report)
         return emitter.elementwise("select", bad, zero, wrapped)
 
-    # Saved values
+    # Rows on the chip, and saved values
+
+    def row_on_chip(self, value: Value) -> Access:
+        """Memory on the chip for a row of a value."""
+        assert isinstance(value.type, Tensor)
+        dtype, (loop,) = value.type.dtype, self.reduced
+        row = Value(value.type, value.name)
+        nbytes = self.emitter.size(loop.dim * dtype.itemsize)
+        self.buffers[row] = self.emitter.emit("on_chip", nbytes, depth=0, dtype=dtype)
+        return Access(row, dtype, 0, {loop: dtype.itemsize})
+
+    def _stage(self, node: Stage) -> None:
+        (loop,) = self.reduced
+        for value in node.values:
+            source = self.joined.access(self.nest.access(value))
+            self.staged[value] = room = self.row_on_chip(value)
+            nbytes = self.emitter.size(loop.dim * room.dtype.itemsize)
+            target, buffer = self.buffers[room.buffer], self.buffers[source.buffer]
+            self.emitter.here("stage", target, buffer, self._offset(source), nbytes)
 
     def make_room(self, keeps: Iterable[Keep]) -> None:
         """Find out where values lie that a later sweep needs again."""
@@ -358,6 +383,9 @@ class Elements:
             if keep.into is not None:
                 self.hosts.add(keep.into)
                 self.saved[value] = self.outputs[keep.into][2]
+                continue
+            if keep.on_chip:
+                self.saved[value] = self.row_on_chip(value)
                 continue
             row = Value(value.type, value.name)  # beside the value's own buffer, which it has if it is a result
             buffer = self.buffer_for(row, value.type.dtype)

@@ -9,12 +9,12 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.concatenation import part_of
-from jitflow.passes.lower.kernel import lower_nest
 from jitflow.passes.lower.numbers import lower_number_work, with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
+from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.plan.record import Place
 
 __all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "placed_layouts", "places_of"]

@@ -37,6 +37,7 @@ from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable
 from jitflow.passes.lower.tapes import TAPE_OPS
+from jitflow.passes.lower.tile_products import lower_matmul_on_grid, lower_product_on_grid
 from jitflow.passes.plan.record import Plan, Version
 from jitflow.passes.runner import Observer, run
 from jitflow.passes.schedule.contractions import ScheduledContraction
@@ -51,7 +52,14 @@ def _names(trait: str) -> tuple[str, ...]:
 
 
 def _lower_kernel(host: OwningProgram, op: Op) -> None:
-    (lower_fusion if product_of(op) is None else lower_product)(host, op)
+    if product_of(op) is None:
+        lower_fusion(host, op)
+    else:
+        (lower_product_on_grid if host.target.distributed else lower_product)(host, op)
+
+
+def _lower_matmul(host: OwningProgram, op: Op) -> None:
+    (lower_matmul_on_grid if host.target.distributed else lower_matmul)(host, op)
 
 
 def _lower_view(host: OwningProgram, op: Op) -> None:
@@ -77,7 +85,7 @@ LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     "recursion": lower_recursion,
     "recur": lower_recur,
     "fusion": _lower_kernel,
-    "matmul": lower_matmul,
+    "matmul": _lower_matmul,
     "contract": lower_contraction,
     "host_call": lower_host_call,
     "draw": lower_draw,

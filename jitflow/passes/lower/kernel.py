@@ -5,25 +5,23 @@ What it does at one position of its loops is in `elements.py`, the loops are in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from jitflow.ir.core import Function, Op, Value
+from jitflow.ir.core import Function, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
-from jitflow.ir.types import Buffer, Tensor
-from jitflow.passes.fusion.nest import Nest
+from jitflow.ir.types import Buffer, Index, Tensor
 from jitflow.passes.lower.loops import Loops
 from jitflow.passes.schedule.choose import choose
 from jitflow.passes.schedule.contractions import ScheduledContraction
+from jitflow.passes.schedule.cost import NARROW
 from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
-from jitflow.passes.schedule.target import CPU, Target
-from jitflow.passes.schedule.tree import For, Keep, walk_nodes
+from jitflow.passes.schedule.tree import For, Keep, Node, Schedule, walk_nodes
 from jitflow.passes.schedule.tuned import tuned_schedule
 
-__all__ = ["Kernel", "KernelArgument", "lower_nest"]
+__all__ = ["Kernel", "KernelArgument", "KernelLowering"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +47,11 @@ class Kernel:
     layouts: tuple[Layout, ...]
     scheduled: Scheduled | ScheduledContraction | None = None
     """What it was made of, None if that is neither a nest nor a contraction."""
-
-
-def lower_nest(
-    op: Op, nest: Nest, target: Target = CPU, *, name: str, backwards: bool = False,
-    into: Mapping[int, Layout] = MappingProxyType({}), used: Collection[int] = ()
-) -> Kernel:  # fmt: skip
-    """Lower the ``fusion`` op.
-
-    ``into`` says how results (by position) lie that go into a part of memory that exists; those that are ``used`` the
-    program works on next.
-    """
-    return KernelLowering(op, nest, target, backwards, into, used).run(name)
+    following: tuple[Kernel, ...] = ()
+    """What is launched behind it with the same arguments, in which scratch memory is what it was before."""
+    choice: Dim = 1
+    """1 where it is to be launched, and 0 where the one ``instead`` of it is."""
+    instead: Kernel | None = None
 
 
 class KernelLowering(Loops):
@@ -82,16 +73,27 @@ class KernelLowering(Loops):
 
     def emit_loops(self, name: str) -> None:
         """All that the kernel of this name does, as its schedule says."""
+        schedule = self.choose_schedule(name)
+        self.emit_schedule(schedule, schedule.body, schedule.body)
+
+    def choose_schedule(self, name: str) -> Schedule:
+        """The schedule that the user has given for the kernel of this name, or measuring, or the figures."""
         given = next((given for given in self.target.given if given.kernel == name), None)
         if given is not None:
-            schedule = schedule_given(given, self.op, self.joined, self.target)
-        else:
-            schedule = tuned_schedule(self.op, self.joined, self.target) or choose(self.joined, self.target, self.used)
+            return schedule_given(given, self.op, self.joined, self.target)
+        return tuned_schedule(self.op, self.joined, self.target) or choose(self.joined, self.target, self.used)
+
+    def emit_schedule(self, schedule: Schedule, body: tuple[Node, ...], part: tuple[Node, ...]) -> None:
+        """All that a part of the body of a schedule says, or of one of its ways."""
         self.scheduled = Scheduled(self.op, self.joined, schedule, self.target)
-        loops = [node for node in walk_nodes(schedule.body) if isinstance(node, For)]
+        self.begin(body)
+        self.nodes(part)
+
+    def begin(self, body: tuple[Node, ...]) -> None:
+        """Find out how many lanes turns have, and where a later sweep finds what it needs again."""
+        loops = [node for node in walk_nodes(body) if isinstance(node, For)]
         self.lanes = next((loop.step for loop in loops if loop.how == "lanes"), 0)
-        self.make_room(node for node in walk_nodes(schedule.body) if isinstance(node, Keep))
-        self.nodes(schedule.body)
+        self.make_room(node for node in walk_nodes(body) if isinstance(node, Keep))
 
     # The finished kernel
 
@@ -115,8 +117,15 @@ class KernelLowering(Loops):
             if not isinstance(dim, int):
                 arguments.append(KernelArgument("size", 0, dim))
                 parameters.append(value)
+        facts: dict[str, object] = {}
+        if self.target.distributed and self.reduced:
+            reach = self.joined.reach()
+            facts["narrow"] = 0 if isinstance(reach, int) and reach < NARROW else NARROW
+            if facts["narrow"]:
+                arguments.append(KernelArgument("size", 0, reach))
+                parameters.append(Value(Index(), "reach"))
         region = self.emitter.close(parameters, [])
-        function = Function(name, region, (), "loop", MappingProxyType({}))
+        function = Function(name, region, (), "loop", MappingProxyType(facts))
         layouts = tuple(layout for _, layout, _ in self.outputs.values())
         return Kernel(function, tuple(arguments), layouts, self.scheduled)
 

@@ -29,6 +29,7 @@ from jitflow.passes.schedule.tree import (
     Match,
     Node,
     Reduce,
+    Stage,
     Store,
     When,
     walk_nodes,
@@ -66,6 +67,8 @@ class Loops(Elements):
                 case Deviate():
                     for reduction in self._of(node.ops):
                         reduction.deviations = list(reduction.deviate(reduction.deviations))
+                case Stage():
+                    self._stage(node)
                 case Keep():
                     self.store(self.saved[node.value], self.value(node.value))
                 case Store():
@@ -171,17 +174,11 @@ class Loops(Elements):
         elif node.how == "written out":
             self._written_out(node)
         elif not inner:
-            self._run(node, *self._ends(node.loop), node.step, node.loop)
+            self._run(node, *self.ends(node.loop), node.step, node.loop)
         elif inner[0].how == "written out":
             self._bands(node)
         else:
             self._tiles(node)
-
-    def _ends(self, loop: Loop) -> tuple[Value, Value]:
-        """From where to where a loop runs: over what the one around it, or a thread, has taken, or all."""
-        if loop in self.taken:
-            return self.taken[loop][:2]
-        return self.emitter.size(0), self.emitter.size(loop.dim)
 
     def _run(
         self, node: For, start: Value, stop: Value, step: int, loop: Loop | None, body: Callable[[], None] | None = None
@@ -193,7 +190,7 @@ class Loops(Elements):
 
     def _tiles(self, node: For) -> None:
         """A loop that takes many positions a turn, over which loops inside of it run."""
-        emitter, (start, stop) = self.emitter, self._ends(node.loop)
+        emitter, (start, stop) = self.emitter, self.ends(node.loop)
 
         def tile() -> None:
             first = emitter.scope.index
@@ -212,7 +209,7 @@ class Loops(Elements):
 
     def _bands(self, node: For) -> None:
         """A loop whose positions of a turn are written out in a loop inside of it; what is left is taken one by one."""
-        emitter, (start, stop) = self.emitter, self._ends(node.loop)
+        emitter, (start, stop) = self.emitter, self.ends(node.loop)
         whole = emitter.arithmetic("minimum", stop, emitter.size(node.loop.dim // node.step * node.step))
 
         def band(count: int) -> Callable[[], None]:
@@ -254,7 +251,7 @@ class Loops(Elements):
     def _vectors(self, node: For) -> None:
         """The main part in whole vectors, then what is left; or all under masks."""
         emitter, loop = self.emitter, node.loop
-        start, stop = self._ends(loop)
+        start, stop = self.ends(loop)
         turn = self._turn(lambda: self._vector(node))
         with self._lanes(node, node.step):
             size = emitter.size(node.step)

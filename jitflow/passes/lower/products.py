@@ -73,7 +73,7 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     product, rest = planned.product, planned.rest
     type = product.result.type
     assert isinstance(type, Tensor)
-    if not planned.by_blocks:
+    if planned.choice == 0:
         storage = host.allocate(type.dtype, type.dims)
         multiply_into(host, product, storage)
         host.give(product.result, storage)

@@ -6,8 +6,8 @@ index arithmetic, views are layouts of memory that something else owns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from jitflow.ir.core import Builder, Function, Region, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
@@ -15,9 +15,10 @@ from jitflow.ir.dtypes import BOOL, C128, DType
 from jitflow.ir.layout import Layout, contiguous, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.fusion.nest import nest_of
-from jitflow.passes.lower.kernel import Kernel, lower_nest
+from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
+from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.schedule.contractions import ScheduledContraction
 from jitflow.passes.schedule.scheduled import Scheduled
 from jitflow.passes.schedule.target import Target
@@ -229,28 +230,43 @@ class HostProgram:
     ) -> None:
         """Call a kernel, with scratch memory for the time of the call; ``stored`` is where its operands lie."""
         stored = [self.storage.get(operand) for operand in operands] if stored is None else stored
-        arguments: list[Value] = []
-        scratch: list[tuple[Value, Value]] = []
-        for argument in kernel.arguments:
+        if kernel.scheduled is not None:
+            self.scheduled[kernel.function.name] = kernel.scheduled
+        if kernel.instead is None:
+            self._launch(kernel, operands, outputs, stored)
+            return
+        condition, regions = self.builder.make("greater", self.dim(kernel.choice), self.dim(0)), []
+        for way in (replace(kernel, instead=None), replace(kernel.instead, scheduled=None)):
+            self.scopes.enter(self.builder.loc)
+            self.launch(way, operands, outputs, stored)
+            regions.append(self.scopes.leave().builder.region((), ()))
+        self.builder.add("if", condition, types=(), regions=tuple(regions))
+
+    def _launch(
+        self, kernel: Kernel, operands: Sequence[Value], outputs: Sequence[Storage], stored: Sequence[Storage | None]
+    ) -> None:
+        """Call a kernel, and those that follow it."""
+        scratch = [
+            (self.builder.make("alloc", nbytes, dtype=argument.dtype), nbytes)
+            for argument in kernel.arguments if argument.kind == "scratch" for nbytes in [self._bytes(argument.dim)]
+        ]  # fmt: skip
+
+        def given(argument: KernelArgument, rooms: Iterator[tuple[Value, Value]]) -> Value:
             if argument.kind == "operand":
                 storage = stored[argument.position]
                 assert storage is not None
-                arguments.append(storage.buffer)
-            elif argument.kind == "scalar":
-                arguments.append(self.number(operands[argument.position]))
-            elif argument.kind == "output":
-                arguments.append(outputs[argument.position].buffer)
-            elif argument.kind == "size":
-                arguments.append(self.dim(argument.dim))
-            else:
-                nbytes = self._bytes(argument.dim)
-                buffer = self.builder.make("alloc", nbytes, dtype=argument.dtype)
-                scratch.append((buffer, nbytes))
-                arguments.append(buffer)
-        self.kernels[kernel.function.name] = kernel.function
-        if kernel.scheduled is not None:
-            self.scheduled[kernel.function.name] = kernel.scheduled
-        self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name)
+                return storage.buffer
+            if argument.kind == "scalar":
+                return self.number(operands[argument.position])
+            if argument.kind == "output":
+                return outputs[argument.position].buffer
+            return self.dim(argument.dim) if argument.kind == "size" else next(rooms)[0]
+
+        for one in (kernel, *kernel.following):
+            self.kernels[one.function.name] = one.function
+            rooms = iter(scratch)
+            arguments = [given(argument, rooms) for argument in one.arguments]
+            self.builder.add("launch", *arguments, types=(), kernel=one.function.name)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)
 

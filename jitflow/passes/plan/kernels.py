@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.dims import evaluate, symbols
+from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Place as PlaceType
@@ -26,6 +26,7 @@ from jitflow.passes.plan.products import factors_of
 from jitflow.passes.plan.record import Place, Product
 from jitflow.passes.schedule.products import has_blocks
 from jitflow.passes.schedule.target import Processor
+from jitflow.passes.schedule.tiles import prefers_tiles
 
 __all__ = ["Kernels"]
 
@@ -79,15 +80,22 @@ class Kernels(Memory):
     def fusion(self, op: Op) -> None:
         if product_of(op) is not None:
             multiplied, rest = without_product(op)
-            by_blocks = has_blocks(factors_of(multiplied, self.layouts), self.processor)
-            self.products[op] = Product(multiplied, rest, by_blocks)
+            choice = self._prefers_own(multiplied)
+            self.products[op] = Product(multiplied, rest, choice)
             self.make(multiplied.result)
-            self.kernel(rest, multiplied.operands if by_blocks else (), in_order=by_blocks)
+            self.kernel(rest, () if choice == 0 else multiplied.operands, in_order=choice != 0)
         elif is_number_work(op) and not (self.distributed and any(operand in self.blocks for operand in op.operands)):
             self.computed.add(op)
             self.number_work(op)
         else:
             self.kernel(op)
+
+    def _prefers_own(self, product: Op) -> Dim:
+        """1 where a product is made where it is worked on, 0 where the library makes it before, as the sizes say."""
+        if not self.distributed:
+            return int(has_blocks(factors_of(product, self.layouts), self.processor))
+        fastmath = bool(self.function.attributes.get("fastmath"))
+        return prefers_tiles(product, self.layouts, absorbed=True, fastmath=fastmath)
 
     def number_work(self, op: Op) -> None:
         (region,) = op.regions

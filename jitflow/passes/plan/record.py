@@ -49,11 +49,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product and what works on it, on its blocks or after the library."""
+    """A product and what works on it: where it is made if ``choice`` is 1, behind the library if it is 0."""
 
     product: Op
     rest: Op
-    by_blocks: bool
+    choice: Dim
 
 
 @dataclass(frozen=True, slots=True)

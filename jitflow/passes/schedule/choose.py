@@ -29,10 +29,24 @@ from jitflow.passes.schedule.folding import (
     is_one_chunk,
     partial_lanes,
 )
+from jitflow.passes.schedule.grids import OnGrid
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.past_caches import past_caches
 from jitflow.passes.schedule.target import Target
-from jitflow.passes.schedule.tree import Deviate, Fold, For, Keep, Locate, Match, Node, Reduce, Schedule, Store, When
+from jitflow.passes.schedule.tree import (
+    Deviate,
+    Fold,
+    For,
+    Keep,
+    Locate,
+    Match,
+    Node,
+    Reduce,
+    Schedule,
+    Stage,
+    Store,
+    When,
+)
 
 __all__ = ["choose", "register_lanes"]
 
@@ -47,7 +61,7 @@ def register_lanes(loops: JoinedLoops, target: Target) -> int:
     return max(2, target.vector_bytes // loops.widest_item)
 
 
-class _Choice:
+class _Choice(OnGrid):
     """The nest, and what is decided for all of its loops."""
 
     def __init__(self, loops: JoinedLoops, target: Target, used: Collection[Value]) -> None:
@@ -58,17 +72,19 @@ class _Choice:
         self.register = register_lanes(loops, target)
         self.lanes = self._lanes()
         self.masked = target.masked
-        self.kept = self._kept()
+        self.kept = self.keeps()
 
     def schedule(self) -> Schedule:
+        if self.target.distributed:
+            return Schedule(self.on_grid(), self.vector)
         bands = self._worth_bands()
         if bands == 0:
-            body = self._shared(self._outer(list(self.outer)))
+            body = self._shared(self.along(list(self.outer)))
         elif bands == 1:
             body = self._shared(self._bands())
         else:
             self.lanes, self.masked = self.register, True
-            ways = self._bands(), self._outer(list(self.outer))
+            ways = self._bands(), self.along(list(self.outer))
             body = (When(bands, *map(self._shared, ways)),)
         return Schedule(body, self.vector)
 
@@ -96,7 +112,7 @@ class _Choice:
 
     # Values that a later sweep needs again
 
-    def _kept(self) -> dict[Value, Value | None]:
+    def keeps(self) -> dict[Value, Value | None]:
         """The values that a sweep keeps for a later one, each with the result in whose place it lies until then.
 
         None stands for scratch memory, which has room for a row. Others are computed again.
@@ -125,7 +141,7 @@ class _Choice:
 
     # Outer loops
 
-    def _outer(self, left: list[Loop]) -> tuple[Node, ...]:
+    def along(self, left: list[Loop]) -> tuple[Node, ...]:
         """The loops that are not reduced; what varies along some of them alone is stored outside of the others.
 
         Those may have no turn at all.
@@ -135,13 +151,13 @@ class _Choice:
         loop, *inner = left
         stores = self._stores(set(self.outer) - set(left))
         if loop is self.vector:
-            return (*stores, self._vectors(loop, self._outer(inner), self._is_long(None)))
-        return (*stores, For(loop, 1, self._outer(inner), parallel=self.target.distributed))
+            return (*stores, self._vectors(loop, self.along(inner), self._is_long(None)))
+        return (*stores, For(loop, 1, self.along(inner), parallel=self.target.distributed))
 
     def _row(self) -> tuple[Node, ...]:
         """All sweeps for one position of the outer loops, and the stores of what is then known."""
         sweeps = (node for number in range(self.loops.sweeps) for node in self._sweep(number))
-        return (*sweeps, *self._stores(set(self.outer)))
+        return (*((Stage(self.staged),) if self.staged else ()), *sweeps, *self._stores(set(self.outer)))
 
     def _stores(self, along: set[Loop]) -> tuple[Node, ...]:
         """Stores of what varies along these outer loops alone."""
@@ -163,7 +179,7 @@ class _Choice:
 
         Rows of an elementwise kernel are long or the kernel is cheap: masks cost nothing that can be measured.
         """
-        if self.masked:
+        if self.masked and (sweep is None or not self.waits(sweep)):
             return True
         if sweep is None or self.vector in self.outer:
             rows = len(self.outer) > 1 and not self.reduced
@@ -208,7 +224,9 @@ class _Choice:
         """The reduced loops of one sweep."""
         ops = tuple(self.loops.reductions(number))
         stores = self._store(self.loops.stores(number))
-        keeps = [Keep(value, into) for value, into in self.kept.items() if self.loops.saved[value] == number]
+        keeps = [
+            Keep(value, into, self.on_chip) for value, into in self.kept.items() if self.loops.saved[value] == number
+        ]
         visit = (*keeps, *stores)
         if not ops and not visit:
             return ()
@@ -220,7 +238,11 @@ class _Choice:
 
         Where one thread does all, what reduces nothing needs no chunks.
         """
-        elements = chunk_elements(self.loops, self.target, [self._folding(op) for op in ops])
+        if self.target.distributed:
+            for chunk in reversed(self.chunks if ops or not self.is_spread else ()):
+                body = (replace(chunk, body=body),)
+            return body
+        elements = chunk_elements(self.loops, self.target, [self.folding(op) for op in ops])
         if elements == 0 or is_one_chunk(self.loops, elements) or (not ops and self.target.threads == 1):
             return body
         inside = product([chunk_positions(self.loops, elements), *(loop.dim for loop in self.reduced[1:])])
@@ -232,9 +254,10 @@ class _Choice:
     ) -> tuple[Node, ...]:
         fold = ((Fold(ops),) if ops else ()) + visit
         if len(left) > 1:
-            return (For(left[0], 1, self._reduced(sweep, left[1:], ops, visit)),)
+            inside = self._reduced(sweep, left[1:], ops, visit)
+            return (For(left[0], 1, inside, parallel=self.is_spread and not ops),)
         loop = left[0] if left else None
-        foldings = {op: self._folding(op) for op in ops}
+        foldings = {op: self.folding(op) for op in ops}
         vertical = loop is not self.vector and self.vector is not None
         if loop is not None and vertical and cost.is_short(self.reduced):
             return (For(loop, 1, fold, "written out"),)
@@ -247,7 +270,7 @@ class _Choice:
             return (For(loop, BLOCK if blocked else cost.UNDECIDED, inside, while_undecided=early),)
         return self._steps(sweep, loop, fold)
 
-    def _folding(self, op: Op) -> Folding:
+    def folding(self, op: Op) -> Folding:
         return folding_of(op, self.loops, distributed=self.target.distributed)
 
     def _may_end_early(self, foldings: dict[Op, Folding], visit: tuple[Node, ...]) -> bool:
@@ -264,9 +287,12 @@ class _Choice:
         if loop is None:
             return body
         if loop is not self.vector:
-            return (For(loop, 1, body),)
+            return (For(loop, 1, body, parallel=self.is_spread and not any(self.loops.reductions(sweep))),)
         ahead = ahead if self.horizontal and not self.target.distributed else 0
-        return (self._vectors(loop, body, self._is_long(sweep), ahead),)
+        vectors = self._vectors(loop, body, self._is_long(sweep), ahead)
+        if not self.is_spread or any(self.loops.reductions(sweep)):
+            return (vectors,)
+        return (replace(vectors, parallel=True, step=max(self.register, self.lanes)),)
 
     def _block(
         self, sweep: int, loop: Loop | None, foldings: dict[Op, Folding], visit: tuple[Node, ...]
@@ -298,7 +324,7 @@ class _Choice:
         if len(outer) != 1 or len(reduced) != 1 or self.vector is not outer[0] or cost.is_short(reduced):
             return 0
         ops = loops.reductions(0)
-        plain = not any(f.centred or f.located or f.finds_place for f in map(self._folding, ops))
+        plain = not any(f.centred or f.located or f.finds_place for f in map(self.folding, ops))
         if loops.sweeps != 1 or loops.stores(0) or not ops or not plain:
             return 0
         columns, rows = (loop.dim for loop in (*outer, *reduced))

@@ -74,6 +74,24 @@ LARGE = 1 << 16
 FEWEST_COLUMNS, FEWEST_ROWS = 8, 64
 """Of a matrix with fewer, each strip and each band would cost something beside its elements."""
 
+# Grids: rows that a team of warps shares, and chunks of rows that teams share
+
+TEAM = 8
+"""Warps of a team that takes rows, or chunks of them: several such blocks fit on a multiprocessor."""
+LONGEST_OF_A_WARP, DEEPEST_OF_A_WARP = 2048, 128
+"""Elements of a row, or of a column, up to which it is left to a warp."""
+ROOM_OF_A_WARP, ROOM_OF_A_TEAM = 24 << 10, 36 << 10
+"""Bytes on the chip that may be a row's: a block has two warps that keep rows there, or is a team."""
+TEAM_DEPTH = 64
+"""Rows that a warp of a team adds up at a time, where lanes are columns; of a row it is a block."""
+FEW_ROWS, FEW_COLUMNS, MANY_COLUMNS = 64, 2048, 32768
+"""Outputs up to which teams share long reductions; from so many columns on each warp has work of its own."""
+LONG = 4
+"""Chunks from which on a reduction is long."""
+
+NARROW = 1 << 30
+"""Bytes that operands and results of a kernel reach over from which on its indices have 64 bits on a GPU."""
+
 # Threads
 
 WORTH = 1 << 18

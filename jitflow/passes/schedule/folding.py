@@ -15,12 +15,12 @@ from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
-from jitflow.passes.schedule.cost import is_short
+from jitflow.passes.schedule.cost import TEAM_DEPTH, is_short
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["BLOCK", "Folding", "chunk_elements", "chunk_positions", "folding_of", "is_one_chunk",
-           "partial_lanes"]  # fmt: skip
+__all__ = ["BLOCK", "Folding", "chunk_elements", "chunk_positions", "folding_of", "grid_chunks",
+           "is_one_chunk", "partial_lanes"]  # fmt: skip
 
 BLOCK = 1024
 """Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
@@ -45,6 +45,13 @@ HORIZONTAL_LANES = 32
 
 CHUNK_ALONG_A_ROW, CHUNK_DOWN_THE_ROWS = 64 * BLOCK, 8 * BLOCK
 """Elements of a chunk; down the rows those of a column, since there lanes are columns."""
+
+
+def grid_chunks(loops: JoinedLoops) -> tuple[int, int]:
+    """On a GPU, the elements of a chunk, and of the smaller ones in it that warps share: blocks, along a row."""
+    if loops.vector is not None and loops.vector.reduced:
+        return CHUNK_ALONG_A_ROW, BLOCK
+    return CHUNK_DOWN_THE_ROWS, TEAM_DEPTH
 
 
 def chunk_elements(loops: JoinedLoops, target: Target, foldings: Collection[Folding]) -> int:

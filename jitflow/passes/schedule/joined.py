@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import cast
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.layout import Layout
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.nest import Access, Loop, Nest
 from jitflow.passes.schedule.cost import (
     LONGEST_PERIOD,
@@ -85,6 +86,18 @@ class JoinedLoops:
             return Access(access.buffer, access.dtype, access.offset, {}, self._inner_stride(access.strides))
         joined = {self._joined[loop]: stride for loop, stride in strides.items()}
         return Access(access.buffer, access.dtype, access.offset, joined)
+
+    def reach(self) -> Dim:
+        """How many bytes from where it begins an operand or a result may lie, at most."""
+        nest, reach = self.nest, cast(Dim, 0)
+        lying = [*nest.layouts.items(), *((value, self.output_layout(value)) for value in self.yielded)]
+        for value, layout in lying:
+            steps = (
+                maximum(stride, -1 * stride) * dim
+                for stride, dim in zip(layout.strides, dims_of(value.type), strict=True)
+            )
+            reach = maximum(reach, sum(steps, start=cast(Dim, _itemsize(value))) + layout.offset)
+        return reach
 
     def loops_of(self, value: Value) -> tuple[Loop, ...]:
         """The joined loops of a value's axes."""

@@ -9,12 +9,14 @@
    reduced loops are open as well, in the order of the nest.
 5. Blocks are those of the reduction: a reduced loop takes `BLOCK` positions, once, if anything in it is blocked, and
    then the innermost of them does. What is centred is gone over once more in each block, what is located looked for.
-   Where all of an array is reduced, there are the reduction's chunks around.
+   Where all of an array is reduced, there are the reduction's chunks around. On a GPU any reduction may be in chunks
+   that warps share, and these in larger ones that teams share.
 6. A reduced loop is written out if it is short and lanes are outputs, or where the loop around it takes as many.
 7. Partial results lie in memory in a loop that takes a strip of the vector loop, if they are one number or sum a lane;
    inside of the reduced loops are lanes, and in these the positions of a band, written out.
 8. A value is kept in a sweep before those that need it, in scratch memory or in a result of its dtype and loops that is
-   stored last.
+   stored last. On a GPU it may be kept on the chip, if it is one row, and so may rows of operands without gaps, which
+   are brought there before the sweeps.
 9. Threads share a loop that no other is around, along which all results vary.
 10. What is written past the caches is memory of the program's own, and a vector of it is some of whole cache lines, or
     a part of one.
@@ -30,7 +32,15 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule.cost import is_short
-from jitflow.passes.schedule.folding import BLOCK, Folding, chunk_elements, folding_of, is_one_chunk, partial_lanes
+from jitflow.passes.schedule.folding import (
+    BLOCK,
+    Folding,
+    chunk_elements,
+    folding_of,
+    grid_chunks,
+    is_one_chunk,
+    partial_lanes,
+)
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.past_caches import may_pass_caches
 from jitflow.passes.schedule.target import Target
@@ -45,6 +55,7 @@ from jitflow.passes.schedule.tree import (
     Node,
     Reduce,
     Schedule,
+    Stage,
     Store,
     When,
     walk_nodes,
@@ -92,6 +103,8 @@ class _Check:
                         self.store(value)
                         if node.past_caches and node.past_caches[number] != 0:
                             self.past_caches(value)
+                case Stage():
+                    self.stage(node)
                 case Keep():
                     self.keep(node)
                 case When():
@@ -108,15 +121,20 @@ class _Check:
     def loop(self, node: For) -> None:
         around = [loop for loop in self.open if loop.loop is node.loop]
         name = self.names.loops[node.loop]
-        if node.step < 1 or (around and around[-1].step % node.step) or (around and around[-1].how == "lanes"):
+        in_chunk = bool(around) and around[-1].how == "chunks" and self.target.distributed
+        if (
+            node.step < 1
+            or (around and around[-1].step % node.step and not in_chunk)
+            or (around and around[-1].how == "lanes")
+        ):
             self.fail(f"the loop {name} by {node.step} does not fit into the one around it")
-        if around and around[-1].step == node.step and node.how != "written out":
+        if around and around[-1].step == node.step and node.how != "written out" and not in_chunk:
             self.fail(f"the loop {name} by {node.step} takes as many positions as the one around it")
         if node.threads != 0 and node.how != "chunks" and (self.open or not self._may_be_shared(node.loop)):
             self.fail(f"threads cannot share the loop {name}")
         if node.how == "chunks":
             ops = () if self.sweep is None else self.sweep.ops
-            if self.open or node.step != self._chunk(ops):
+            if not (self._is_chunk_of_grid(node) if self.target.distributed else self._is_chunk(node, ops)):
                 self.fail(f"the loop {name} has no chunks of {node.step}")
         elif node.how == "lanes":
             self.lanes(node)
@@ -136,10 +154,22 @@ class _Check:
                                                      if isinstance(one, For)):  # fmt: skip
             self.fail(f"lanes cannot run along {self.names.loops[node.loop]}")
         partial = partial_lanes(self.target)
-        if node.step < 2 or (node.loop.reduced and (node.step != partial or node.tail == "narrow")):
+        folds = node.loop.reduced and not (node.parallel and self.sweep is None)
+        if node.step < 2 or (folds and (node.step != partial or node.tail == "narrow")):
             self.fail(f"rows are folded in {partial} lanes, not in {node.step}")
         if node.tail == "narrow" and (node.narrow < 2 or node.step % node.narrow):
             self.fail(f"{node.step} lanes have no tail of {node.narrow}")
+
+    def _is_chunk(self, node: For, ops: Sequence[Op]) -> bool:
+        return not self.open and node.step == self._chunk(ops)
+
+    def _is_chunk_of_grid(self, node: For) -> bool:
+        """Whether teams or warps of a GPU may share these chunks, where they stand."""
+        large, small = grid_chunks(self.loops)
+        around = [loop for loop in self.open if loop.loop.reduced]
+        if any(loop.how != "chunks" or not loop.parallel for loop in around) or node.loop is not self.loops.reduced[0]:
+            return False
+        return node.step == large and not around if node.parallel else node.step == small and node.threads != 0
 
     def _chunk(self, ops: Sequence[Op]) -> int:
         """How many elements a chunk of what these reduce has, 0 if there are no chunks."""
@@ -167,8 +197,27 @@ class _Check:
         if not may_pass_caches(value, self.loops, lanes):
             self.fail(f"{self.name(value)} cannot be written past the caches")
 
+    def stage(self, node: Stage) -> None:
+        if self.sweep is not None or set(self.single()) != set(self.loops.outer):
+            self.fail("rows are brought to the chip where their loops are open, before the sweeps")
+        for value in node.values:
+            self.on_chip(value)
+            access = self.loops.access(self.loops.nest.access(value)) if value in self.loops.nest.layouts else None
+            if access is None or access.strides.get(self.loops.reduced[0], 0) != access.dtype.itemsize:
+                self.fail(f"rows of {self.name(value)} are not brought to the chip")
+
+    def on_chip(self, value: Value) -> None:
+        if (
+            not self.target.distributed
+            or len(self.loops.reduced) != 1
+            or self.loops.vector is not self.loops.reduced[0]
+        ):
+            self.fail(f"{self.name(value)} has no place on the chip")
+
     def keep(self, node: Keep) -> None:
         loops, into = self.loops, node.into
+        if node.on_chip:
+            self.on_chip(node.value)
         if self.sweep is None or set(self.single()) != {*loops.outer, *loops.reduced}:
             self.fail(f"{self.name(node.value)} cannot be kept here")
         self.needs(node.value)
@@ -235,7 +284,8 @@ class _Check:
         if reduced != self.loops.reduced or any(not _is_covered(loop, along) for loop in reduced):
             self.fail(f"{name} is not folded along all that it reduces, in the order of the nest")
         chunk = self._chunk(node.ops)
-        if bool(chunk) != any(one.how == "chunks" for one in along) and not is_one_chunk(self.loops, chunk):
+        free = self.target.distributed or is_one_chunk(self.loops, chunk)
+        if bool(chunk) != any(one.how == "chunks" for one in along) and not free:
             self.fail(f"{name} is folded in chunks of {chunk}")
         whole = [one for one in along if one.how == "written out" and not _has_around(one, along)]
         if whole and self.loops.reduced and not is_short(self.loops.reduced):

@@ -23,6 +23,7 @@ from jitflow.passes.schedule.tree import (
     Node,
     Reduce,
     Schedule,
+    Stage,
     Store,
     Tail,
     When,
@@ -36,7 +37,7 @@ _FOR = re.compile(
     r"(?: in threads of (?P<threads>[^{]+?))?(?P<parallel> in parallel)?(?P<undecided> while undecided)?"
     r"(?: ahead (?P<ahead>\d+))? \{"
 )
-_OTHERS = re.compile(r"(reduce|fold|deviate|locate|match|keep|store|when|\} else)\b ?(.*?)( \{)?")
+_OTHERS = re.compile(r"(reduce|fold|deviate|locate|match|stage|keep|store|when|\} else)\b ?(.*?)( \{)?")
 
 
 def parse_schedule(text: str, names: ScheduleNames, vector: Loop | None, first_line: int = 1) -> Schedule:
@@ -138,7 +139,7 @@ class _Reader:
 
 def _keep(reader: _Reader, text: str) -> Node:
     value, _, into = text.partition(" in ")
-    return Keep(reader.value(value), None if into == "scratch" else reader.value(into))
+    return Keep(reader.value(value), None if into in ("scratch", "chip") else reader.value(into), into == "chip")
 
 
 def _store(reader: _Reader, text: str) -> Node:
@@ -163,5 +164,6 @@ _LEAVES: dict[str, Callable[[_Reader, str], Node]] = {
     "deviate": lambda reader, text: Deviate(reader.ops(text)),
     "match": lambda reader, text: Match(reader.op(text)),
     "store": _store,
+    "stage": lambda reader, text: Stage(reader.values(text)),
     "keep": _keep,
 }

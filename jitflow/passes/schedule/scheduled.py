@@ -79,7 +79,12 @@ class Scheduled:
         return f"{fusion}\nschedule @{name} ({names.loops_text}) {{\n{body}\n}}\n{self._predictions(names, sizes)}"
 
     def _predictions(self, names: ScheduleNames, sizes: Mapping[str, int]) -> str:
-        """What it takes with these sizes by the model, and what else may: comments; nothing where sizes are missing."""
+        """What it takes with these sizes by the model, and what else may: comments; nothing where sizes are missing.
+
+        The model is one of a core, and says nothing of GPUs.
+        """
+        if self.target.distributed:
+            return ""
         processor = self.target.processor or Processor()
         try:
             found = {

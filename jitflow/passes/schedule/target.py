@@ -6,9 +6,10 @@ threads, so a horizontal reduction is a warp's, and in a vertical one every thre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["CPU", "GPU", "Given", "Processor", "Target"]
+__all__ = ["A100", "CPU", "GPU", "H200", "Given", "Gpu", "Processor", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,44 @@ class Processor:
         """Of the smallest cache that holds so many bytes, else of memory."""
         held = (bandwidth for size, bandwidth in zip(self.caches, self.bandwidths, strict=False) if nbytes <= size)
         return next(held, self.bandwidths[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """What schedules need to know of a GPU, as its maker states it.
+
+    ``clock``: in GHz. ``bandwidth``: bytes of memory in a nanosecond; ``cache_bandwidth``: of the second cache.
+    ``flops``: what is done in a nanosecond by the form of arithmetic, a product and a sum as two; by ``mma.sync``,
+    which reaches some 0.62 of ``wgmma`` where there is that. Of each multiprocessor: 32-bit ``registers``, bytes
+    ``on_chip``, ``warps`` and ``blocks``.
+    """
+
+    name: str
+    architecture: str
+    multiprocessors: int
+    clock: float
+    bandwidth: float
+    cache_bandwidth: float
+    flops: Mapping[str, float]
+    on_chip: int
+    registers: int = 1 << 16
+    warps: int = 64
+    blocks: int = 32
+
+
+A100 = Gpu(
+    "A100 40 GB",
+    "sm_80",
+    108,
+    1.41,
+    1555,
+    4500,
+    {"fma": 19500, "tf32": 156000, "f16": 312000, "bf16": 312000},
+    164 << 10,
+)
+H200 = Gpu(
+    "H200", "sm_90", 132, 1.98, 4800, 5500, {"fma": 66900, "tf32": 307000, "f16": 613000, "bf16": 613000}, 228 << 10
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from jitflow.passes.schedule.tree import (
     Node,
     Reduce,
     Schedule,
+    Stage,
     Store,
     When,
 )
@@ -113,8 +114,11 @@ def _leaf(node: Node, names: ScheduleNames) -> str:
             return f"deviate {names.text(_results(node.ops))}"
         case Match():
             return f"match {names.text(_results([node.op]))}"
+        case Stage():
+            return f"stage {names.text(node.values)}"
         case Keep():
-            return f"keep {names.text([node.value])} in {names.text([node.into]) if node.into else 'scratch'}"
+            place = names.text([node.into]) if node.into else "chip" if node.on_chip else "scratch"
+            return f"keep {names.text([node.value])} in {place}"
         case Store():
             past = f" past caches where {', '.join(map(str, node.past_caches))}" if node.past_caches else ""
             return f"store {names.text(node.values)}{past}"

@@ -40,8 +40,8 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.passes.fusion.nest import Loop
 
-__all__ = ["Deviate", "Fold", "For", "How", "Keep", "Locate", "Match", "Node", "Reduce", "Schedule", "Store", "Tail",
-           "When", "walk_nodes"]  # fmt: skip
+__all__ = ["Deviate", "Fold", "For", "How", "Keep", "Locate", "Match", "Node", "Reduce", "Schedule", "Stage", "Store",
+           "Tail", "When", "walk_nodes"]  # fmt: skip
 
 How = Literal["serial", "lanes", "written out", "chunks"]
 """How a loop runs: turn by turn, a turn being one vector, with all of its turns in the code, or with a turn for a chunk
@@ -64,9 +64,11 @@ class For:
     narrow: int = 0
     """How many lanes the turns of a narrow tail have."""
     threads: Dim = 0
-    """Threads share the loop, which is an outermost one, with so much work in a turn; 0 if they do not."""
+    """Threads share the loop, which is an outermost one, with so much work in a turn; 0 if they do not. On a GPU so
+    many warps of a team share chunks."""
     parallel: bool = False
-    """The turns may run at the same time, each by itself: on a GPU, where they are spread over the grid."""
+    """The turns may run at the same time, each by itself: on a GPU, where they are spread over the grid. What chunks
+    that are spread come to is joined by the kernel that is launched next."""
     while_undecided: bool = False
     """Turns are left out once nothing can change what is folded."""
     ahead: int = 0
@@ -112,11 +114,22 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """On a GPU, brings the row of operands that several sweeps read onto the chip, where these find it."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Keep:
-    """Puts a value where a later sweep finds it: into a result that is not yet written, else into scratch memory."""
+    """Puts a value where a later sweep finds it: into a result that is not yet written, else into scratch memory.
+
+    Scratch memory for a row lies on the chip, if ``on_chip``, which GPUs have.
+    """
 
     value: Value
     into: Value | None
+    on_chip: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +153,7 @@ class When:
     otherwise: tuple[Node, ...]
 
 
-Node = For | Reduce | Fold | Deviate | Locate | Match | Keep | Store | When
+Node = For | Reduce | Fold | Deviate | Locate | Match | Stage | Keep | Store | When
 
 
 @dataclass(frozen=True, slots=True, eq=False)

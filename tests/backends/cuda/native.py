@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -16,7 +17,7 @@ from numpy.lib.array_utils import byte_bounds
 
 import jitflow
 from jitflow.backends import cuda
-from jitflow.backends.cuda import compile_to_cubin, compile_to_ptx, print_program
+from jitflow.backends.cuda import compile_to_cubin, compile_to_ptx, nvrtc, print_program
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.llvm import compile_program
 from jitflow.failures import failure_handler
@@ -61,21 +62,30 @@ GPUS = [pytest.param(StandIn, id="stand-in"), pytest.param(RealGpu, id="gpu", ma
 """What tests of whole programs run on."""
 
 
+@functools.cache
+def _ptx(text: str, architecture: str, options: tuple[str, ...], compiler: object) -> bytes:
+    """PTX, which many tests want of the same text; those that change the options or the compiler get their own."""
+    return compile_to_ptx(text, architecture).encode()
+
+
 class OnDevice:
     """A Python function compiled for these arguments and ``device``, which is called as users call it.
 
-    ``host`` may plant a fault in the host programs, which runs on a ``gpu``.
+    ``host`` may plant a fault in the host programs, which runs on a ``gpu``, with kernels for a kind of which that may
+    not be. Options of `jitflow.function` follow.
     """
 
     def __init__(
         self, function: Any, *arguments: Any, host: Callable[[Function], Function] = lambda program: program,
-        device: str | None = "cuda:0", gpu: type[StandIn] | type[RealGpu] = StandIn,
+        device: str | None = "cuda:0", gpu: type[StandIn] | type[RealGpu] = StandIn, architecture: str = "",
+        **more: Any,
     ) -> None:  # fmt: skip
+        self.architecture = architecture
         self.device: Any = gpu()
         self.host = host
         self.source = ""
         with self.installed():
-            options = {"device": device} if device else {}
+            options = {"device": device, **more} if device else more
             self.function = function if hasattr(function, "_trace") and not device else jitflow.function(
                 getattr(function, "__wrapped__", function), **options)  # fmt: skip
             self.function.compile(*arguments)
@@ -91,7 +101,7 @@ class OnDevice:
 
         def to_ptx(text: str, architecture: str) -> bytes:
             self.source = text
-            return compile_to_ptx(text, architecture.replace("sm", "compute")).encode()
+            return _ptx(text, self.architecture or architecture.replace("sm", "compute"), nvrtc.OPTIONS, nvrtc._compile)
 
         compiler = compile_to_cubin if isinstance(self.device, RealGpu) else to_ptx
         with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=compiler, offload=offloaded):

@@ -10,12 +10,25 @@ Only opcodes with a row in `OPCODES` run, with all their modifiers spelt out: an
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, WARP, Array, Block, Kernel, Machine, PtxError, parse_ptx
+from tests.backends.cuda.ptx_machine import (
+    DTYPES,
+    MIDDLE,
+    WARP,
+    Array,
+    Block,
+    Kernel,
+    Machine,
+    PtxError,
+    Shared,
+    parse_ptx,
+)
 from tests.backends.cuda.ptx_opcodes import OPCODES
 
 __all__ = ["OPCODES", "Kernel", "PtxError", "parse_ptx", "run_on", "run_ptx"]
@@ -37,19 +50,28 @@ def run_ptx(kernel: Kernel, arguments: Sequence[Any], grid: tuple[int, int, int]
 
 def run_on(
     memory: dict[int, Block], kernel: Kernel, arguments: Mapping[str, Any], grid: tuple[int, int, int],
-    block: tuple[int, int, int],
-) -> None:  # fmt: skip
-    """Run a kernel on memory, which is known by the upper part of its addresses."""
+    block: tuple[int, int, int], on_chip: int = 0,
+) -> Counter[str]:  # fmt: skip
+    """Run a kernel on memory, which is known by the upper part of its addresses, with so many bytes ``on_chip``.
+
+    Gives what warps did, as `Machine.issued`.
+    """
     values = {name: np.asarray(arguments[name]).astype(DTYPES[type]) for name, type in kernel.parameters.items()}
     special = _special(grid, block)
     threads = np.arange(special["%tid.x"].size)
     workers = threads // WARP if block[0] == WARP else threads
-    machine = Machine(kernel, memory, values, special, workers)
+    blocks, size = math.prod(grid), math.prod(block)
+    shared = [Shared.of(on_chip if nbytes < 0 else nbytes, blocks) for nbytes in kernel.shared.values()]
+    if block[0] == WARP and block[2] > 1:
+        workers = threads // size  # a team of warps is one
+    machine = Machine(kernel, memory, values, special, workers, shared=shared, block_threads=size)
+    machine.committed = np.zeros(threads.size, np.int64)
     try:
         _run(machine)
     finally:
         for used in memory.values():
             used.rest()
+    return machine.issued
 
 
 def _run(machine: Machine) -> None:
@@ -68,25 +90,34 @@ def _run(machine: Machine) -> None:
                 positions[machine.active] = kernel.labels[instruction.operands[0]]
             elif instruction.opcode == "ret":
                 positions[machine.active] = end
+            elif instruction.opcode == "bar.sync":
+                _gather(machine, positions, position, machine.block_threads)
+                for memory in machine.shared:
+                    memory.meet_again(np.unique(machine.active // machine.block_threads))
+            elif instruction.opcode == "bar.warp.sync":
+                _gather(machine, positions, position)
+                for memory in machine.shared:
+                    memory.meet_in_warps(np.unique(machine.active // WARP))
             elif instruction.opcode not in OPCODES:
                 raise PtxError(f"unknown opcode {instruction.opcode} in {instruction.text!r}")
             else:
                 if ".sync." in instruction.opcode:
                     _gather(machine, positions, position)
                 if machine.active.size:
+                    machine.issued[instruction.opcode.partition(".")[0]] += np.unique(machine.active // WARP).size
                     OPCODES[instruction.opcode](machine, *instruction.operands)
     if (positions > end).any():
-        raise PtxError("a shuffle or vote that not all lanes of a warp take part in")
+        raise PtxError("a shuffle or vote that not all lanes of a warp take part in, or a barrier not all of a block")
 
 
-def _gather(machine: Machine, positions: Array, position: int) -> None:
-    """Leave of the active threads the warps that are there whole, with those that have waited for them.
+def _gather(machine: Machine, positions: Array, position: int, size: int = WARP) -> None:
+    """Leave of the active threads the warps, or blocks, that are there whole, with those that have waited for them.
 
     The others wait: their position is one beyond the end, by which they are found again.
     """
     waits = len(machine.kernel.instructions) + 1 + position
     there = np.union1d(machine.active, np.flatnonzero(positions == waits))
-    whole = np.bincount(there // WARP)[there // WARP] == WARP if there.size else there > 0
+    whole = np.bincount(there // size)[there // size] == size if there.size else there > 0
     positions[there] = np.where(whole, position + 1, waits)
     machine.active = there[whole]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DTYPES", "MIDDLE", "WARP", "Array", "Block", "Kernel", "Machine", "PtxError", "parse_ptx"]
+__all__ = ["DTYPES", "MIDDLE", "WARP", "Array", "Block", "Copy", "Kernel", "Machine", "PtxError", "Shared", "parse_ptx"]
 
 Array = np.ndarray[Any, Any]
 WARP = 32
@@ -42,6 +43,8 @@ class Kernel:
     """Types of registers by what their names begin with."""
     instructions: tuple[Instruction, ...]
     labels: dict[str, int]
+    shared: dict[str, int] = field(default_factory=dict)
+    """Bytes of the memory that the threads of a block share, by name; -1 for as much as there is at the launch."""
 
 
 # -- reading
@@ -53,11 +56,12 @@ _INSTRUCTION = re.compile(r"(?:@(!?%\w+)\s+)?([a-z][\w.]*)(?:\s+(.*))?")
 def parse_ptx(text: str) -> dict[str, Kernel]:
     """The kernels of a module by name."""
     text = re.sub(r"//[^\n]*", "", text)
-    return {name: _parse_kernel(name, parameters, body) for name, parameters, body in _ENTRY.findall(text)}
+    extern = dict.fromkeys(re.findall(r"\.extern \.shared \.align \d+ \.b8 (\w+)\[\]", text), -1)
+    return {name: _parse_kernel(name, parameters, body, extern) for name, parameters, body in _ENTRY.findall(text)}
 
 
-def _parse_kernel(name: str, parameters: str, body: str) -> Kernel:
-    kernel = Kernel(name, {}, {}, (), {})
+def _parse_kernel(name: str, parameters: str, body: str, extern: dict[str, int]) -> Kernel:
+    kernel = Kernel(name, {}, {}, (), {}, {name: size for name, size in extern.items() if name in body})
     for parameter in filter(None, (part.strip() for part in parameters.split(","))):
         _, type, parameter_name = parameter.split()
         kernel.parameters[parameter_name] = type.removeprefix(".")
@@ -66,12 +70,17 @@ def _parse_kernel(name: str, parameters: str, body: str) -> Kernel:
         line = statement.strip().rstrip(";")
         if line.endswith(":"):
             kernel.labels[line[:-1]] = len(instructions)
+        elif line.startswith(".shared"):
+            found = re.fullmatch(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\]", line)
+            if found is None:
+                raise PtxError(f"expected bytes that are shared, got {line!r}")
+            kernel.shared[found[1]] = int(found[2])
         elif line.startswith(".reg"):
             _, type, prefix = line.split()
             kernel.registers[prefix.partition("<")[0]] = type.removeprefix(".")
         elif not line.startswith(".pragma"):
             instructions.append(_parse_instruction(line))
-    return Kernel(name, kernel.parameters, kernel.registers, tuple(instructions), kernel.labels)
+    return Kernel(name, kernel.parameters, kernel.registers, tuple(instructions), kernel.labels, kernel.shared)
 
 
 def _parse_instruction(line: str) -> Instruction:
@@ -135,6 +144,52 @@ class Block:
                 raise PtxError(f"a worker uses what another one {does} in the same launch")
 
 
+@dataclass(eq=False)
+class Shared(Block):
+    """Memory that the threads of each block share, one block's behind the other's.
+
+    Here a worker is a thread: what it has written others may read behind a barrier, those of its warp also behind one
+    of the warp, as which it is then known: by a number below -1.
+    """
+
+    size: int = 0
+
+    @staticmethod
+    def of(size: int, blocks: int) -> Shared:
+        """With ``size`` bytes for each of so many blocks."""
+        return Shared(np.zeros(size * blocks, np.uint8), np.zeros(size * blocks, np.bool_), size=size)
+
+    def meet_again(self, blocks: Array) -> None:
+        """The threads of these blocks have waited for each other."""
+        for known in (self.writers, self.readers):
+            if known is not None:
+                known.reshape(-1, self.size)[blocks] = -1
+
+    def meet_in_warps(self, warps: Array) -> None:
+        """The threads of these warps have waited for each other."""
+        for known in (self.writers, self.readers):
+            if known is not None:
+                theirs = (known >= 0) & np.isin(known // WARP, warps)
+                known[theirs] = -2 - known[theirs] // WARP
+
+    def _meet(self, known: Array | None, cells: Array, workers: Array, does: str) -> None:
+        if known is not None:
+            others, own = known[cells], workers[:, None]
+            if ((others != -1) & (others != own) & (others != -2 - own // WARP)).any():
+                raise PtxError(f"a thread uses what another one {does} without a barrier between them")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """Bytes on their way to what is shared: by which threads, in which of each one's groups, to where."""
+
+    memory: Block
+    threads: Array
+    groups: Array
+    cells: Array
+    values: Array
+
+
 @dataclass
 class Machine:
     """The state of a grid: ``memory`` are buffers of bytes by the upper part of their addresses."""
@@ -148,6 +203,16 @@ class Machine:
     registers: dict[str, Array] = field(default_factory=dict)
     active: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     """The threads that execute the instruction."""
+    shared: list[Shared] = field(default_factory=list)
+    """What the threads of blocks share, in the order of the kernel's names for it."""
+    block_threads: int = 1
+    copies: list[Copy] = field(default_factory=list)
+    """What has been asked for and may not be there yet."""
+    committed: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    """How many groups of copies each thread has closed."""
+    issued: Counter[str] = field(default_factory=Counter)
+    """How many instructions warps have executed, by what their names begin with, and the bytes that these moved:
+    ``memory`` in pieces of 32, which memory has, and ``shared``."""
     uses: dict[str, list[Block]] = field(default_factory=lambda: {"constant": [], "written": [], "read": []})
 
     @property
@@ -169,6 +234,8 @@ class Machine:
             if bits.dtype.itemsize != dtype.itemsize or (bits.dtype == np.bool_) != (type == "pred"):
                 raise PtxError(f"{operand} does not have the width of {type}")
             return bits.view(dtype)
+        if operand in self.kernel.shared:
+            return np.full(self.active.size, SHARED * (1 + [*self.kernel.shared].index(operand)), dtype)
         return np.full(self.active.size, _immediate(operand, dtype))
 
     def read_low(self, operand: str, type: str) -> Array:
@@ -202,6 +269,27 @@ class Machine:
             if any(np.may_share_memory(constant.content, block.content) for block in self.uses["written"]):
                 raise PtxError("a buffer that is read as constant is written")
 
+    def shared_cells(self, operand: str, itemsize: int) -> list[tuple[Block, Array, Array]]:
+        """The same for an address in memory that blocks share, of which each has its own."""
+        base, _, shift = operand.strip("[]").partition("+")
+        addresses = self.read(base, "u32").astype(np.int64) + int(shift or 0)
+        if (addresses % itemsize).any():
+            raise PtxError(f"unaligned address in {operand}")
+        found: list[tuple[Block, Array, Array]] = []
+        self.issued["shared"] += itemsize * addresses.size
+        numbers = (addresses + SHARED // 2) // SHARED
+        for number in np.unique(numbers):
+            which = np.flatnonzero(numbers == number)
+            offsets = addresses[which] - SHARED * number
+            if not 0 < number <= len(self.shared):
+                raise PtxError(f"an address outside of what is shared in {operand}")
+            memory = self.shared[number - 1]
+            if offsets.min() < 0 or offsets.max() + itemsize > memory.size:
+                raise PtxError(f"an address outside of what is shared in {operand}")
+            start = self.active[which] // self.block_threads * memory.size + offsets
+            found.append((memory, which, start[:, None] + np.arange(itemsize)))
+        return found
+
     def cells(self, operand: str, itemsize: int) -> list[tuple[Block, Array, Array]]:
         """For an address: the buffers it points into, each with which of the active threads, and at which byte."""
         base, _, shift = operand.strip("[]").partition("+")
@@ -209,6 +297,8 @@ class Machine:
         if (addresses % itemsize).any():
             raise PtxError(f"unaligned address in {operand}")
         found = []
+        warps = self.active // WARP
+        self.issued["memory"] += 32 * len(np.unique(np.stack([warps, addresses // 32]), axis=1).T)
         for key in np.unique(addresses >> 40):
             which = np.flatnonzero(addresses >> 40 == key)
             offsets = (addresses[which] & ((1 << 40) - 1)) - MIDDLE
@@ -219,6 +309,8 @@ class Machine:
         return found
 
 
+SHARED = 1 << 20
+"""Each name of what is shared stands for this many addresses."""
 MIDDLE = 1 << 39
 """Buffers begin in the middle of their part of the addresses, so that one before the start is seen."""
 

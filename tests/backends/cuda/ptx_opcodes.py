@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.ops import OPS
+from tests.backends.cuda.ptx_copies import COPY_OPCODES
 from tests.backends.cuda.ptx_machine import DTYPES, WARP, Array, Machine, PtxError
+from tests.backends.cuda.ptx_matrices import MATRIX_OPCODES
 
 __all__ = ["OPCODES"]
 
@@ -134,9 +136,9 @@ def _move(type: str) -> Run:
 def _load_parameter(type: str) -> Run:
     def run(machine: Machine, result: str, name: str) -> None:
         value, dtype = machine.arguments[name.strip("[]")], np.dtype(DTYPES[type])
-        if value.dtype.itemsize != dtype.itemsize:
+        if value.dtype.itemsize < dtype.itemsize:
             raise PtxError(f"{name} does not have the width of {type}")
-        machine.write(result, np.full(machine.active.size, value.view(dtype)))
+        machine.write(result, np.full(machine.active.size, np.frombuffer(value.tobytes(), dtype, 1)))
 
     return run
 
@@ -152,6 +154,29 @@ def _load(type: str, count: int = 1, constant: bool = False) -> Run:
             values[which] = block.load(cells, machine.workers[machine.active[which]]).view(dtype)
         for register, part in zip(_registers(result, count), values.T, strict=True):
             machine.write(register, np.ascontiguousarray(part))
+
+    return run
+
+
+def _load_shared(type: str, count: int = 1) -> Run:
+    def run(machine: Machine, result: str, address: str) -> None:
+        dtype = np.dtype(DTYPES[type])
+        values = np.zeros((machine.active.size, count), dtype)
+        for memory, which, cells in machine.shared_cells(address, count * dtype.itemsize):
+            values[which] = memory.load(cells, machine.active[which]).view(dtype)
+        for register, part in zip(_registers(result, count), values.T, strict=True):
+            machine.write(register, np.ascontiguousarray(part))
+
+    return run
+
+
+def _store_shared(type: str, count: int = 1) -> Run:
+    def run(machine: Machine, address: str, operand: str) -> None:
+        dtype = np.dtype(DTYPES[type])
+        values = np.stack([machine.read_low(register, type) for register in _registers(operand, count)], 1)
+        for memory, which, cells in machine.shared_cells(address, count * dtype.itemsize):
+            stored = np.ascontiguousarray(values[which]).view(np.uint8).reshape(-1, count * dtype.itemsize)
+            memory.store(cells, stored, machine.active[which])
 
     return run
 
@@ -306,6 +331,7 @@ def _table() -> dict[str, Run]:
         "ld.global.u8": _load("u8"), "ld.global.s8": _load("s8"), "st.global.u8": _store("u8"),
         "ld.global.nc.u8": _load("u8", constant=True), "ld.global.nc.s8": _load("s8", constant=True),
         "ld.param.u8": _load_parameter("u8"), "ld.param.s8": _load_parameter("s8"),
+        "ld.shared.u8": _load_shared("u8"), "ld.shared.s8": _load_shared("s8"), "st.shared.u8": _store_shared("u8"),
         "cvta.to.global.u64": _move("u64"), "atom.global.cas.b64": _exchange, "bfi.b64": _insert,
         "prmt.b32": _permute,
         "clz.b64": _leading_zeros,
@@ -316,7 +342,8 @@ def _table() -> dict[str, Run]:
 
 
 _EVERY_TYPE: dict[str, Callable[[str], Run]] = {
-    "mov": _move, "selp": _select, "ld.global": _load, "st.global": _store,
+    "mov": _move, "selp": _select, "ld.global": _load, "st.global": _store, "ld.shared": _load_shared,
+    "st.shared": _store_shared,
     "ld.global.nc": lambda type: _load(type, constant=True), "ld.param": _load_parameter,
 }  # fmt: skip
 
@@ -330,7 +357,9 @@ def _vectors() -> dict[str, Run]:
                 table[f"ld.global.v{count}.{type}"] = _load(type, count)
                 table[f"ld.global.nc.v{count}.{type}"] = _load(type, count, constant=True)
                 table[f"st.global.v{count}.{type}"] = _store(type, count)
+                table[f"ld.shared.v{count}.{type}"] = _load_shared(type, count)
+                table[f"st.shared.v{count}.{type}"] = _store_shared(type, count)
     return table
 
 
-OPCODES = _table() | _vectors()
+OPCODES = _table() | _vectors() | COPY_OPCODES | MATRIX_OPCODES

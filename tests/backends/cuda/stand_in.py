@@ -78,6 +78,9 @@ class StandIn:
         """Memory as the work of the streams sees it."""
         self.streams: dict[int, list[Callable[[], None]]] = {}
         self.kernels: dict[int, Kernel] = {}
+        self.launched: set[str] = set()
+        self.issued: list[tuple[str, int, int, Counter[str]]] = []
+        """Of each launch the kernel, threads and bytes on the chip of a block, and what its warps did."""
         self.counts: Counter[str] = Counter()
         self.failures: dict[tuple[str, int], int] = {}
         self.fault: Exception | None = None
@@ -313,9 +316,12 @@ class StandIn:
 
     def _cuLaunchKernel(self, handle: int, *given: Any) -> int:
         gx, gy, gz, bx, by, bz, shared, stream, places, extra = given
-        if 0 in (gx, gy, gz, bx, by, bz) or bx * by * bz > 1024 or max(gy, gz) > 65535 or shared or extra:
+        if 0 in (gx, gy, gz, bx, by, bz) or bx * by * bz > 1024 or max(gy, gz) > 65535 or extra:
             return INVALID_VALUE
         kernel = self.kernels[handle]
+        if shared + sum(size for size in kernel.shared.values() if size > 0) > 48 << 10:
+            return INVALID_VALUE
+        self.launched.add(kernel.name)
         arguments = {}
         for number, (name, type) in enumerate(kernel.parameters.items()):
             place = ctypes.c_uint64.from_address(places + 8 * number).value
@@ -324,7 +330,12 @@ class StandIn:
             address = int(arguments[name]) if dtype.kind in "iu" else 0
             if self.owners.get(address >> 40, self.number) != self.number:
                 raise PtxError("a kernel gets memory of another GPU")
-        self._later(stream, lambda: run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz)))
+
+        def run() -> None:
+            done = run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz), shared)
+            self.issued.append((kernel.name, bx * by * bz, shared, done))
+
+        self._later(stream, run)
         return 0
 
     def _cuDeviceGetDefaultMemPool(self, place: int, number: int) -> None:

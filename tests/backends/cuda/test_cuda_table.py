@@ -19,10 +19,10 @@ MEMORY = {"read", "write", "read_pair", "write_pair"}
 """Memory ops that host programs use too."""
 
 FOR_PROCESSORS = {
-    "multiply_along", "multiply_block", "overlap_block", "pack_panel", "share", "local", "gather_panel",
-    "multiply_gathered", "scatter_sums",
+    "multiply_along", "multiply_block", "overlap_block", "pack_panel", "gather_panel", "multiply_gathered",
+    "scatter_sums",
 }  # fmt: skip
-"""Ops that kernels for a GPU do not use: there, products are the library's, and all threads have a kernel each."""
+"""Ops that kernels for a GPU do not use: products go another way there."""
 
 
 def test_every_op_of_kernels_has_a_row() -> None:

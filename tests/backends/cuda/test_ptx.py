@@ -127,6 +127,10 @@ def test_registers_are_taken_apart_and_put_together() -> None:
     assert run(body, np.array([0x1122334455667788, 0], np.uint64)) == [0x5566778811223344, 0x77885566]
 
 
+SHARED = """.shared .align 4 .b8 s[128];
+    mov.u32 %r1, %tid.x; mov.u32 %r4, s; shl.b32 %r2, %r1, 2; add.s32 %r5, %r4, %r2;"""
+
+
 def test_only_one_thread_exchanges() -> None:
     body = """mov.u32 %r1, %tid.x; cvt.u64.u32 %rd2, %r1; add.s64 %rd3, %rd2, 5; mov.u64 %rd4, 0;
         atom.global.cas.b64 %rd5, [%rd1], %rd4, %rd3;"""
@@ -146,13 +150,45 @@ def test_only_one_thread_exchanges() -> None:
     ("add.rz.f32 %f1, 0f00000000, 0f00000000;", "unknown opcode add.rz.f32"),
     ("add.ftz.f32 %f1, 0f00000000, 0f00000000;", "unknown opcode add.ftz.f32"),
     ("mov.u32 %r1, 0; st.global.u32 [%rd1], %r1; ld.global.nc.u32 %r2, [%rd1];", "read as constant is written"),
-    ("bar.sync 0;", "unknown opcode bar.sync"),
+    ("bar.red.sync 0;", "unknown opcode bar.red.sync"),
+    (LANES + "setp.lt.u32 %p1, %r1, 7; @%p1 bar.sync 0;", "not all of a block"),
+    (SHARED + "st.shared.u32 [%r5], %r1; xor.b32 %r6, %r5, 4; ld.shared.u32 %r7, [%r6];", "without a barrier"),
+    (SHARED + "st.shared.u32 [s], %r1;", "without a barrier"),
+    (SHARED + "ld.shared.u32 %r7, [%r5];", "nobody has written"),
+    (SHARED + "st.shared.u32 [%r5+4], %r1;", "outside of what is shared"),
     (LANES + "setp.lt.u32 %p1, %r1, 7; @%p1 shfl.sync.idx.b32 %r5, %r1, 0, %r3, %r2;", "not all lanes"),
     (LANES + "shfl.sync.idx.b32 %r5, %r1, 0, %r3, 7;", "expected a shuffle or vote of all lanes"),
 ])  # fmt: skip
 def test_faults_are_found(body: str, message: str) -> None:
     with pytest.raises(PtxError, match=re.escape(message)):
         run(body, np.zeros(32, np.uint32), 32)
+
+
+def test_what_is_shared_is_each_block_s_and_seen_behind_a_barrier() -> None:
+    for wait in ("bar.sync 0;", "bar.warp.sync -1;"):
+        body = (
+            SHARED
+            + f"""st.shared.u32 [%r5], %r1; {wait} xor.b32 %r6, %r5, 124; ld.shared.u32 %r7, [%r6];
+            mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r7;"""
+        )
+        assert run(body, np.zeros(32, np.uint32), 32) == [*range(31, -1, -1)]
+
+
+COPIES = (
+    SHARED
+    + """shl.b32 %r2, %r1, 4; add.s32 %r5, %r4, %r2; mul.wide.u32 %rd2, %r1, 16; add.s64 %rd3, %rd1, %rd2;
+    cp.async.cg.shared.global [%r5], [%rd3], 16; """
+)
+
+
+def test_copies_arrive_when_they_are_waited_for() -> None:
+    back = "ld.shared.u32 %r7, [%r5+4]; st.global.u32 [%rd3], %r7;"
+    array = np.arange(32, dtype=np.uint32)
+    for wait in ("cp.async.wait_all ;", "cp.async.commit_group ; cp.async.wait_group 0;"):
+        assert run(COPIES + wait + back, array, 8)[::4] == [*range(1, 32, 4)]
+    for wait in ("", "cp.async.commit_group ;", "cp.async.commit_group ; cp.async.wait_group 1;"):
+        with pytest.raises(PtxError, match="nobody has written"):
+            run(COPIES + wait + back, array, 8)
 
 
 def test_no_opcode_is_approximate() -> None:

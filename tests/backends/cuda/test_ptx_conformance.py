@@ -23,6 +23,7 @@ import pytest
 
 from tests.backends.cuda.ptx import OPCODES, parse_ptx, run_ptx
 from tests.backends.cuda.ptx_machine import DTYPES, WIDTHS
+from tests.backends.cuda.ptx_matrices import MATRIX_OPCODES
 
 Number = Any
 """An int, a bool, a Fraction, or a float that is infinite, nan or a zero."""
@@ -304,7 +305,9 @@ def as_float(bits: int, type: str) -> float:
     return float(number)
 
 
-COMPUTING = {opcode: found for opcode in OPCODES if (found := meaning(opcode)) is not None}
+COMPUTING = {
+    opcode: found for opcode in OPCODES if opcode not in MATRIX_OPCODES and (found := meaning(opcode)) is not None
+}
 
 
 @pytest.mark.parametrize("family", sorted({opcode.partition(".")[0] for opcode in COMPUTING}))
@@ -336,15 +339,24 @@ def test_it_moves_the_bits_of_its_type(opcode: str) -> None:
     count = int(found[1]) if (found := re.search(r"\.v(\d)\.", opcode)) else 1
     store = "st.global.u8" if type == "s8" and count == 1 else opcode.replace("ld.", "st.").replace(".nc", "")
     store = store.replace("param", "global")
+    through = ""
+    if "shared" in opcode:  # from memory, through what is shared, to memory
+        through = (
+            f"{opcode.replace('shared', 'global')} {{x}}, [%d2]; {store.replace('.global', '.shared')} [%r2], {{x}};"
+        )
+        store = store.replace("shared", "global")
     given = np.array(awkward(type), np.uint64).astype(f"u{width(type) // 8}")
     given = given[: given.size // count * count]
     registers = f"{{{', '.join(f'%x{number}' for number in range(count))}}}" if count > 1 else "%x1"
     for values in given.reshape(-1, 1) if "param" in opcode else [given]:
-        source = "[v]" if "param" in opcode else "[%d2]"
+        source = "[v]" if "param" in opcode else "[%r2]" if through else "[%d2]"
         code = parse_ptx(f""".visible .entry k(\n.param .u64 a,\n.param .u64 b,\n.param .{type} v\n)
 {{.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .{register(type)[0]} %x<9>;
+.shared .align 16 .b8 s[4096];
 mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, {count * values.itemsize};
+mov.u32 %r2, s; cvt.u32.u64 %r3, %d1; add.s32 %r2, %r2, %r3;
 ld.param.u64 %d2, [a]; add.s64 %d2, %d2, %d1; ld.param.u64 %d3, [b]; add.s64 %d3, %d3, %d1;
+{through.replace("{x}", registers)}
 {opcode} {registers}, {source}; {store} [%d3], {registers};\nret;\n\n}}""")
         result = np.zeros_like(values)
         number = values.view(DTYPES[type])[0]
@@ -354,7 +366,7 @@ ld.param.u64 %d2, [a]; add.s64 %d2, %d2, %d1; ld.param.u64 %d3, [b]; add.s64 %d3
 
 
 def test_every_opcode_is_tested() -> None:
-    elsewhere = (Path(__file__).parent / "test_ptx.py").read_text()
+    elsewhere = "".join((Path(__file__).parent / f"test_{name}.py").read_text() for name in ("ptx", "ptx_matrices"))
     tested = {*COMPUTING, *LOADS, *(opcode.replace("ld", "st") for opcode in LOADS)}
     assert [opcode for opcode in OPCODES if opcode not in tested and f"{opcode} " not in elsewhere] == []
 

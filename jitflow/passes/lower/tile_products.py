@@ -1,0 +1,193 @@
+"""Products on a GPU that tiles make (`schedule/tiles.py`): one kernel, with what the program does with the product.
+
+    for row by 128 in parallel:
+      for column by 128 in parallel:
+        multiply_tile left[row.., :], right[:, column..] (i, j, number):
+          ... number ...; write result[i, j]
+
+Where sizes choose between tiles and the library, the host program has both. What does not lie along rows or columns is
+copied first. A product that nothing works on is one that is copied to where it belongs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from jitflow.ir.core import Builder, Op, Region, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import F32
+from jitflow.ir.layout import Layout, contiguous
+from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.passes.fusion.nest import nest_of
+from jitflow.passes.lower.emitter import Scope
+from jitflow.passes.lower.fusions import allocate_outputs, give_results, layouts_of, placed_layouts, places_of
+from jitflow.passes.lower.kernel import Kernel, KernelLowering
+from jitflow.passes.lower.library import multiply_into
+from jitflow.passes.lower.numbers import with_numbers
+from jitflow.passes.lower.owning import OwningProgram
+from jitflow.passes.lower.products import lower_matmul, lower_product
+from jitflow.passes.lower.program import Storage
+from jitflow.passes.lower.ways import lower_nest
+from jitflow.passes.schedule.tiles import TILE, WARPS, Tiles, choose_tiles, prefers_tiles
+from jitflow.passes.schedule.tree import Store
+
+__all__ = ["lower_matmul_on_grid", "lower_product_on_grid"]
+
+
+def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
+    """The product in memory of its own."""
+    choice = prefers_tiles(op, host.layouts, absorbed=False, fastmath=_fastmath(host))
+    if choice == 0:
+        lower_matmul(host, op)
+        return
+    assert isinstance(op.result.type, Tensor)
+    storage = host.allocate(op.result.type.dtype, op.result.type.dims)
+    product = Value(op.result.type, "product")
+    inside, parameter = Builder(loc=op.loc), Value(op.result.type, "product")
+    region = inside.region((parameter,), (inside.make("copy", parameter),))
+    outside = Builder(loc=op.loc)
+    outside.add("fusion", product, types=[op.result.type], regions=(region,))
+    multiplied = replace(op, results=(product,))
+    _launch_tiles(host, multiplied, outside.ops[0], [storage], {0: storage.layout}, host.kernel_name("product"))
+    host.give(op.result, storage)
+
+
+def lower_product_on_grid(host: OwningProgram, op: Op) -> None:
+    """Launch the kernel of a fusion that holds a product, or have the library multiply first, as the sizes say."""
+    planned = host.plan.products[op]
+    if planned.choice == 0:
+        lower_product(host, op)
+        return
+    rest = with_numbers(host, planned.rest)
+    places = places_of(host, rest)
+    outputs = allocate_outputs(host, rest, places)
+    name, into = host.kernel_name(op.attributes["kernel"] + host.suffix), placed_layouts(host, op)
+    if planned.choice == 1:
+        _launch_tiles(host, planned.product, rest, outputs, into, name)
+    else:
+        condition, regions = host.builder.make("greater", host.dim(planned.choice), host.dim(0)), []
+        for way in (_launch_tiles, _launch_behind_library):
+            host.scopes.enter(host.builder.loc)
+            way(host, planned.product, rest, outputs, into, host.kernel_name(name))
+            regions.append(host.scopes.leave().builder.region((), ()))
+        host.builder.add("if", condition, types=(), regions=tuple(regions))
+    give_results(host, rest, outputs)
+
+
+def _fastmath(host: OwningProgram) -> bool:
+    return bool(host.function.attributes.get("fastmath"))
+
+
+def _launch_behind_library(
+    host: OwningProgram, product: Op, rest: Op, outputs: Sequence[Storage], into: Mapping[int, Layout], name: str
+) -> None:
+    assert isinstance(product.result.type, Tensor)
+    storage = host.allocate(product.result.type.dtype, product.result.type.dims)
+    multiply_into(host, product, storage)
+    host.give(product.result, storage)
+    kernel = lower_nest(rest, nest_of(rest, layouts_of(host, rest)), host.target, name=name, into=into)
+    host.launch(kernel, rest.operands, outputs)
+    host.free(storage)
+
+
+def _launch_tiles(
+    host: OwningProgram, product: Op, rest: Op, outputs: Sequence[Storage], into: Mapping[int, Layout], name: str
+) -> None:
+    """Launch a kernel that multiplies, and does the ``rest`` with the product, its first operand or another one."""
+    factors, copies = [], []
+    for factor in product.operands:
+        assert isinstance(factor.type, Tensor)
+        if factor.type.dtype.itemsize not in host.layouts[factor].strides:
+            copy = Value(factor.type, factor.name)
+            copies.append(host.contiguous_copy(factor))
+            host.give(copy, copies[-1])
+            factor = copy
+        factors.append(factor)
+    (region,) = rest.regions
+    parameters = tuple(Value(factor.type, factor.name) for factor in factors)
+    fusion = replace(
+        rest, operands=(*rest.operands, *factors), regions=(Region((*region.parameters, *parameters), region.ops),)
+    )
+    assert isinstance(product.result.type, Tensor)
+    type = product.result.type
+    host.storage[product.result] = host.storage[factors[0]]  # it lies nowhere
+    host.layouts[product.result] = contiguous(type.dims, type.dtype.itemsize)
+    assert isinstance(factors[0].type, Tensor)
+    tiles = choose_tiles(factors[0].type.dtype, *(host.layouts[factor] for factor in factors), fastmath=_fastmath(host))
+    nest = nest_of(fusion, layouts_of(host, fusion))
+    lowering = TileKernel(fusion, nest, host.target, False, into, ())
+    lowering.product = region.parameters[rest.operands.index(product.result)]
+    lowering.tiles = tiles
+    host.launch(lowering.run(name), fusion.operands, outputs)
+    for copied in copies:
+        host.free(copied)
+
+
+class TileKernel(KernelLowering):
+    """The kernel of a fusion that works on a product, tile by tile."""
+
+    product: Value
+    tiles: Tiles
+
+    def emit_loops(self, name: str) -> None:
+        """Every tile of the result is a team's."""
+        emitter, size = self.emitter, self.emitter.size
+        left, right = self.region.parameters[-2:]
+        assert isinstance(left.type, Tensor)
+        assert isinstance(right.type, Tensor)
+        tiles, dtype, (rows, steps) = self.tiles, left.type.dtype, left.type.dims
+        columns = right.type.dims[1]
+
+        def factor(value: Value) -> list[Value]:
+            layout = self.nest.layouts[value]
+            return [self.buffers[value], size(layout.offset), *map(size, layout.strides)]
+
+        def tile(_: Sequence[Value]) -> Sequence[Value]:
+            starts = [scope.index for scope in emitter.scopes[-2:] if scope.index is not None]
+            emitter.here(
+                "multiply_tile", *factor(left), *factor(right), size(rows), size(columns), size(steps), *starts,
+                types=(), regions=(self._rest(columns),), dtype=dtype, form=tiles.form, tile=TILE,
+                steps=tiles.depth, along=(tiles.left_along_steps, tiles.right_along_steps), threads=WARPS,
+            )  # fmt: skip
+            return ()
+
+        def line(_: Sequence[Value]) -> Sequence[Value]:
+            emitter.loop(size(0), size(columns), size(TILE), (), tile, parallel=True)
+            return ()
+
+        emitter.loop(size(0), size(rows), size(TILE), (), line, parallel=True)
+
+    def _finish(self, name: str) -> Kernel:
+        """The kernel, without the product among what it is given."""
+        kernel = super()._finish(name)
+        number, region = self.region.parameters.index(self.product), kernel.function.region
+        given = (*region.parameters[:number], *region.parameters[number + 1 :])
+        arguments = (*kernel.arguments[:number], *kernel.arguments[number + 1 :])
+        return replace(
+            kernel, function=replace(kernel.function, region=replace(region, parameters=given)), arguments=arguments
+        )
+
+    def _rest(self, columns: Dim) -> Region:
+        """What is done with an element of the product."""
+        emitter = self.emitter
+        row, column, number = Value(Index(), "row"), Value(Index(), "column"), Value(Scalar(F32), "product")
+        depth = len(emitter.scopes)
+        emitter.depth_of |= dict.fromkeys((row, column, number), depth)
+        emitter.scopes.append(Scope(Builder(), depth))
+        assert isinstance(self.product.type, Tensor)
+        dtype, dims = self.product.type.dtype, self.product.type.dims
+        access = next(load for load in self.nest.loads if load.buffer is self.product)
+        strides = self.joined.access(access).strides
+        with ExitStack() as stack:
+            for loop, stride in strides.items():
+                position = column if stride == dtype.itemsize and dims[1] != 1 else row
+                if len(strides) == 1 and 1 not in dims:  # rows and columns are one loop
+                    position = emitter.emit("add", emitter.emit("multiply", row, emitter.size(columns)), column)
+                stack.enter_context(emitter.step(loop, position))
+            element = number if dtype == F32 else emitter.emit("cast", number, dtype=dtype)
+            shown = [value for value in self.nest.layouts if self.nest.buffer_of(value) is self.product]
+            emitter.scope.cache.update(dict.fromkeys(shown, element))
+            self.nodes((Store(self.region.yielded),))
+        return emitter.close([row, column, number], [])

@@ -1,0 +1,76 @@
+"""Products on a GPU in tiles: a team of warps makes a tile of the result out of tiles of the factors on the chip.
+
+While one pair of tiles is multiplied, the next is copied (`cp.async`), 16 bytes a thread. Each warp keeps its part of
+the result in registers, 64 numbers a thread, and what the program does with the product is done there. Half floats go
+through tensor cores, with sums in f32; so do numbers of f32 where rounding may change (tf32); else f32 is multiplied
+and added number by number, each rounded once.
+
+Which products: those of half floats, for which there is no library; those that tensor cores take only if rounding may
+change; and of f32 those whose product would be written and read again for less arithmetic than that takes. cuBLAS
+multiplies f32 at some `_LIBRARY` of what a GPU can, tiles at some `_OWN`. Of an element of the product tiles save 8
+bytes of memory, for as much time as `FEWEST_STEPS` steps take longer (on an A100, 19.5 Tflop/s and 1.55 TB/s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dtypes import DType
+from jitflow.ir.layout import Layout
+from jitflow.ir.types import Tensor
+from jitflow.passes.schedule.target import A100
+
+__all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "prefers_tiles"]
+
+TILE, WARPS = 128, 8
+"""Rows and columns of a tile of the result, and warps of the team that makes it."""
+_LIBRARY, _OWN = 0.9, 0.7
+FEWEST_STEPS = int(8 / A100.bandwidth / (2 / A100.flops["fma"] * (1 / _OWN - 1 / _LIBRARY)))
+"""Steps of a sum up to which a product is rather made where it is used."""
+
+_FORMS = {"f16": "f16", "bf16": "bf16", "f32": "fma"}
+_DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16, "fma": 16}
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """How tiles are multiplied: the arithmetic, the steps of a tile, and along what each factor lies without gaps."""
+
+    form: str
+    depth: int
+    left_along_steps: bool
+    right_along_steps: bool
+
+
+def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, absorbed: bool, fastmath: bool) -> Dim:
+    """1 where a product is made in tiles, 0 where it is the library's, as an expression over sizes.
+
+    ``absorbed``: it is worked on where it is made. ``fastmath``: rounding may change.
+    """
+    left, right = product.operands
+    assert isinstance(left.type, Tensor)
+    dtype = left.type.dtype
+    if left.type.rank != 2 or dtype.name not in _FORMS:
+        return 0
+    if dtype.name != "f32":
+        return 1
+    if not all(_is_along(layouts[factor], dtype) for factor in (left, right)):
+        return 0
+    if fastmath:
+        return 1
+    return 1 - minimum(left.type.dims[1] // (FEWEST_STEPS + 1), 1) if absorbed else 0
+
+
+def choose_tiles(dtype: DType, left: Layout, right: Layout, *, fastmath: bool) -> Tiles:
+    """The tiles of a product of factors that lie so."""
+    form = "tf32" if fastmath and dtype.name == "f32" else _FORMS[dtype.name]
+    itemsize = dtype.itemsize
+    return Tiles(form, _DEPTHS[form], left.strides[1] == itemsize, right.strides[0] == itemsize != right.strides[1])
+
+
+def _is_along(layout: Layout, dtype: DType) -> bool:
+    """Whether rows or columns of a matrix lie without gaps."""
+    return dtype.itemsize in layout.strides

@@ -1,0 +1,99 @@
+"""What the code of kernels must have, read without a GPU: wide accesses, no memory of threads' own, tensor cores.
+
+The counts are of PTX, and of what the assembler says of the machine code that it makes (``--ptxas-options=-v``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from benchmarks.rooflines import CASES, execute, predict
+from jitflow.backends.cuda import compile_to_ptx
+from jitflow.backends.cuda.nvrtc import resources
+from jitflow.passes.schedule.target import A100, H200
+from tests.backends.cuda.kernels import needs_nvrtc, sources
+from tests.backends.cuda.native import OnDevice
+from tests.backends.cuda.test_teams import WAYS
+from tests.backends.cuda.test_tiles import FORMS, factors, layer
+
+pytestmark = needs_nvrtc
+
+
+@pytest.mark.parametrize("name", [name for name in sources() if name.startswith("workload")])
+def test_workloads_spill_nothing(name: str) -> None:
+    """Nothing lies in memory of a thread's own, and no block has more registers than there are."""
+    text = sources()[name]()
+    for gpu in (A100, H200):
+        for kernel, found in resources(text, gpu.architecture).items():
+            assert (found.stack, found.spilled) == (0, 0), f"{kernel} on {gpu.name}: {found}"
+            assert found.registers * 256 <= gpu.registers
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_way_of_a_reduction_spills_nothing(name: str) -> None:
+    text = OnDevice(WAYS[name][0], np.ones((2, 3), "f4")).source
+    for gpu in (A100, H200):
+        for found in resources(text, gpu.architecture).values():
+            assert found.spilled == 0
+            assert found.on_chip <= 16 << 10
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_products_are_tensor_cores_work(form: str) -> None:
+    dtype, options, _ = FORMS[form]
+    text = OnDevice(layer, *factors("layer", 2, 3, 4, dtype), architecture="compute_80", **options).source
+    ptx = compile_to_ptx(text, "compute_80")
+    expected = {
+        "fma": "fma.rn.f32", "tf32": "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+        "f16": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        "bf16": "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+    }  # fmt: skip
+    assert expected[form] in ptx
+    assert "cp.async.cg.shared.global" in ptx
+    assert ("ldmatrix.sync.aligned.m8n8.x4" in ptx) == (form in ("f16", "bf16"))
+    for gpu in (A100, H200):
+        assert all((found.stack, found.spilled) == (0, 0) for found in resources(text, gpu.architecture).values())
+
+
+STREAMS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "scale and add": (lambda x, y: x * y + 1, "f4"), "f64": (lambda x, y: x * y, "f8"),
+    "bf16": (lambda x, y: x + y, ml_dtypes.bfloat16), "choice": (lambda x, y: np.where(x > y, x, -y), "f4"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_move_sixteen_bytes_at_a_time(name: str) -> None:
+    """Contiguous aligned data moves in accesses of 128 bits, or of what makes 128 bits of the widest operand."""
+    function, dtype = STREAMS[name]
+    given = np.ones((1 << 12), dtype), np.ones((1 << 12), dtype)
+    device = OnDevice(function, *given, architecture="compute_80")
+    device(*given)
+    (_, _, _, counts), *_ = device.device.issued
+    pieces = 3 * given[0].nbytes // (32 * 16)
+    assert counts["ld"] + counts["st"] <= 1.5 * pieces + 40 * given[0].size / 1024
+    assert re.search(r"ld\.global\.nc\.v[24]", compile_to_ptx(device.source, "compute_80"))
+
+
+@pytest.mark.parametrize(("name", "columns"), [("softmax", 1024), ("softmax", 4096), ("layer norm", 8192)])
+def test_rows_go_over_memory_once(name: str, columns: int) -> None:
+    """What is moved is one reading and one writing of each element, wherever sweeps need it."""
+    x = np.random.default_rng(1).standard_normal((4, columns)).astype("f4")
+    device = OnDevice(WAYS[name][0], x, architecture="compute_80")
+    device(x)
+    moved = sum(counts["memory"] for *_, counts in device.device.issued)
+    assert moved <= 1.03 * 2 * x.nbytes + 1024
+
+
+def test_predictions_are_fractions_of_a_roofline() -> None:
+    case = next(case for case in CASES if case.name.startswith("layer norm of 65536"))
+    done = execute(case)
+    for gpu in (A100, H200):
+        row = predict(case, done, gpu)
+        assert 0.5 < row["fraction"] < 1
+        assert row["spilled"] == 0
