@@ -161,7 +161,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_ALONE = {"matmul": "a call of the library", "contract": "a product of blocks", "accumulate": "a scan"}
+_ALONE = {"matmul": "a product by itself", "contract": "a contraction by itself", "accumulate": "a scan"}
 """Ops that fuse with nothing, by the first word of their names, and what becomes of each."""
 
 

@@ -98,7 +98,7 @@ def _partitions_text(compilation: Compilation, functions: tuple[Function, ...]) 
 
 
 def _schedules_text(compilation: Compilation) -> str:
-    """The fusions and contractions with how they run; products and other kernels have no schedule here."""
+    """The fusions, products and contractions with how they run."""
     lower(compilation)
     assert compilation.lowered is not None
     sizes = dict(compilation.traced.hints)

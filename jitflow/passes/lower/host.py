@@ -40,8 +40,7 @@ from jitflow.passes.lower.tapes import TAPE_OPS
 from jitflow.passes.lower.tile_products import lower_matmul_on_grid, lower_product_on_grid
 from jitflow.passes.plan.record import Plan, Version
 from jitflow.passes.runner import Observer, run
-from jitflow.passes.schedule.contractions import ScheduledContraction
-from jitflow.passes.schedule.scheduled import Scheduled
+from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import CPU, Target
 
 __all__ = ["LOWERING", "Lowered", "lower"]
@@ -106,7 +105,7 @@ class Lowered:
     host: Function
     places: tuple[ResultPlace, ...]
     result_slots: int
-    scheduled: Mapping[str, Scheduled | ScheduledContraction]
+    scheduled: Mapping[str, Readable]
     """What the kernels are made of, by name, those that are nests or contractions."""
 
 

@@ -15,9 +15,8 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Index, Tensor
 from jitflow.passes.lower.loops import Loops
 from jitflow.passes.schedule.choose import choose
-from jitflow.passes.schedule.contractions import ScheduledContraction
 from jitflow.passes.schedule.cost import NARROW
-from jitflow.passes.schedule.scheduled import Scheduled, schedule_given
+from jitflow.passes.schedule.scheduled import Readable, Scheduled, schedule_given
 from jitflow.passes.schedule.tree import For, Keep, Node, Schedule, walk_nodes
 from jitflow.passes.schedule.tuned import tuned_schedule
 
@@ -45,8 +44,8 @@ class Kernel:
     function: Function
     arguments: tuple[KernelArgument, ...]
     layouts: tuple[Layout, ...]
-    scheduled: Scheduled | ScheduledContraction | None = None
-    """What it was made of, None if that is neither a nest nor a contraction."""
+    scheduled: Readable | None = None
+    """What it was made of, None if nothing was to be chosen."""
     following: tuple[Kernel, ...] = ()
     """What is launched behind it with the same arguments, in which scratch memory is what it was before."""
     choice: Dim = 1
@@ -57,7 +56,7 @@ class Kernel:
 class KernelLowering(Loops):
     """What the host passes, and what is in it."""
 
-    scheduled: Scheduled | None = None
+    scheduled: Readable | None = None
 
     def run(self, name: str) -> Kernel:
         for parameter in self.region.parameters:

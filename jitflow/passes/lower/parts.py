@@ -20,8 +20,7 @@ from jitflow.passes.lower.program import is_array
 from jitflow.passes.lower.results import ResultPlace
 from jitflow.passes.plan.record import Plan
 from jitflow.passes.runner import Observer
-from jitflow.passes.schedule.contractions import ScheduledContraction
-from jitflow.passes.schedule.scheduled import Scheduled
+from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import CPU, Target
 
 __all__ = ["LoweredParts", "Part", "lower_parts", "on_device"]
@@ -47,7 +46,7 @@ class LoweredParts:
     hosts: tuple[Function, ...]
     places: tuple[ResultPlace, ...]
     result_slots: int
-    scheduled: Mapping[str, Scheduled | ScheduledContraction]
+    scheduled: Mapping[str, Readable]
     """What the kernels are made of, by name, those that are nests."""
 
 
@@ -60,7 +59,7 @@ def lower_parts(
     meets = not all(op.name == "meet" for ops in last for op in ops) or not all(last)
     slots = tuple(argument_slots(whole))
     hosts: list[Function] = []
-    scheduled: dict[str, Scheduled | ScheduledContraction] = {}
+    scheduled: dict[str, Readable] = {}
     places: dict[int, ResultPlace] = {}
     bases: list[ResultPlace] = []
     used = 0

@@ -29,6 +29,7 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.plan.products import factors_of
+from jitflow.passes.schedule.blocks_text import ScheduledProduct
 from jitflow.passes.schedule.products import Blocks, choose_blocks, has_blocks
 
 __all__ = ["lower_matmul", "lower_product"]
@@ -52,9 +53,8 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage) -> None:
     assert isinstance(type, Tensor)
     assert storage.layout is not None
     *batch, _, _ = type.dims
-    blocks = _schedule(host, op, batch=product_of_dims(batch))
-    if batch:
-        blocks = replace(blocks, packs_left=False)
+    scheduled = _schedule(host, op, batch=product_of_dims(batch))
+    blocks = scheduled.blocks
     op, temporary = _packed(host, op, blocks)
     layouts = [host.layouts[factor] for factor in op.operands]
     strides = zip(*(layout.strides[: len(batch)] for layout in (*layouts, storage.layout)), strict=True)
@@ -62,7 +62,7 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage) -> None:
         blocks, type.dtype, host.target, (layouts[0].offset, layouts[1].offset),
         list(zip(batch, strides, strict=True)), name=f"product_{type.dtype.name}",
     )  # fmt: skip
-    host.launch(kernel, op.operands, [storage])
+    host.launch(replace(kernel, scheduled=scheduled), op.operands, [storage])
     if temporary is not None:
         host.free(temporary)
 
@@ -80,7 +80,8 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
-    blocks = _schedule(host, product, divides=any(map(is_slow, rest.regions[0].body)))
+    scheduled = _schedule(host, product, divides=any(map(is_slow, rest.regions[0].body)))
+    blocks = scheduled.blocks
     layout, count = scrap_layout(host.target, blocks)
     scrap = host.allocate(type.dtype, (count,))
     host.storage[product.result], host.layouts[product.result] = scrap, layout
@@ -94,19 +95,25 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         fusion, layouts_of(host, fusion), host.target, blocks, name=name, into=placed_layouts(host, op),
         columns=_expected(host, blocks.factors.columns),
     )  # fmt: skip
-    host.launch(kernel, fusion.operands, outputs)
+    host.launch(replace(kernel, scheduled=scheduled), fusion.operands, outputs)
     host.free(scrap)
     if temporary is not None:
         host.free(temporary)
     give_results(host, rest, outputs)
 
 
-def _schedule(host: OwningProgram, product: Op, *, batch: Dim = 1, divides: bool = False) -> Blocks:
+def _schedule(host: OwningProgram, product: Op, *, batch: Dim = 1, divides: bool = False) -> ScheduledProduct:
     """The schedule of a product, in terms of the sizes of the program, to which its figures are added."""
     assert host.target.processor is not None
     factors, hints = factors_of(product, host.layouts), dict(host.function.attributes.get("hints", ()))
-    processor, threads, named = host.target.processor, host.target.threads, host.scopes.named
-    return choose_blocks(factors, processor, threads, hints, batch=batch, divides=divides, named=named)
+    processor, threads, figures = host.target.processor, host.target.threads, dict[str, Dim]()
+
+    def named(name: str, dim: Dim) -> Dim:
+        figures[name] = dim
+        return host.scopes.named(name, dim)
+
+    blocks = choose_blocks(factors, processor, threads, hints, batch=batch, divides=divides, named=named)
+    return ScheduledProduct(product, replace(blocks, packs_left=False) if batch != 1 else blocks, figures)
 
 
 def _expected(host: OwningProgram, columns: Dim) -> int | None:

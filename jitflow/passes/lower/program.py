@@ -19,8 +19,7 @@ from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.ways import lower_nest
-from jitflow.passes.schedule.contractions import ScheduledContraction
-from jitflow.passes.schedule.scheduled import Scheduled
+from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import Target
 
 __all__ = ["HostProgram", "Storage", "is_array"]
@@ -53,7 +52,7 @@ class HostProgram:
         """What is appended to the names of this version's kernels."""
         self.scopes = Scopes()
         self.kernels: dict[str, Function] = {}
-        self.scheduled: dict[str, Scheduled | ScheduledContraction] = {}
+        self.scheduled: dict[str, Readable] = {}
         """What they are made of, those that are nests."""
         self.storage: dict[Value, Storage] = {}
         self.layouts: dict[Value, Layout] = {}

@@ -231,9 +231,11 @@ def _pieces(
     if threads == 1:
         return 1, 1, factors.rows, factors.columns
     sizes, wanted = (factors.rows, factors.columns), threads * _PIECES
-    down, across = (named("blocks", (size + step - 1) // step) for size, step in zip(sizes, steps, strict=True))
-    is_one, is_wide = 1 - _exceeds(batch, wanted - 1), minimum(maximum(across - down, 0), 1)
-    many_down, many_across = _exceeds(down, wanted - 1), _exceeds(across, wanted - 1)
+    down = named("blocks_down", (factors.rows + steps[0] - 1) // steps[0])
+    across = named("blocks_across", (factors.columns + steps[1] - 1) // steps[1])
+    is_one, is_wide = 1 - _exceeds(batch, wanted - 1), named("wide", minimum(maximum(across - down, 0), 1))
+    many_down = named("many_down", _exceeds(down, wanted - 1))
+    many_across = named("many_across", _exceeds(across, wanted - 1))
     cuts = named("across", is_one * _either(packs_right, maximum(many_across, is_wide), is_wide * (1 - many_down)))
     pieces, lengths = list[Dim](), list[Dim]()
     for name, cut, size, step, blocks in zip(
@@ -241,7 +243,7 @@ def _pieces(
     ):
         is_fine = many if name == "columns" else 1 - packs_right
         fair = _either(is_fine, (blocks + wanted - 1) // wanted, (blocks + threads - 1) // threads)
-        length = named(f"piece_{name}", _either(named("cut", cut), minimum(fair * step, size), size))
+        length = named(f"piece_{name}", _either(named(f"cuts_{name}", cut), minimum(fair * step, size), size))
         lengths.append(length)
         number = (size + maximum(length, 1) - 1) // maximum(length, 1)
         pieces.append(named(f"pieces_{name}", maximum(number, 1)))

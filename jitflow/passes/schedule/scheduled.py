@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op
@@ -20,7 +21,7 @@ from jitflow.passes.schedule.target import Given, Processor, Target
 from jitflow.passes.schedule.text import ScheduleNames, print_schedule
 from jitflow.passes.schedule.tree import Schedule
 
-__all__ = ["Scheduled", "read_given", "schedule_given"]
+__all__ = ["Readable", "Scheduled", "read_given", "schedule_given"]
 
 _OPENING = re.compile(r"schedule @(?P<kernel>\S+) \((?P<loops>[^)]*)\) \{")
 
@@ -59,6 +60,13 @@ def read_given(path: str | Path) -> tuple[Given, ...]:
             mend="start from that, and edit it",
         )  # fmt: skip
     return tuple(found)
+
+
+class Readable(Protocol):
+    """Anything with a schedule: a nest, a product, a contraction."""
+
+    def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
+        """What it does and how, as the kernel of this name, for these sizes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

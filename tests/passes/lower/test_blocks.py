@@ -13,7 +13,8 @@ from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.dtypes import F32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
-from jitflow.passes.lower import CPU, GPU
+from jitflow.passes.lower import CPU, GPU, lower
+from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.passes.schedule.target import Processor, Target
 from tests.execute import compile_ir
 from tests.passes.lower.matrices import LAYOUTS, integers, lowered
@@ -49,6 +50,14 @@ def blocks_of(host: Function) -> list[Op]:
 def test_the_processor_has_blocks_and_the_graphics_card_the_library() -> None:
     assert len(blocks_of(lowered(DENSE, CPU))) == 2, "one reads the right matrix as it lies, one what was packed"
     assert blocks_of(lowered(DENSE, GPU)) == blocks_of(lowered(DENSE, Target())) == []
+
+
+def test_schedules_can_be_read() -> None:
+    program = lower(run_passes(parse(DENSE), FUSION_PIPELINE), CPU)
+    (text,) = [one.text(name) for name, one in program.scheduled.items()]
+    assert text.startswith("%product: f32[n, m] = matmul %x, %w\nblocks @kernel_0 (8 x 48 in lanes of 16) {\n  along = 0\n")
+    assert "  packs = many*min(((4*k*m) // 65537), 1)\n" in text
+    assert "multiply 8 x 48 in lanes of columns, the right matrix packed where packs\n" in text
 
 
 def test_few_rows_have_wider_blocks() -> None:

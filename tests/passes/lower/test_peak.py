@@ -17,8 +17,8 @@ from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.passes.plan.peak import Peak, find_peak, least_bytes
 from tests.gallery import compiled, example
 
-SCRATCH = 128 << 10
-"""Bytes that kernels may have of their own, which stay in the caches."""
+SCRATCH = 256 << 10
+"""Bytes that kernels may have of their own, which stay in the second cache: what is packed, and sums of bands."""
 PROGRAMS = """
     adi burgers cavity_flow conjugate_gradients covariance deriche floyd_warshall gauss_jordan gray_scott
     heat_2d horizontal_diffusion ising kalman kmeans life lstm lu mandelbrot_shrinking matrix_exponential mlp nbody
