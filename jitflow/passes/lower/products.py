@@ -28,9 +28,10 @@ from jitflow.passes.lower.overlapped_blocks import is_slow, lower_blocks
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.program import Storage
+from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.plan.products import factors_of
 from jitflow.passes.schedule.blocks_text import ScheduledProduct
-from jitflow.passes.schedule.products import Blocks, choose_blocks, has_blocks
+from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, has_blocks
 
 __all__ = ["lower_matmul", "lower_product"]
 
@@ -95,25 +96,36 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         fusion, layouts_of(host, fusion), host.target, blocks, name=name, into=placed_layouts(host, op),
         columns=_expected(host, blocks.factors.columns),
     )  # fmt: skip
-    host.launch(replace(kernel, scheduled=scheduled), fusion.operands, outputs)
+    host.launch(replace(kernel, scheduled=replace(scheduled, op=op)), fusion.operands, outputs)
     host.free(scrap)
     if temporary is not None:
         host.free(temporary)
     give_results(host, rest, outputs)
 
 
+class _Sizes(Figures):
+    """Figures that are sizes of the host program, and how they read."""
+
+    def __init__(self, scopes: Scopes) -> None:
+        self.scopes, self.texts = scopes, dict[str, str]()
+
+    def named(self, name: str, dim: Dim) -> Dim:
+        self.texts[name] = str(dim)
+        return self.scopes.named(name, dim)
+
+    def either(self, name: str, flag: Dim, yes: Dim, no: Dim) -> Dim:
+        self.texts[name] = f"{yes} where {flag}, else {no}"
+        return self.scopes.either(name, flag, yes, no)
+
+
 def _schedule(host: OwningProgram, product: Op, *, batch: Dim = 1, divides: bool = False) -> ScheduledProduct:
     """The schedule of a product, in terms of the sizes of the program, to which its figures are added."""
     assert host.target.processor is not None
     factors, hints = factors_of(product, host.layouts), dict(host.function.attributes.get("hints", ()))
-    processor, threads, figures = host.target.processor, host.target.threads, dict[str, Dim]()
-
-    def named(name: str, dim: Dim) -> Dim:
-        figures[name] = dim
-        return host.scopes.named(name, dim)
-
-    blocks = choose_blocks(factors, processor, threads, hints, batch=batch, divides=divides, named=named)
-    return ScheduledProduct(product, replace(blocks, packs_left=False) if batch != 1 else blocks, figures)
+    processor, threads, figures = host.target.processor, host.target.threads, _Sizes(host.scopes)
+    blocks = choose_blocks(factors, processor, threads, hints, figures, batch=batch, divides=divides)
+    blocks = replace(blocks, packs_left=False) if batch != 1 else blocks
+    return ScheduledProduct(product, blocks, figures.texts)
 
 
 def _expected(host: OwningProgram, columns: Dim) -> int | None:

@@ -83,11 +83,20 @@ class Scopes:
 
     def named(self, name: str, dim: Dim) -> Dim:
         """A size of its own, called so, that is what ``dim`` is: expressions over it stay short."""
-        if isinstance(dim, int):
-            return dim
+        return dim if isinstance(dim, int) else self._bound(name, self._home(dim), self.dim(dim))
+
+    def either(self, name: str, flag: Dim, yes: Dim, no: Dim) -> Dim:
+        """A size of its own: ``yes`` where the flag, 0 or 1, is 1, else ``no``."""
+        if isinstance(flag, int) or yes == no:
+            return self.named(name, yes if flag == 1 else no)
+        scope = self._home(flag, yes, no)
+        is_set = scope.builder.make("greater", self.dim(flag), self.dim(0))
+        return self._bound(name, scope, scope.builder.make("select", is_set, self.dim(yes), self.dim(no)))
+
+    def _bound(self, name: str, scope: Scope, value: Value) -> Dim:
         self.count_of_named += 1
         name = f"{name}${self.count_of_named}"
-        self._home(dim).sizes[name] = self.dim(dim)
+        scope.sizes[name] = value
         return symbol(name)
 
     def dim(self, dim: Dim) -> Value:
@@ -97,9 +106,9 @@ class Scopes:
             scope.dims[dim] = self._compute(dim, scope)
         return scope.dims[dim]
 
-    def _home(self, dim: Dim) -> Scope:
-        """The outermost scope that knows the sizes in a dim."""
-        return self.open[max((self._depth(name) for name in symbols(dim)), default=0)]
+    def _home(self, *dims: Dim) -> Scope:
+        """The outermost scope that knows the sizes in dims."""
+        return self.open[max((self._depth(name) for dim in dims for name in symbols(dim)), default=0)]
 
     def _depth(self, name: str) -> int:
         return next(depth for depth in reversed(range(len(self.open))) if name in self.open[depth].sizes)

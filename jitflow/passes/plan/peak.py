@@ -115,6 +115,9 @@ class _Walk:
             left, right = (self.numbers[operand] for operand in op.operands)
             if right != 0 or op.name not in _DIVISIONS:
                 self.numbers[op.result] = _ARITHMETIC[op.name](left, right)
+        elif op.name == "select" and all(operand in self.numbers for operand in op.operands):
+            flag, yes, no = (self.numbers[operand] for operand in op.operands)
+            self.numbers[op.result] = no + flag * (yes - no)
 
 
 def _largest(found: Iterable[Dim]) -> list[Dim]:
@@ -138,6 +141,7 @@ _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "multiply": operator.mul,
     "minimum": minimum,
     "maximum": maximum,
+    "greater": lambda left, right: minimum(maximum(left - right, 0), 1),
     **dict(zip(_DIVISIONS, (operator.floordiv, operator.mod) * 2, strict=True)),
 }
 

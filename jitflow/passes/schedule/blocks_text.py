@@ -28,17 +28,17 @@ _NUMBER = re.compile(r"\$\d+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduledProduct:
-    """A ``matmul`` op, its schedule, and the ``figures`` in that, in the order in which they are computed."""
+    """A ``matmul`` op, or a fusion of one with what follows it, its schedule, and the ``figures`` in that, as they are computed, one behind the other."""
 
     op: Op
     blocks: Blocks
-    figures: Mapping[str, Dim]
+    figures: Mapping[str, str]
 
     def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
         """The op and the schedule of the kernel of this name."""
         blocks = self.blocks
         opening = f"blocks @{name} ({blocks.rows} x {blocks.columns} in lanes of {blocks.lanes}) {{"
-        figures = (f"{figure} = {_plain(dim)}" for figure, dim in self.figures.items())
+        figures = (f"{figure} = {_NUMBER.sub('', text)}" for figure, text in self.figures.items())
         lines = "".join(f"  {line}\n" for line in (*figures, *self._loops()))
         return f"{print_op(self.op)}\n{opening}\n{lines}}}\n"
 
@@ -57,6 +57,8 @@ class ScheduledProduct:
         yield f"{'  ' * len(loops)}{self._block()}"
         for depth in reversed(range(len(loops))):
             yield f"{'  ' * depth}}}"
+            if depth == len(loops) - 1 and self.op.name != "matmul" and not self.blocks.may_overlap:
+                yield f"{'  ' * depth}what follows, on these rows"
 
     def _block(self) -> str:
         blocks = self.blocks

@@ -13,7 +13,7 @@ choose register blocks alone, on which no bit depends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.dims import Dim, evaluate, maximum, minimum, symbols
@@ -21,7 +21,7 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["AHEAD", "Blocks", "Factors", "choose_blocks", "has_blocks"]
+__all__ = ["AHEAD", "Blocks", "Factors", "Figures", "choose_blocks", "has_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,8 @@ class Blocks:
     """Whether registers hold sums beside what works on others."""
     goes_on: Dim
     """1 where sums of a part go on in a next one, and must be kept until then."""
+    kept_rows: Dim
+    """How many rows of sums are kept: those of a part if they go on, else those of a block."""
     panel_bytes: Dim
     """How large the panels of a part of the right matrix are."""
     pieces_down: Dim
@@ -101,11 +103,6 @@ class Blocks:
     def cuts_columns(self) -> bool:
         """Whether threads may share columns."""
         return self.pieces_across != 1
-
-    @property
-    def kept_rows(self) -> Dim:
-        """How many rows of sums are kept: those of a part if they go on, else those of a block."""
-        return _either(self.goes_on, self.part_rows, self.rows)
 
     @property
     def block_bytes(self) -> int:
@@ -171,57 +168,68 @@ def has_blocks(factors: Factors, processor: Processor | None) -> bool:
     return processor is not None and factors.itemsize in factors.right
 
 
+class Figures:
+    """What a schedule makes of sizes: here dims; a program makes them sizes of its own, so that dims stay short."""
+
+    def named(self, name: str, dim: Dim) -> Dim:
+        """A figure of this name."""
+        return dim
+
+    def either(self, name: str, flag: Dim, yes: Dim, no: Dim) -> Dim:
+        """``yes`` where the flag, 0 or 1, is 1, else ``no``."""
+        return no + flag * (yes - no)
+
+
 def choose_blocks(
     factors: Factors,
     processor: Processor,
     threads: int,
     hints: Mapping[str, int],
+    figures: Figures,
     *,
     batch: Dim = 1,
     divides: bool = False,
-    named: Callable[[str, Dim], Dim] = lambda name, dim: dim,
 ) -> Blocks:
     """The schedule of a product on so many cores, or of each of a ``batch``; what follows it may divide.
 
-    It expects the sizes of the first call, as far as ``hints`` tell them. ``named`` makes a figure a size of the
-    program, so that expressions over figures stay short.
+    It expects the sizes of the first call, as far as ``hints`` tell them.
     """
+    named, either = figures.named, figures.either
     itemsize, lanes = factors.itemsize, processor.vector_bytes // factors.itemsize
     sizes = [_expected(dim, hints) for dim in (factors.rows, factors.inner, factors.columns)]
     rows = _register_rows(processor, sizes[0])
     columns = _register_vectors(processor, rows) * lanes
     along = named("along", _prefers_along(factors))
     cache = processor.second_cache // 2
-    large = named("large", _exceeds(factors.inner * factors.columns * itemsize, cache - 1))
-    several, many = named("several", _exceeds(factors.rows, 1)), named("many", _exceeds(factors.rows, _FEW_ROWS))
-    streams = 0 if factors.are_turned else large * (1 - many)
-    depth = _DEPTH + along * _LONGEST - streams * (_DEPTH - _STREAMED + (1 - several) * _STREAMED // 2)
+    right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
+    large, many = named("large", _exceeds(right_bytes, cache - 1)), named("many", _exceeds(factors.rows, _FEW_ROWS))
+    streams = named("streams", 0 if factors.are_turned else large * (1 - many))
+    several = named("several", _exceeds(factors.rows, 1))
+    depth = either("depth", streams, _STREAMED // 2 + several * (_STREAMED - _STREAMED // 2), _DEPTH)
     # No bit depends on what follows.
     may_overlap = divides and processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
-    spills = large if may_overlap else _exceeds(factors.inner * factors.columns * itemsize, _NEAR)
-    packs_right = named("packs", (1 - along) * (1 if factors.are_turned else spills * many))
+    spills = large if may_overlap else _exceeds(right_bytes, _NEAR)
+    packs_right = named("packs", (1 - along) if factors.are_turned else spills * many)
     panels = max(cache // (columns * itemsize * _DEPTH), 1)
-    is_narrow = packs_right * large
-    part_columns = _either(is_narrow, minimum(factors.columns, columns * panels), factors.columns)
-    part_columns = named("width", part_columns)
+    narrow = minimum(factors.columns, columns * panels)
+    width = either("width", named("narrow", packs_right * large), narrow, factors.columns)
     goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, _DEPTH)))
-    part_rows = _either(maximum(large, goes_on), max(_HEIGHT // rows, 1) * rows, rows)
-    part_rows = named("height", _either(packs_right, factors.rows, part_rows))
+    few = either("some_rows", named("tall", maximum(large, goes_on)), max(_HEIGHT // rows, 1) * rows, rows)
+    height = either("height", packs_right, factors.rows, few)
     packs_left = factors.left[0] == itemsize != factors.left[1] and _prefers_packed_left(factors, sizes, cache)
-    panel_columns = (part_columns + columns - 1) // columns * columns
+    panel_columns = (width + columns - 1) // columns * columns
     return Blocks(
-        factors, lanes, rows, columns, part_rows, named("depth", depth), part_columns, along,
+        factors, lanes, rows, columns, height, depth + along * _LONGEST, width, along,
         *_along_block(processor, rows), packs_left, packs_right,
-        may_overlap and not packs_left and packs_right != 1, goes_on,
+        may_overlap and not packs_left and packs_right != 1, goes_on, either("kept_rows", goes_on, height, rows),
         named("panels", packs_right * panel_columns * minimum(factors.inner, _DEPTH) * itemsize),
-        *_pieces(factors, (rows, columns), packs_right, many, threads, batch, named),
+        *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
     )  # fmt: skip
 
 
 def _pieces(
-    factors: Factors, steps: tuple[int, int], packs_right: Dim, many: Dim, threads: int, batch: Dim,
-    named: Callable[[str, Dim], Dim],
-) -> tuple[Dim, ...]:  # fmt: skip
+    factors: Factors, steps: tuple[int, int], packs_right: Dim, many: Dim, threads: int, batch: Dim, figures: Figures
+) -> tuple[Dim, ...]:
     """How many pieces of rows and of columns threads share, and how many rows and columns these have.
 
     They share rows, or columns where there are more blocks of these, or where these are packed: then nobody packs what
@@ -230,22 +238,26 @@ def _pieces(
     """
     if threads == 1:
         return 1, 1, factors.rows, factors.columns
-    sizes, wanted = (factors.rows, factors.columns), threads * _PIECES
+    named, either, wanted = figures.named, figures.either, threads * _PIECES
     down = named("blocks_down", (factors.rows + steps[0] - 1) // steps[0])
     across = named("blocks_across", (factors.columns + steps[1] - 1) // steps[1])
-    is_one, is_wide = 1 - _exceeds(batch, wanted - 1), named("wide", minimum(maximum(across - down, 0), 1))
-    many_down = named("many_down", _exceeds(down, wanted - 1))
-    many_across = named("many_across", _exceeds(across, wanted - 1))
-    cuts = named("across", is_one * _either(packs_right, maximum(many_across, is_wide), is_wide * (1 - many_down)))
+    is_one, wide = (
+        named("is_one", 1 - _exceeds(batch, wanted - 1)),
+        named("wide", _exceeds(maximum(across - down, 0), 0)),
+    )
+    packed = named("wide_or_many", maximum(_exceeds(across, wanted - 1), wide))
+    lying = named("wide_and_flat", wide * (1 - _exceeds(down, wanted - 1)))
+    cuts = named("cuts_columns", is_one * either("prefers_columns", packs_right, packed, lying))
     pieces, lengths = list[Dim](), list[Dim]()
-    for name, cut, size, step, blocks in zip(
-        ("rows", "columns"), (is_one - cuts, cuts), sizes, steps, (down, across), strict=True
+    for name, size, step, blocks, cut, parts in (
+        ("rows", factors.rows, steps[0], down, named("cuts_rows", is_one - cuts), (packs_right, threads, wanted)),
+        ("columns", factors.columns, steps[1], across, cuts, (many, wanted, threads)),
     ):
-        is_fine = many if name == "columns" else 1 - packs_right
-        fair = _either(is_fine, (blocks + wanted - 1) // wanted, (blocks + threads - 1) // threads)
-        length = named(f"piece_{name}", _either(named(f"cuts_{name}", cut), minimum(fair * step, size), size))
-        lengths.append(length)
+        flag, yes, no = parts
+        fair = either(f"fair_{name}", flag, (blocks + yes - 1) // yes, (blocks + no - 1) // no)
+        length = either(f"piece_{name}", cut, minimum(fair * step, size), size)
         number = (size + maximum(length, 1) - 1) // maximum(length, 1)
+        lengths.append(length)
         pieces.append(named(f"pieces_{name}", maximum(number, 1)))
     return *pieces, *lengths
 
@@ -253,11 +265,6 @@ def _pieces(
 def _exceeds(size: Dim, most: int) -> Dim:
     """1 where a size is larger than this, else 0."""
     return minimum(size // (most + 1), 1)
-
-
-def _either(flag: Dim, yes: Dim, no: Dim) -> Dim:
-    """``yes`` where a flag is 1, ``no`` where it is 0."""
-    return no + flag * (yes - no)
 
 
 def _prefers_packed_left(factors: Factors, sizes: Sequence[int | None], cache: int) -> bool:
