@@ -28,7 +28,10 @@ _NUMBER = re.compile(r"\$\d+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduledProduct:
-    """A ``matmul`` op, or a fusion of one with what follows it, its schedule, and the ``figures`` in that, as they are computed, one behind the other."""
+    """A ``matmul`` op, or a fusion of one with what follows it, and its schedule.
+
+    The ``figures`` of that are told as they are computed, one behind the other.
+    """
 
     op: Op
     blocks: Blocks
