@@ -14,11 +14,14 @@ from jitflow.passes.expand.primitives import PRIMITIVES, dtype_class
 OWN_RULES = {"select", "cast", "bitcast", "complex", "copy", "constant"}
 """Ops whose rows serve every dtype."""
 
+FOR_GPUS = {"multiply_tile", "on_chip", "stage"}
+"""Ops of kernels for a GPU alone; `tests/backends/cuda/test_cuda_table.py` asks for their rows."""
+
 
 def test_every_op_of_kernels_and_host_programs_is_covered():
     reachable = {name for name, definition in OPS.items() if definition.layer in ("any", "loop", "host")}
     complex_only = {name for name in reachable if kinds_taken(name) == {"c"}}
-    covered = set(EMISSION) | set(REMOVED_BY_EXPANSION) | REMOVED_BY_LOWERING | complex_only
+    covered = set(EMISSION) | set(REMOVED_BY_EXPANSION) | REMOVED_BY_LOWERING | complex_only | FOR_GPUS
     assert reachable - covered == set()
     assert set(EMISSION) - reachable == set()
     assert not set(EMISSION) & REMOVED_BY_LOWERING

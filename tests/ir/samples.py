@@ -218,6 +218,8 @@ _LOOP_BODIES = {
     " vector_bytes=64}\n yield",
     "multiply_block": "multiply_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %zero,"
     " %zero, %four {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
+    "multiply_packing": "multiply_packing %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four,"
+    " %zero, %zero, %four, %m, %zero {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
     "multiply_along": "multiply_along %m, %zero, %four, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, %zero,"
     " %zero {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
     "pack_panel": "pack_panel %m, %zero, %m, %zero, %four, %four, %four, %zero {columns=4, lanes=4, dtype=f32}\n yield",
