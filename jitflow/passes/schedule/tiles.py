@@ -5,10 +5,8 @@ the result in registers, 64 numbers a thread, and what the program does with the
 through tensor cores, with sums in f32; so do numbers of f32 where rounding may change (tf32); else f32 is multiplied
 and added number by number, each rounded once.
 
-Which products: those of half floats, for which there is no library; those that tensor cores take only if rounding may
-change; and of f32 those whose product would be written and read again for less arithmetic than that takes. cuBLAS
-multiplies f32 at some `_LIBRARY` of what a GPU can, tiles at some `_OWN`. Of an element of the product tiles save 8
-bytes of memory, for as much time as `FEWEST_STEPS` steps take longer (on an A100, 19.5 Tflop/s and 1.55 TB/s).
+Which products: those of half floats, for which there is no library, and those of f32 that tensor cores take, if
+rounding may change. Others are cuBLAS's.
 """
 
 from __future__ import annotations
@@ -17,20 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
-from jitflow.passes.schedule.target import A100
 
 __all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "prefers_tiles"]
 
 TILE, WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
-_LIBRARY, _OWN = 0.9, 0.7
-FEWEST_STEPS = int(8 / A100.bandwidth / (2 / A100.flops["fma"] * (1 / _OWN - 1 / _LIBRARY)))
-"""Steps of a sum up to which a product is rather made where it is used."""
-
 _FORMS = {"f16": "f16", "bf16": "bf16", "f32": "fma"}
 _DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16, "fma": 16}
 
@@ -57,11 +50,7 @@ def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, absorbed: boo
         return 0
     if dtype.name != "f32":
         return 1
-    if not all(_is_along(layouts[factor], dtype) for factor in (left, right)):
-        return 0
-    if fastmath:
-        return 1
-    return 1 - minimum(left.type.dims[1] // (FEWEST_STEPS + 1), 1) if absorbed else 0
+    return int(fastmath and all(_is_along(layouts[factor], dtype) for factor in (left, right)))
 
 
 def choose_tiles(dtype: DType, left: Layout, right: Layout, *, fastmath: bool) -> Tiles:

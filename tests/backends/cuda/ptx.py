@@ -34,6 +34,10 @@ from tests.backends.cuda.ptx_opcodes import OPCODES
 __all__ = ["OPCODES", "Kernel", "PtxError", "parse_ptx", "run_on", "run_ptx"]
 
 
+LONGEST = 3_000_000
+"""Instructions after which a kernel is taken for one that never ends."""
+
+
 def run_ptx(kernel: Kernel, arguments: Sequence[Any], grid: tuple[int, int, int], block: tuple[int, int, int]) -> None:
     """Run a kernel. Arguments are numbers, or buffers: arrays of bytes, or of those with the byte where they start."""
     memory: dict[int, Block] = {}
@@ -77,10 +81,13 @@ def run_on(
 def _run(machine: Machine) -> None:
     kernel = machine.kernel
     positions = np.zeros(machine.threads, np.int64)
-    end = len(kernel.instructions)
+    end, left = len(kernel.instructions), LONGEST
     with np.errstate(all="ignore"):
         while (position := int(positions.min())) < end:
             instruction = kernel.instructions[position]
+            left -= 1
+            if left == 0:
+                raise PtxError("a kernel that does not end")
             machine.active = np.flatnonzero(positions == position)
             positions[machine.active] += 1
             if instruction.guard:

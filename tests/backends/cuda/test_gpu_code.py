@@ -50,7 +50,7 @@ def test_products_are_tensor_cores_work(form: str) -> None:
     text = OnDevice(layer, *factors("layer", 2, 3, 4, dtype), architecture="compute_80", **options).source
     ptx = compile_to_ptx(text, "compute_80")
     expected = {
-        "fma": "fma.rn.f32", "tf32": "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+        "tf32": "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
         "f16": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
         "bf16": "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
     }  # fmt: skip

@@ -236,7 +236,7 @@ def small_grids(patch: Patch) -> None:
 @fault(shifted)
 def a_worker_takes_one_step_only(patch: Patch) -> None:
     small_grids(patch)
-    text(patch, r"\+= workers \* 32\)", "+= 1LL << 40)")
+    text(patch, r"\+= workers \* 32\)", "+= 1 << 30)")
 
 
 @fault(shifted)
