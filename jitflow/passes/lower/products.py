@@ -5,6 +5,7 @@ The choice depends on how the factors lie, so the bits do too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jitflow.ir.core import Op, Region, Value
@@ -33,7 +34,7 @@ from jitflow.passes.plan.products import factors_of
 from jitflow.passes.schedule.blocks_text import ScheduledProduct
 from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, has_blocks
 
-__all__ = ["lower_matmul", "lower_product"]
+__all__ = ["lower_matmul", "lower_product", "with_factors"]
 
 
 def lower_matmul(host: OwningProgram, op: Op) -> None:
@@ -69,12 +70,12 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage) -> None:
 
 
 def lower_product(host: OwningProgram, op: Op) -> None:
-    """Launch the kernel of a fusion that holds a product, or have the library multiply first, as the sizes say."""
+    """Launch the kernel of a fusion that holds a product, or have the library multiply first."""
     planned = host.plan.products[op]
     product, rest = planned.product, planned.rest
     type = product.result.type
     assert isinstance(type, Tensor)
-    if planned.choice == 0:
+    if planned.behind_library:
         storage = host.allocate(type.dtype, type.dims)
         multiply_into(host, product, storage)
         host.give(product.result, storage)
@@ -90,7 +91,7 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     rest = with_numbers(host, rest)
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
-    fusion = _with_factors(rest, product)
+    fusion = with_factors(rest, product.operands)
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
     kernel = lower_blocks(
         fusion, layouts_of(host, fusion), host.target, blocks, name=name, into=placed_layouts(host, op),
@@ -124,7 +125,6 @@ def _schedule(host: OwningProgram, product: Op, *, batch: Dim = 1, divides: bool
     factors, hints = factors_of(product, host.layouts), dict(host.function.attributes.get("hints", ()))
     processor, threads, figures = host.target.processor, host.target.threads, _Sizes(host.scopes)
     blocks = choose_blocks(factors, processor, threads, hints, figures, batch=batch, divides=divides)
-    blocks = replace(blocks, packs_left=False) if batch != 1 else blocks
     return ScheduledProduct(product, blocks, figures.texts)
 
 
@@ -150,9 +150,8 @@ def _packed(host: OwningProgram, product: Op, blocks: Blocks) -> tuple[Op, Stora
     return replace(product, operands=(packed, right)), panels
 
 
-def _with_factors(fusion: Op, product: Op) -> Op:
-    """A fusion that reads a product with its factors as further operands."""
+def with_factors(fusion: Op, factors: Sequence[Value]) -> Op:
+    """A fusion that reads a product with the factors of that as further operands."""
     (region,) = fusion.regions
-    factors = tuple(Value(factor.type, factor.name) for factor in product.operands)
-    inside = Region((*region.parameters, *factors), region.ops)
-    return replace(fusion, operands=(*fusion.operands, *product.operands), regions=(inside,))
+    inside = Region((*region.parameters, *(Value(factor.type, factor.name) for factor in factors)), region.ops)
+    return replace(fusion, operands=(*fusion.operands, *factors), regions=(inside,))

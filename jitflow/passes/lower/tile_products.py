@@ -5,8 +5,8 @@
         multiply_tile left[row.., :], right[:, column..] (i, j, number):
           ... number ...; write result[i, j]
 
-Where sizes choose between tiles and the library, the host program has both. What does not lie along rows or columns is
-copied first. A product that nothing works on is one that is copied to where it belongs.
+What does not lie along rows or columns is copied first. A product that nothing works on is one that is copied to where
+it belongs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.emitter import Scope
 from jitflow.passes.lower.fusions import allocate_outputs, give_results, layouts_of, placed_layouts, places_of
 from jitflow.passes.lower.kernel import Kernel, KernelLowering
-from jitflow.passes.lower.library import multiply_into
 from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
-from jitflow.passes.lower.products import lower_matmul, lower_product
+from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.schedule.tiles import TILE, WARPS, Tiles, choose_tiles, prefers_tiles
 from jitflow.passes.schedule.tree import Store
 
@@ -38,8 +36,7 @@ __all__ = ["lower_matmul_on_grid", "lower_product_on_grid"]
 
 def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
     """The product in memory of its own."""
-    choice = prefers_tiles(op, host.layouts, absorbed=False, fastmath=_fastmath(host))
-    if choice == 0:
+    if not prefers_tiles(op, host.layouts, fastmath=bool(host.function.attributes.get("fastmath"))):
         lower_matmul(host, op)
         return
     assert isinstance(op.result.type, Tensor)
@@ -55,41 +52,17 @@ def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
 
 
 def lower_product_on_grid(host: OwningProgram, op: Op) -> None:
-    """Launch the kernel of a fusion that holds a product, or have the library multiply first, as the sizes say."""
+    """Launch the kernel of a fusion that holds a product, or have the library multiply first."""
     planned = host.plan.products[op]
-    if planned.choice == 0:
+    if planned.behind_library:
         lower_product(host, op)
         return
     rest = with_numbers(host, planned.rest)
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
-    name, into = host.kernel_name(op.attributes["kernel"] + host.suffix), placed_layouts(host, op)
-    if planned.choice == 1:
-        _launch_tiles(host, planned.product, rest, outputs, into, name)
-    else:
-        condition, regions = host.builder.make("greater", host.dim(planned.choice), host.dim(0)), []
-        for way in (_launch_tiles, _launch_behind_library):
-            host.scopes.enter(host.builder.loc)
-            way(host, planned.product, rest, outputs, into, host.kernel_name(name))
-            regions.append(host.scopes.leave().builder.region((), ()))
-        host.builder.add("if", condition, types=(), regions=tuple(regions))
+    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
+    _launch_tiles(host, planned.product, rest, outputs, placed_layouts(host, op), name)
     give_results(host, rest, outputs)
-
-
-def _fastmath(host: OwningProgram) -> bool:
-    return bool(host.function.attributes.get("fastmath"))
-
-
-def _launch_behind_library(
-    host: OwningProgram, product: Op, rest: Op, outputs: Sequence[Storage], into: Mapping[int, Layout], name: str
-) -> None:
-    assert isinstance(product.result.type, Tensor)
-    storage = host.allocate(product.result.type.dtype, product.result.type.dims)
-    multiply_into(host, product, storage)
-    host.give(product.result, storage)
-    kernel = lower_nest(rest, nest_of(rest, layouts_of(host, rest)), host.target, name=name, into=into)
-    host.launch(kernel, rest.operands, outputs)
-    host.free(storage)
 
 
 def _launch_tiles(
@@ -106,16 +79,13 @@ def _launch_tiles(
             factor = copy
         factors.append(factor)
     (region,) = rest.regions
-    parameters = tuple(Value(factor.type, factor.name) for factor in factors)
-    fusion = replace(
-        rest, operands=(*rest.operands, *factors), regions=(Region((*region.parameters, *parameters), region.ops),)
-    )
+    fusion = with_factors(rest, factors)
     assert isinstance(product.result.type, Tensor)
     type = product.result.type
     host.storage[product.result] = host.storage[factors[0]]  # it lies nowhere
     host.layouts[product.result] = contiguous(type.dims, type.dtype.itemsize)
     assert isinstance(factors[0].type, Tensor)
-    tiles = choose_tiles(factors[0].type.dtype, *(host.layouts[factor] for factor in factors), fastmath=_fastmath(host))
+    tiles = choose_tiles(factors[0].type.dtype, *(host.layouts[factor] for factor in factors))
     nest = nest_of(fusion, layouts_of(host, fusion))
     lowering = TileKernel(fusion, nest, host.target, False, into, ())
     lowering.product = region.parameters[rest.operands.index(product.result)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.dims import Dim, evaluate, symbols
+from jitflow.ir.dims import evaluate, symbols
 from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Place as PlaceType
@@ -80,22 +80,22 @@ class Kernels(Memory):
     def fusion(self, op: Op) -> None:
         if product_of(op) is not None:
             multiplied, rest = without_product(op)
-            choice = self._prefers_own(multiplied)
-            self.products[op] = Product(multiplied, rest, choice)
+            is_own = self._prefers_own(multiplied)
+            self.products[op] = Product(multiplied, rest, not is_own)
             self.make(multiplied.result)
-            self.kernel(rest, () if choice == 0 else multiplied.operands, in_order=choice != 0)
+            self.kernel(rest, multiplied.operands if is_own else (), in_order=is_own)
         elif is_number_work(op) and not (self.distributed and any(operand in self.blocks for operand in op.operands)):
             self.computed.add(op)
             self.number_work(op)
         else:
             self.kernel(op)
 
-    def _prefers_own(self, product: Op) -> Dim:
-        """1 where a product is made where it is worked on, 0 where the library makes it before, as the sizes say."""
+    def _prefers_own(self, product: Op) -> bool:
+        """Whether a product is made where it is worked on, and not by the library before."""
         if not self.distributed:
-            return int(has_blocks(factors_of(product, self.layouts), self.processor))
+            return has_blocks(factors_of(product, self.layouts), self.processor)
         fastmath = bool(self.function.attributes.get("fastmath"))
-        return prefers_tiles(product, self.layouts, absorbed=True, fastmath=fastmath)
+        return prefers_tiles(product, self.layouts, fastmath=fastmath)
 
     def number_work(self, op: Op) -> None:
         (region,) = op.regions

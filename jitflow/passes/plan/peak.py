@@ -203,7 +203,7 @@ class _Liveness:
     def product(self, op: Op) -> int:
         """The bytes of the product that the library leaves for a kernel."""
         planned = self.plan.products.get(op)
-        if planned is None or self.bytes(planned.choice) == 1:
+        if planned is None or not planned.behind_library:
             return 0
         return sum(self.born((planned.product.result,)).values())
 

@@ -49,11 +49,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product and what works on it: where it is made if ``choice`` is 1, behind the library if it is 0."""
+    """A product and what works on it, where it is made or behind the library."""
 
     product: Op
     rest: Op
-    choice: Dim
+    behind_library: bool
 
 
 @dataclass(frozen=True, slots=True)

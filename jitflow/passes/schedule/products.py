@@ -216,7 +216,8 @@ def choose_blocks(
     goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, _DEPTH)))
     few = either("some_rows", named("tall", maximum(large, goes_on)), max(_HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
-    packs_left = factors.left[0] == itemsize != factors.left[1] and _prefers_packed_left(factors, sizes, cache)
+    turned_left = batch == 1 and factors.left[0] == itemsize != factors.left[1]
+    packs_left = turned_left and _prefers_packed_left(factors, sizes, cache)
     panel_columns = (width + columns - 1) // columns * columns
     return Blocks(
         factors, lanes, rows, columns, height, depth + along * _LONGEST, width, along,

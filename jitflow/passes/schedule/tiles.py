@@ -2,8 +2,8 @@
 
 While one pair of tiles is multiplied, the next is copied (`cp.async`), 16 bytes a thread. Each warp keeps its part of
 the result in registers, 64 numbers a thread, and what the program does with the product is done there. Half floats go
-through tensor cores, with sums in f32; so do numbers of f32 where rounding may change (tf32); else f32 is multiplied
-and added number by number, each rounded once.
+through tensor cores, with sums in f32, and where a GPU has none for them are multiplied and added number by number; so
+do numbers of f32 where rounding may change (tf32).
 
 Which products: those of half floats, for which there is no library, and those of f32 that tensor cores take, if
 rounding may change. Others are cuBLAS's.
@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
@@ -24,8 +23,8 @@ __all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "prefers_tiles"]
 
 TILE, WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
-_FORMS = {"f16": "f16", "bf16": "bf16", "f32": "fma"}
-_DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16, "fma": 16}
+_FORMS = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
+_DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +37,21 @@ class Tiles:
     right_along_steps: bool
 
 
-def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, absorbed: bool, fastmath: bool) -> Dim:
-    """1 where a product is made in tiles, 0 where it is the library's, as an expression over sizes.
-
-    ``absorbed``: it is worked on where it is made. ``fastmath``: rounding may change.
-    """
+def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, fastmath: bool) -> bool:
+    """Whether a product is made in tiles, and not by the library; with ``fastmath`` rounding may change."""
     left, right = product.operands
     assert isinstance(left.type, Tensor)
     dtype = left.type.dtype
     if left.type.rank != 2 or dtype.name not in _FORMS:
-        return 0
+        return False
     if dtype.name != "f32":
-        return 1
-    return int(fastmath and all(_is_along(layouts[factor], dtype) for factor in (left, right)))
+        return True
+    return fastmath and all(_is_along(layouts[factor], dtype) for factor in (left, right))
 
 
-def choose_tiles(dtype: DType, left: Layout, right: Layout, *, fastmath: bool) -> Tiles:
+def choose_tiles(dtype: DType, left: Layout, right: Layout) -> Tiles:
     """The tiles of a product of factors that lie so."""
-    form = "tf32" if fastmath and dtype.name == "f32" else _FORMS[dtype.name]
-    itemsize = dtype.itemsize
+    form, itemsize = _FORMS[dtype.name], dtype.itemsize
     return Tiles(form, _DEPTHS[form], left.strides[1] == itemsize, right.strides[0] == itemsize != right.strides[1])
 
 
