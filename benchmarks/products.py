@@ -26,6 +26,7 @@ import typer
 from llvmlite import binding
 
 import jitflow
+from jitflow import processor
 
 from .machine import ONE_THREAD, describe_machine, pin_to_one_core, versions
 
@@ -34,7 +35,6 @@ __all__ = ["main"]
 ROUNDS = 9
 QUANTUM = 0.02
 """Seconds of one peer's turn."""
-ACCUMULATORS = 24
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,12 @@ def seconds_of(calls: dict[str, Call]) -> dict[str, float]:
 
 
 def multiplications_a_second(dtype: Any) -> float:
-    """How many numbers of a dtype are multiplied and added in registers."""
-    lanes = 64 // np.dtype(dtype).itemsize
+    """How many numbers of a dtype a second are multiplied and added in registers."""
+    vector_bytes, registers = processor.vectors()
+    lanes, accumulators = vector_bytes // np.dtype(dtype).itemsize, registers * 3 // 4
     element = "float" if dtype == np.float32 else "double"
     vector, suffix = f"<{lanes} x {element}>", f"v{lanes}f{8 * np.dtype(dtype).itemsize}"
-    numbers = range(ACCUMULATORS)
+    numbers = range(accumulators)
     lines = [
         f"declare {vector} @llvm.fma.{suffix}({vector}, {vector}, {vector})",
         "define void @peak(ptr %at, i64 %count) {\nstart:\n  br label %turn\nturn:",
@@ -143,7 +144,7 @@ def multiplications_a_second(dtype: Any) -> float:
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("peak"))
     room, count = np.zeros(32, dtype), 300_000
     seconds = seconds_of({"peak": lambda: run(room.ctypes.data, count)})["peak"]
-    return ACCUMULATORS * lanes * count / seconds
+    return accumulators * lanes * count / seconds
 
 
 def measured(name: str, group: Group, dtype: Any, peak: float) -> Iterator[dict[str, Any]]:

@@ -5,9 +5,6 @@ walked; each step reads the vectors of a row of the right matrix and one number 
 does little but multiply and add. There is a way for each number of vectors that may be left of a row, and ways under a
 mask for what is left of one, since processors multiply halves and quarters faster, and store under masks slowly.
 
-`multiply_packing` also puts what it reads of the right matrix where the blocks below will read it, one step behind the
-other: storing a vector goes beside what is multiplied, while copying it beforehand takes a turn of its own.
-
 In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
 
@@ -29,39 +26,31 @@ __all__ = ["BLOCK_EMISSION"]
 
 _BLOCK = (
     "ptr %block, i64 %pitch, ptr %left, i64 %row.stride, i64 %left.step, ptr %right, i64 %right.step, "
-    "i64 %rows, i64 %columns, i64 %steps, i64 %before, i64 %ahead"
+    "i64 %rows, i64 %columns, i64 %steps, i64 %before, i64 %ahead, i64 %left.ahead"
 )
-_PACKING = f"{_BLOCK}, ptr %panel"
 _ALONG = (
     "ptr %block, i64 %pitch, i64 %column.pitch, ptr %left, i64 %row.stride, ptr %right, i64 %column.stride, "
     "i64 %rows, i64 %columns, i64 %steps, i64 %before"
 )
 
-_AHEAD = 8
-"""Steps by which numbers of the left matrix are brought near: from the next line of a wide matrix that is transposed,
-which processors do not foresee."""
-
 
 def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
     rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
-    name, packs = f"{op.name}_{dtype.name}_{rows}x{columns}_by_{lanes}", op.name == "multiply_packing"
-    text = _block_text(name, dtype, rows, columns // lanes, lanes, packs)
-    call_shared(out, op, name, _PACKING if packs else _BLOCK, text, (0, 3, 7, 15))
+    name = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}"
+    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes), (0, 3, 7))
     return ()
 
 
 @cache
-def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, packs: bool) -> str:
+def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) -> str:
     text = VectorText(dtype, lanes)
-    panel, pitch = "%panel" if packs else "", vectors * lanes * dtype.itemsize
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
-    text.do(f"%left.ahead = mul i64 %left.step, {_AHEAD}")
     present = text.smallest("%columns", vectors * lanes)
     whole = text.let(f"and i64 {present}, -{lanes}")
     for count in range(vectors, 0, -1):
         text.choose(text.let(f"icmp sge i64 {whole}, {count * lanes}"), f"whole{count}", f"fewer{count}")
-        _columns(text, count, lefts, lines, "%right", "rest", panel=panel, panel_pitch=pitch)
+        _columns(text, count, lefts, lines, "%right", "rest")
         text.begin(f"fewer{count}")
     text.do("br label %rest")
     text.begin("rest")
@@ -69,55 +58,41 @@ def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, pa
     text.choose(text.let(f"icmp sgt i64 {rest}, 0"), "some", "end")
     done = text.let(f"mul i64 {whole}, {text.itemsize}")
     right, places = text.at("%right", done), text.addresses_from(lines, done)
-    panel = text.at(panel, done) if packs else ""
-    parts = () if packs else (lanes // 2, lanes // 4)  # packed are large matrices, and more text takes longer
-    widths = [lanes, *(width for width in parts if width >= text.block)]
+    widths = [lanes, *(width for width in (lanes // 2, lanes // 4) if width >= text.block)]
     for width, narrower in pairwise([*widths, 0]):
         text.choose(text.let(f"icmp sgt i64 {rest}, {narrower}"), f"within{width}", f"beyond{width}")
         text.use_lanes(width)
-        _columns(text, 1, lefts, places, right, "end", rest, panel=panel, panel_pitch=pitch)
+        _columns(text, 1, lefts, places, right, "end", rest)
         text.begin(f"beyond{width}")
     text.do("br label %end")
     text.begin("end")
-    return text.text(name, _PACKING if packs else _BLOCK)
+    return text.text(name, _BLOCK)
 
 
 def _columns(
-    text: VectorText,
-    vectors: int,
-    lefts: Sequence[str],
-    lines: Sequence[str],
-    right: str,
-    after: str,
-    some: str = "",
-    *,
-    panel: str,
-    panel_pitch: int,
+    text: VectorText, vectors: int, lefts: Sequence[str], lines: Sequence[str], right: str, after: str, some: str = ""
 ) -> None:
     """The way for so many vectors, or, under a mask, for some lanes of one; it goes on to the block ``after``.
 
-    With a ``panel``, what is read of the right matrix goes there as well.
+    Lines of the result are asked for while its sums are made.
     """
     mask = text.below(some) if some else ""
-    packed = [("ptr", panel)] if panel else []
-    sums_at = 2 + len(packed)
+    for line in lines:
+        for address in text.addresses(line, range(0, vectors * text.bytes, text.line)):
+            text.bring_near(address)
     sums_before = [(text.vector, "zeroinitializer")] * (vectors * len(lefts))
-    with text.turns("%steps", [("i64", "0"), ("ptr", right), *packed, *sums_before]) as turns:
-        (position, at, *panels), sums = turns.names[:sums_at], turns.names[sums_at:]
+    with text.turns("%steps", [("i64", "0"), ("ptr", right), *sums_before]) as turns:
+        position, at, *sums = turns.names
         read = [text.load_lanes(text.at(at, column * text.bytes), mask) for column in range(vectors)]
-        for place in panels:
-            for column, vector in enumerate(read):
-                text.store_lanes(vector, text.at(place, column * text.bytes), mask)
         for address in text.addresses(text.at(at, "%ahead"), range(0, vectors * text.bytes, text.line)):
             text.bring_near(address)
         text.bring_near(text.at(text.at(lefts[-1], position), "%left.ahead"))
         turns.following = [text.let(f"add i64 {position}, %left.step"), text.at(at, "%right.step")]
-        turns.following += text.addresses_from(panels, str(panel_pitch))
         for row, left in enumerate(lefts):
             factor = text.everywhere(text.load(text.at(left, position), text.element))
             for column, vector in enumerate(read):
                 turns.following.append(text.fma(factor, vector, sums[row * vectors + column]))
-    sums = turns.left[sums_at:]
+    _, _, *sums = turns.left
     places = [text.at(line, column * text.bytes) for line in lines for column in range(vectors)]
     more, first = (f"{name}{vectors}x{text.lanes}{'m' * bool(mask)}" for name in ("more", "first"))
     text.choose(text.let("icmp sgt i64 %before, 0"), more, first)
@@ -190,6 +165,5 @@ def _store_totals(text: VectorText, sums: Sequence[str], places: Sequence[str]) 
 
 BLOCK_EMISSION: dict[str, Emission] = {
     "multiply_block": _multiply_block,
-    "multiply_packing": _multiply_block,
     "multiply_along": _multiply_along,
 }

@@ -124,15 +124,11 @@ LOOP_OPS = [
     OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _infer_write,
           memory.write_pair, _WRITES, frozenset(), ("streaming",)),
     OpDef("multiply_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, then how "
-          "many rows, columns and steps, how many steps there were before, and how far ahead is read: at most so many "
-          "``rows`` and ``columns`` of a product, added to what the steps before gave; addends are rounded once, with "
-          "a sum so far", "loop", 15, _infer_write, products.multiply_block,
+          "many rows, columns and steps, how many steps there were before, and how far ahead the right and the left "
+          "one are read: at most so many ``rows`` and ``columns`` of a product, added to what the steps before gave; "
+          "addends are rounded once, with a sum so far", "loop", 16, _infer_write, products.multiply_block,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "lanes", "dtype")),
-    OpDef("multiply_packing", "operands of multiply_block, then panel, offset: the same, and the steps of the right "
-          "matrix go into a panel of so many ``columns``, one behind the other", "loop", 17, _infer_write,
-          products.multiply_packing, (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7),
-                                      Effect("writes", 15)), frozenset(), ("rows", "columns", "lanes", "dtype")),
     OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "
           "stride, then as multiply_block, where all steps lie side by side; each of ``lanes`` has a sum of its own",
           "loop", 14, _infer_write, products.multiply_along,
@@ -181,10 +177,10 @@ LOOP_OPS = [
           "writes each sum to the sum of an offset in ``rows`` and one in ``columns``", "loop", 10, _infer_write,
           memory.scatter_sums, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
           frozenset(), ("dtype", "vector_bytes")),
-    OpDef("pack_panel", "panel, offset, matrix, offset, step, column stride, then how many columns and steps: at most "
-          "so many ``columns``, those of a step side by side; ``turned`` where the steps lie side by side",
-          "loop", 8, _infer_write, products.pack_panel, (Effect("writes", 0), Effect("reads", 2)), frozenset(),
-          ("columns", "lanes", "dtype", "turned")),
+    OpDef("pack_panels", "panels, offset, matrix, offset, step, column stride, how far panels are apart, then how many "
+          "columns and steps: panels have so many ``columns`` each, those of a step side by side; ``turned`` where the "
+          "steps lie side by side, else the columns do", "loop", 9, _infer_write, products.pack_panels,
+          (Effect("writes", 0), Effect("reads", 2)), frozenset(), ("columns", "lanes", "dtype", "turned")),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

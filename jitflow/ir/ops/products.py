@@ -13,7 +13,7 @@ from jitflow.ir.ops.memory import Memory
 from jitflow.ir.records import Attributes
 from jitflow.ir.types import Type
 
-__all__ = ["multiply_along", "multiply_block", "multiply_packing", "pack_panel"]
+__all__ = ["multiply_along", "multiply_block", "pack_panels"]
 
 Array = np.ndarray[Any, Any]
 _FMA = next(definition for definition in ELEMENTWISE_OPS if definition.name == "fma").evaluate
@@ -22,9 +22,9 @@ _BLOCK_BYTES = 16
 
 
 def multiply_block(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    """block, offset, pitch, left, offset, row stride, step, right, offset, step, rows, ..., ahead."""
+    """block, offset, pitch, left, offset, row stride, step, right, offset, step, rows, ..., before, ..."""
     block, at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, *counts = operands
-    rows, columns, steps, before, _ = counts
+    rows, columns, steps, before, *_ = counts
     dtype = attributes["dtype"]
     places = _places(at, min(rows, attributes["rows"]), pitch, min(columns, attributes["columns"]), dtype.itemsize)
     factors = _read(left, dtype, _places(left_at, places.shape[0], row_stride, steps, left_step))
@@ -34,15 +34,6 @@ def multiply_block(operands: Sequence[Any], attributes: Attributes, types: Seque
         sums = _added(factors[:, step, None], lines[None, step], sums)
     _store(block, dtype, places, sums, before)
     return ()
-
-
-def multiply_packing(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    """Operands of `multiply_block`, panel, offset."""
-    *multiplied, panel, panel_at = operands
-    right, right_at, right_step, _, columns, steps, *_ = multiplied[7:]
-    packed = panel, panel_at, right, right_at, right_step, attributes["dtype"].itemsize, columns, steps
-    pack_panel(packed, attributes, ())
-    return multiply_block(multiplied, attributes, ())
 
 
 def multiply_along(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
@@ -63,13 +54,15 @@ def multiply_along(operands: Sequence[Any], attributes: Attributes, types: Seque
     return ()
 
 
-def pack_panel(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    """panel, offset, matrix, offset, step, column stride, columns, steps."""
-    panel, at, matrix, matrix_at, step, column_stride, columns, steps = operands
+def pack_panels(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """panels, offset, matrix, offset, step, column stride, pitch, columns, steps."""
+    panels, at, matrix, matrix_at, step, column_stride, pitch, columns, steps = operands
     dtype, width = attributes["dtype"], attributes["columns"]
-    numbers = _read(matrix, dtype, _places(matrix_at, steps, step, min(columns, width), column_stride))
-    places = _places(at, steps, width * dtype.itemsize, numbers.shape[1], dtype.itemsize)
-    panel.write(places.reshape(-1), numbers.reshape(-1), np.ones(numbers.size, np.bool_))
+    for panel, first in enumerate(range(0, columns, width)):
+        start = matrix_at + first * column_stride
+        numbers = _read(matrix, dtype, _places(start, steps, step, min(columns - first, width), column_stride))
+        places = _places(at + panel * pitch, steps, width * dtype.itemsize, numbers.shape[1], dtype.itemsize)
+        panels.write(places.reshape(-1), numbers.reshape(-1), np.ones(numbers.size, np.bool_))
     return ()
 
 

@@ -9,9 +9,9 @@
                 multiply_block block[row, column], left[row.., at..], right[at.., column..]
               what follows, on a row of blocks, behind the last part of the steps
 
-Parts of the right matrix are packed by the first row of blocks that reads them, or, where they are to be turned, in
-front of it; the left matrix by a kernel of its own. Where it is known at run time only whether the right one is packed,
-or whether lanes are columns or steps, a branch round each block says so.
+Parts of the right matrix are packed in front of the blocks that read them, the left matrix by a kernel of its own.
+Where it is known at run time only whether the right one is packed, or whether lanes are columns or steps, a branch
+round each block says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import DType
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.schedule.products import AHEAD, Blocks
+from jitflow.passes.schedule.products import AHEAD, STEPS_AHEAD, Blocks
 
 __all__ = ["Ends", "Multiplication", "Place"]
 
@@ -79,7 +79,7 @@ class Multiplication:
                     at = self.position
                     until = emitter.emit("minimum", emitter.emit("add", at, size(blocks.depth)), size(inner))
                     steps = emitter.emit("subtract", until, at)
-                    if blocks.factors.are_turned and blocks.packs_right != 0:
+                    if blocks.packs_right != 0:
                         self._pack_right((edge, beyond), at, steps)
 
                     def line() -> None:
@@ -92,7 +92,7 @@ class Multiplication:
                             column = self.position
                             left = (emitter.emit("subtract", below, row), emitter.emit("subtract", beyond, column))
                             place = block(row, column, first, edge)
-                            self._block(place, (row, column, at), (top, edge), (*left, steps, at))
+                            self._block(place, (row, column, at), edge, (*left, steps, at))
 
                         self._loop(edge, beyond, blocks.column_step, panel)
                         if follow is not None:
@@ -107,14 +107,6 @@ class Multiplication:
             self._loop(*rows, height, down)
 
         self._loop(*columns, width, across)
-
-    def _if(self, condition: Dim, start: Value, stop: Value) -> Value:
-        """Where a loop stops that has turns only where a condition is 1."""
-        if condition == 1:
-            return stop
-        emitter = self.emitter
-        count = emitter.emit("subtract", stop, start)
-        return emitter.emit("add", start, emitter.emit("multiply", count, emitter.size(condition)))
 
     @property
     def position(self) -> Value:
@@ -139,26 +131,28 @@ class Multiplication:
             emitter.branch(emitter.emit("greater_equal", until, emitter.size(inner)), body)
 
     def _pack_right(self, columns: Ends, at: Value, steps: Value) -> None:
-        """Turn some steps of some columns of the right matrix, and put them into panels."""
+        """Put some steps of some columns of the right matrix into panels."""
         emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
         edge, beyond = columns
         step, stride = blocks.factors.right
 
-        def panel() -> None:
-            column = self.position
+        def pack() -> None:
             emitter.here(
-                "pack_panel", self.panels.buffer, self._panel(column, edge), self.right.buffer,
-                self._lying(self.right, (column, stride), (at, step)), size(step), size(stride),
-                emitter.emit("subtract", beyond, column), steps,
-                columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype, turned=True,
+                "pack_panels", self.panels.buffer, self.panels.offset, self.right.buffer,
+                self._lying(self.right, (edge, stride), (at, step)), size(step), size(stride),
+                size(blocks.columns * blocks.line_bytes), emitter.emit("subtract", beyond, edge), steps,
+                columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype, turned=blocks.factors.are_turned,
             )  # fmt: skip
 
-        self._loop(edge, self._if(blocks.packs_right, edge, beyond), blocks.columns, panel)
+        if blocks.packs_right == 1:
+            pack()
+        else:
+            emitter.branch(emitter.emit("greater", size(blocks.packs_right), size(0)), pack)
 
-    def _panel(self, column: Value, edge: Value) -> Value:
-        """Where the panel of a column is, if a part begins with the column ``edge``."""
+    def _panel(self, column: Value, start: Value) -> Value:
+        """Where the panel of a column is, if those that are packed begin with the column ``start``."""
         emitter, blocks = self.emitter, self.blocks
-        inside = emitter.emit("multiply", emitter.emit("subtract", column, edge), emitter.size(blocks.line_bytes))
+        inside = emitter.emit("multiply", emitter.emit("subtract", column, start), emitter.size(blocks.line_bytes))
         return emitter.emit("add", self.panels.offset, inside)
 
     def _lying(self, factor: Place, *places: tuple[Value, Dim]) -> Value:
@@ -170,20 +164,19 @@ class Multiplication:
         return offset
 
     def _block(
-        self, block: Sequence[Value], start: tuple[Value, Value, Value], part: tuple[Value, Value],
-        counts: Sequence[Value],
-    ) -> None:  # fmt: skip
-        """One block of the result, whose first row, column and step are given, and where its part begins."""
+        self, block: Sequence[Value], place: tuple[Value, Value, Value], start: Value, counts: Sequence[Value]
+    ) -> None:
+        """One block of the result, whose first row, column and step are given, and the column where its part begins."""
         emitter, along = self.emitter, self.blocks.along
         if along == 0:
-            self._by_columns(block, start, part, counts)
+            self._by_columns(block, place, start, counts)
         elif along == 1:
-            self._by_steps(block, start, counts)
+            self._by_steps(block, place, counts)
         else:
             emitter.branch(
                 emitter.emit("greater", emitter.size(along), emitter.size(0)),
-                lambda: self._by_steps(block, start, counts),
-                lambda: self._by_columns(block, start, part, counts),
+                lambda: self._by_steps(block, place, counts),
+                lambda: self._by_columns(block, place, start, counts),
             )
 
     def factors(self, row: Value, column: Value, at: Value) -> Sequence[Value]:
@@ -196,36 +189,36 @@ class Multiplication:
         )  # fmt: skip
 
     def _by_columns(
-        self, block: Sequence[Value], start: tuple[Value, Value, Value], part: tuple[Value, Value],
-        counts: Sequence[Value],
-    ) -> None:  # fmt: skip
-        """A block whose lanes are columns: the first row of blocks packs what the others read."""
-        emitter, blocks, (row, column, _), (top, edge) = self.emitter, self.blocks, start, part
-        left, lying = self.factors(*start)[:4], self.factors(*start)[4:]
-        panel = self.panels.buffer, self._panel(column, edge)
+        self, block: Sequence[Value], place: tuple[Value, Value, Value], start: Value, counts: Sequence[Value]
+    ) -> None:
+        """A block whose lanes are columns. While it is multiplied, a row of the next row of blocks is brought near."""
+        emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
+        *left, right, right_at, right_step = self.factors(*place)
+        panel = self.panels.buffer, self._panel(place[1], start), size(blocks.columns * blocks.factors.itemsize)
 
-        def multiply(op: str, right: Sequence[Value], *also: Value) -> None:
+        def multiply(*right: Value) -> None:
             emitter.here(
-                op, *block, *left, *right, *counts, emitter.size(AHEAD), *also,
+                "multiply_block", *block, *left, *right, *counts, size(AHEAD), self._left_ahead(place[1], start),
                 rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
             )  # fmt: skip
 
-        def multiply_packed() -> None:
-            multiply("multiply_block", (*panel, emitter.size(blocks.columns * blocks.factors.itemsize)))
-
-        def pack_or_multiply() -> None:
-            is_first = emitter.emit("equal", row, top)
-            emitter.branch(is_first, lambda: multiply("multiply_packing", lying, *panel), multiply_packed)
-
-        if blocks.factors.are_turned:
-            multiply_packed()
-        elif blocks.packs_right == 0:
-            multiply("multiply_block", lying)
+        if blocks.packs_right == 0:
+            multiply(right, right_at, right_step)
         elif blocks.packs_right == 1:
-            pack_or_multiply()
+            multiply(*panel)
         else:
-            packs = emitter.emit("greater", emitter.size(blocks.packs_right), emitter.size(0))
-            emitter.branch(packs, pack_or_multiply, lambda: multiply("multiply_block", lying))
+            packs = emitter.emit("greater", size(blocks.packs_right), size(0))
+            emitter.branch(packs, lambda: multiply(*panel), lambda: multiply(right, right_at, right_step))
+
+    def _left_ahead(self, column: Value, start: Value) -> Value:
+        """How far behind the last row of a block what is brought near lies: another row for each column of blocks."""
+        emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
+        _, row_stride, left_step = blocks.left
+        if left_step != blocks.factors.itemsize:
+            return size(left_step * STEPS_AHEAD)
+        number = emitter.emit("divide_truncated", emitter.emit("subtract", column, start), size(blocks.columns))
+        following = emitter.emit("add", emitter.emit("minimum", number, size(blocks.rows - 1)), size(1))
+        return emitter.emit("multiply", following, size(row_stride))
 
     def _by_steps(self, block: Sequence[Value], start: tuple[Value, Value, Value], counts: Sequence[Value]) -> None:
         """A block whose lanes are steps."""

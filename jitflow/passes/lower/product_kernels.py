@@ -153,23 +153,15 @@ def lower_packing(blocks: Blocks, dtype: DType, target: Target, offset: Dim, *, 
     emitter, (matrix, panels) = kernel.emitter, kernel.buffers
     size, (stride, step), count = emitter.size, factors.left, factors.rows
 
-    def panel(last: Value) -> None:
-        row = emitter.scope.index
-        assert row is not None
-        to = emitter.emit("multiply", row, size(factors.inner * factors.itemsize))
-        start = emitter.arithmetic("add", size(offset), emitter.emit("multiply", row, size(stride)))
+    def panels_of(first: Value, last: Value) -> None:
+        to = emitter.emit("multiply", first, size(factors.inner * factors.itemsize))
+        start = emitter.arithmetic("add", size(offset), emitter.emit("multiply", first, size(stride)))
         emitter.here(
-            "pack_panel", panels, to, matrix, start, size(step), size(stride), emitter.emit("subtract", last, row),
+            "pack_panels", panels, to, matrix, start, size(step), size(stride),
+            size(blocks.rows * factors.inner * factors.itemsize), emitter.emit("subtract", last, first),
             size(factors.inner), columns=blocks.rows, lanes=min(blocks.lanes, 1 << (blocks.rows - 1).bit_length()),
             dtype=dtype,
         )  # fmt: skip
-
-    def panels_of(first: Value, last: Value) -> None:
-        def one(_: Sequence[Value]) -> Sequence[Value]:
-            panel(last)
-            return ()
-
-        emitter.loop(first, last, size(blocks.rows), (), one)
 
     share(kernel, count, blocks.rows, factors.inner, panels_of)
     return kernel.finish(name)

@@ -21,7 +21,7 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["AHEAD", "Blocks", "Factors", "Figures", "choose_blocks", "has_blocks"]
+__all__ = ["AHEAD", "STEPS_AHEAD", "Blocks", "Factors", "Figures", "choose_blocks", "has_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ class Blocks:
 
     @property
     def line_bytes(self) -> Dim:
-        """How large a column of a panel is."""
-        return minimum(self.factors.inner, _DEPTH) * self.factors.itemsize
+        """How large a column of a panel is: one step more, so that panels do not fall into the same sets of a cache."""
+        return (minimum(self.factors.inner, _DEPTH) + 1) * self.factors.itemsize
 
     @property
     def left(self) -> tuple[Dim, Dim, Dim]:
@@ -151,6 +151,8 @@ _STREAMED = 16
 a single row, of which the sums are put away at no cost."""
 AHEAD = 384
 """Bytes of a row of the right matrix that are brought near before a block reads them."""
+STEPS_AHEAD = 8
+"""Steps by which numbers of a left matrix are brought near of which rows lie side by side."""
 _LONGEST = 1 << 20
 """Steps of a part whose lanes are steps, at most: each lane has a sum of its own."""
 _USUAL = 256
@@ -223,7 +225,7 @@ def choose_blocks(
         factors, lanes, rows, columns, height, depth + along * _LONGEST, width, along,
         *_along_block(processor, rows), packs_left, packs_right,
         may_overlap and not packs_left and packs_right != 1, goes_on, either("kept_rows", goes_on, height, rows),
-        named("panels", packs_right * panel_columns * minimum(factors.inner, _DEPTH) * itemsize),
+        named("panels", packs_right * panel_columns * (minimum(factors.inner, _DEPTH) + 1) * itemsize),
         *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
     )  # fmt: skip
 
