@@ -2,8 +2,10 @@
 
 In `multiply_block` lanes are columns. Sums of some rows of some vectors stay in registers while the inner axis is
 walked; each step reads the vectors of a row of the right matrix and one number of each row of the left, so the loop
-does little but multiply and add. There is a way for each number of vectors that may be left of a row, and ways under a
-mask for what is left of one, since processors multiply halves and quarters faster, and store under masks slowly.
+does little but multiply and add. There is a way for each number of vectors that may be left of a row, and one that
+loads under a mask for what is left of one. AVX-512 stores under masks, too, and multiplies halves and quarters
+faster; what has shorter vectors stores under masks slowly, or not at all, and stores halves, quarters and so on
+instead.
 
 In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
@@ -58,7 +60,8 @@ def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) ->
     text.choose(text.let(f"icmp sgt i64 {rest}, 0"), "some", "end")
     done = text.let(f"mul i64 {whole}, {text.itemsize}")
     right, places = text.at("%right", done), text.addresses_from(lines, done)
-    widths = [lanes, *(width for width in (lanes // 2, lanes // 4) if width >= text.block)]
+    widths = [lanes, lanes // 2, lanes // 4] if text.stores_masked else [lanes]
+    widths = [width for width in widths if width >= text.block]
     for width, narrower in pairwise([*widths, 0]):
         text.choose(text.let(f"icmp sgt i64 {rest}, {narrower}"), f"within{width}", f"beyond{width}")
         text.use_lanes(width)
@@ -94,6 +97,13 @@ def _columns(
                 turns.following.append(text.fma(factor, vector, sums[row * vectors + column]))
     _, _, *sums = turns.left
     places = [text.at(line, column * text.bytes) for line in lines for column in range(vectors)]
+    if some and not text.stores_masked:
+        is_more = text.let("icmp sgt i64 %before, 0")
+        added = [text.add(total, text.load_lanes(place, mask)) for place, total in zip(places, sums, strict=True)]
+        pairs = zip(added, sums, strict=True)
+        text.store_some([text.either(is_more, *pair) for pair in pairs], places, some)
+        text.do(f"br label %{after}")
+        return
     more, first = (f"{name}{vectors}x{text.lanes}{'m' * bool(mask)}" for name in ("more", "first"))
     text.choose(text.let("icmp sgt i64 %before, 0"), more, first)
     there = [text.load_lanes(place, mask) for place in places]

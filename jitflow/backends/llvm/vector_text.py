@@ -18,6 +18,7 @@ from jitflow.ir.dtypes import DType
 __all__ = ["Turns", "VectorText", "call_shared", "exchanged"]
 
 _LINE = 64
+_MASKED_BYTES = 64
 _BLOCK_BYTES = 16
 """What the sums of lanes are made in: halves of vectors are added up until they are as short as these."""
 
@@ -36,6 +37,8 @@ class VectorText:
 
     def __init__(self, dtype: DType, lanes: int) -> None:
         self.itemsize, self.line = dtype.itemsize, _LINE
+        # AVX-512 stores some lanes as fast as all of them.
+        self.stores_masked = lanes * dtype.itemsize == _MASKED_BYTES
         self.element = element_type(dtype)
         self.use_lanes(lanes)
         self.block = _BLOCK_BYTES // dtype.itemsize
@@ -139,6 +142,31 @@ class VectorText:
         self.call("void", f"llvm.masked.store.{self.suffix(self.lanes)}.p0", *operands)
 
     # -- numbers and vectors
+
+    def either(self, condition: str, yes: str, no: str) -> str:
+        """One of two vectors."""
+        return self.let(f"select i1 {condition}, {self.vector} {yes}, {self.vector} {no}")
+
+    def store_some(self, values: Sequence[str], places: Sequence[str], count: str) -> None:
+        """The first lanes of some vectors go to memory, fewer than all: a half of them, a quarter and so on."""
+        width, number = self.lanes, self._fresh()
+        while width > 1:
+            half = width // 2
+            pairs = [
+                [self.shuffled(value, "poison", width, range(at, at + half)) for value in values] for at in (half, 0)
+            ]
+            has = self.let(f"icmp ne i64 {self.let(f'and i64 {count}, {half}')}, 0")
+            type = f"<{half} x {self.element}>"
+            self.choose(has, f"half{number}.{half}", f"behind{number}.{half}")
+            for value, place in zip(pairs[1], places, strict=True):
+                self.store(value, place, type)
+            self.do(f"br label %behind{number}.{half}")
+            self.begin(f"behind{number}.{half}")
+            moved = self.let(f"select i1 {has}, i64 {half * self.itemsize}, i64 0")
+            values = [
+                self.let(f"select i1 {has}, {type} {high}, {type} {low}") for high, low in zip(*pairs, strict=True)
+            ]
+            places, width = self.addresses_from(places, moved), half
 
     def suffix(self, lanes: int) -> str:
         """How an overloaded intrinsic names a vector type."""
