@@ -37,26 +37,23 @@ _ALONG = (
     "i64 %rows, i64 %columns, i64 %steps, i64 %before"
 )
 
-_AHEAD = 8
-"""Steps by which numbers of the left matrix are brought near: from the next line of a wide matrix that is transposed,
-which processors do not foresee."""
-
 
 def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
     rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
-    name, packs = f"{op.name}_{dtype.name}_{rows}x{columns}_by_{lanes}", op.name == "multiply_packing"
-    text = _block_text(name, dtype, rows, columns // lanes, lanes, packs)
+    ahead, packs = op.attributes["ahead"], op.name == "multiply_packing"
+    name = f"{op.name}_{dtype.name}_{rows}x{columns}_by_{lanes}_ahead_{ahead}"
+    text = _block_text(name, dtype, rows, columns // lanes, lanes, ahead, packs)
     call_shared(out, op, name, _PACKING if packs else _BLOCK, text, (0, 3, 7, 15))
     return ()
 
 
 @cache
-def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, packs: bool) -> str:
+def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, ahead: int, packs: bool) -> str:
     text = VectorText(dtype, lanes)
     panel, pitch = "%panel" if packs else "", vectors * lanes * dtype.itemsize
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
-    text.do(f"%left.ahead = mul i64 %left.step, {_AHEAD}")
+    text.do(f"%left.ahead = mul i64 %left.step, {ahead}")
     present = text.smallest("%columns", vectors * lanes)
     whole = text.let(f"and i64 {present}, -{lanes}")
     for count in range(vectors, 0, -1):

@@ -124,15 +124,17 @@ LOOP_OPS = [
     OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _infer_write,
           memory.write_pair, _WRITES, frozenset(), ("streaming",)),
     OpDef("multiply_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, then how "
-          "many rows, columns and steps, how many steps there were before, and how far ahead is read: at most so many "
-          "``rows`` and ``columns`` of a product, added to what the steps before gave; addends are rounded once, with "
-          "a sum so far", "loop", 15, _infer_write, products.multiply_block,
+          "many rows, columns and steps, how many steps there were before, and how many bytes ahead is read: at most "
+          "so many ``rows`` and ``columns`` of a product, added to what the steps before gave; addends are rounded "
+          "once, with a sum so far; numbers of the left matrix are brought near so many steps ``ahead``", "loop", 15,
+          _infer_write, products.multiply_block,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
-          ("rows", "columns", "lanes", "dtype")),
+          ("ahead", "rows", "columns", "lanes", "dtype")),
     OpDef("multiply_packing", "operands of multiply_block, then panel, offset: the same, and the steps of the right "
           "matrix go into a panel of so many ``columns``, one behind the other", "loop", 17, _infer_write,
           products.multiply_packing, (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7),
-                                      Effect("writes", 15)), frozenset(), ("rows", "columns", "lanes", "dtype")),
+                                      Effect("writes", 15)), frozenset(),
+          ("ahead", "rows", "columns", "lanes", "dtype")),
     OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "
           "stride, then as multiply_block, where all steps lie side by side; each of ``lanes`` has a sum of its own",
           "loop", 14, _infer_write, products.multiply_along,
@@ -142,7 +144,7 @@ LOOP_OPS = [
           "then start and stop: as multiply_block, of whole blocks; between its steps the region takes each row from "
           "start to stop, and each of ``lanes`` columns of a block", "loop", 13, _infer_write, None,
           (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
-          ("rows", "columns", "dtype", "lanes"), regions=1),
+          ("ahead", "rows", "columns", "dtype", "lanes"), regions=1),
     OpDef("local", "memory for ``count`` numbers of ``dtype`` in the kernel's frame, with whatever is there", "loop", 0,
           _infer_local, memory.local, (Effect("allocates"),), frozenset(), ("dtype", "count")),
     OpDef("multiply_tile", "left, offset, row stride, step stride, right, offset, step stride, column stride, then how "

@@ -34,11 +34,9 @@ from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.analyses.order import bound_sizes, find_order, is_free, named_sizes, reads_of
 from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
 from jitflow.passes.fusion.fused_region import Group, fusion_op, scheduled, without_unused
+from jitflow.passes.schedule.cost import LARGEST_KERNEL
 
 __all__ = ["fuse"]
-
-_LARGEST_GROUP = 160
-"""More ops than this in one kernel cost registers and compile time and save no more memory traffic."""
 
 
 def fuse(function: Function) -> Function:
@@ -169,8 +167,8 @@ class _Fusion:
         return axes
 
     def _why_not(self, upper: Group, lower: Group) -> str:
-        if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
-            return f"the kernel would hold more than {_LARGEST_GROUP} ops"
+        if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
+            return f"the kernel would hold more than {LARGEST_KERNEL} ops"
         if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self._stored_sources(op)):
             return "it reads elements at other positions, which must be in memory first"
         if not self._is_nest(upper.ops + lower.ops):
@@ -319,7 +317,7 @@ class _Fusion:
                 upper, lower = self.group_of[first], self.group_of[second]
                 if upper is lower or "gather" in (first.name, second.name):
                     continue
-                if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
+                if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
                     continue
                 stored = (source for op in upper.ops + lower.ops for source in self._stored_sources(op))
                 if (

@@ -23,7 +23,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import DType
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.schedule.products import AHEAD, Blocks
+from jitflow.passes.schedule import cost
+from jitflow.passes.schedule.products import Blocks
 
 __all__ = ["Ends", "Multiplication", "Place"]
 
@@ -206,8 +207,8 @@ class Multiplication:
 
         def multiply(op: str, right: Sequence[Value], *also: Value) -> None:
             emitter.here(
-                op, *block, *left, *right, *counts, emitter.size(AHEAD), *also,
-                rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
+                op, *block, *left, *right, *counts, emitter.size(cost.AHEAD_OF_A_LINE), *also,
+                ahead=cost.STEPS_AHEAD, rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
             )  # fmt: skip
 
         def multiply_packed() -> None:

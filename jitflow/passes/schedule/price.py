@@ -15,24 +15,12 @@ from dataclasses import dataclass
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, evaluate
 from jitflow.passes.fusion.nest import Access, Loop
-from jitflow.passes.schedule.cost import cost_of
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Processor
 from jitflow.passes.schedule.tree import Deviate, Fold, For, Keep, Locate, Node, Reduce, Schedule, Store, When
 
 __all__ = ["Price", "price"]
-
-_LOOP = 0.3
-"""Nanoseconds of a turn beside its work."""
-_FOLD_LANES = 4.0
-_REST = 1.5
-"""Of a branch to what whole vectors have left."""
-_MASK = 0.5
-"""Instructions that a mask adds to reading or writing a vector."""
-_LATENCY = 1.0
-"""Until the sum of an addition may be added to."""
-_SHORT_PIECE = 100
-"""Bytes that might have been read instead of going from one piece of memory to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +64,14 @@ class _Pricing:
                     total += self._for(node, taken, registers)
                 case Reduce():
                     horizontal = self.loops.vector is not None and self.loops.vector.reduced
-                    total += self.nodes(node.body, taken, registers) + _FOLD_LANES * len(node.ops) * horizontal
+                    total += self.nodes(node.body, taken, registers) + cost.FOLDING * len(node.ops) * horizontal
                 case Locate():
-                    total += _REST
+                    total += cost.REST
                 case When():
                     total += self.nodes(node.then if self.size(node.size) else node.otherwise, taken)
                 case Fold() | Deviate():
                     values = [op.operands[0] for op in node.ops]
-                    total += max(self._instructions(values, len(values)) * registers / self._rate, _LATENCY)
+                    total += max(self._instructions(values, len(values)) * registers / self._rate, cost.LATENCY)
                 case Keep():
                     total += self._instructions([node.value], 1) * registers / self._rate
                 case Store():
@@ -102,17 +90,18 @@ class _Pricing:
         inside = {**taken, node.loop: step}
         if node.how != "lanes":
             self.known = set()
-            return -(-extent // step) * (_LOOP * (node.how != "written out") + self.nodes(node.body, inside, registers))
+            beside = cost.TURN * (node.how != "written out")
+            return -(-extent // step) * (beside + self.nodes(node.body, inside, registers))
         registers = max(1.0, node.step * self.loops.widest_item / self.processor.vector_bytes)
         self.known = set()
-        turn = _LOOP + self.nodes(node.body, inside, registers)
-        masks = _MASK * len(self.loops.nest.layouts) * registers / self._rate
+        turn = cost.TURN + self.nodes(node.body, inside, registers)
+        masks = cost.MASKING * len(self.loops.nest.layouts) * registers / self._rate
         if node.tail == "masked":
             return -(-extent // node.step) * (turn + masks)
         whole, left = divmod(extent, node.step)
         if node.tail == "narrow":
             return whole * turn + -(-left // node.narrow) * (turn * node.narrow / node.step + masks)
-        return whole * turn + (turn + masks + _REST if left else 0)
+        return whole * turn + (turn + masks + cost.REST if left else 0)
 
     def _instructions(self, values: Sequence[Value], done: int) -> float:
         """Of what these values need that is not known here yet, and of so many ops that take them."""
@@ -126,7 +115,7 @@ class _Pricing:
             if value in nest.layouts:
                 total += 1
             elif op is not None and "reduction" not in op.definition.traits:
-                total += cost_of(op)
+                total += cost.cost_of(op)
                 left += op.operands
         return total
 
@@ -164,4 +153,4 @@ class _Pricing:
             node = (node.then if self.size(node.size) else node.otherwise)[0]
         if not isinstance(node, For) or node.loop is not vector:
             return 1
-        return 1 + _SHORT_PIECE / (node.step * self.loops.widest_item)
+        return 1 + cost.SHORT_PIECE / (node.step * self.loops.widest_item)

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from jitflow.ir.dims import Dim, evaluate, maximum, minimum, symbols
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["AHEAD", "Blocks", "Factors", "Figures", "choose_blocks", "has_blocks"]
+__all__ = ["Blocks", "Factors", "Figures", "choose_blocks", "has_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class Blocks:
     @property
     def line_bytes(self) -> Dim:
         """How large a column of a panel is."""
-        return minimum(self.factors.inner, _DEPTH) * self.factors.itemsize
+        return minimum(self.factors.inner, cost.DEPTH) * self.factors.itemsize
 
     @property
     def left(self) -> tuple[Dim, Dim, Dim]:
@@ -132,35 +133,6 @@ class Blocks:
             return factors.inner * factors.itemsize, factors.itemsize, self.rows * factors.itemsize
         row_stride, step = factors.left
         return row_stride, row_stride, step
-
-
-_FEW_ROWS = 8
-"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed."""
-_SOME_COLUMNS = 64
-"""Columns up to which copying the left matrix costs more than reading it as it lies."""
-_NEAR = 1 << 16
-"""Bytes up to which the right matrix stays so near that packing it gains nothing."""
-_STEPS_OF_A_SUM = 32
-"""How many steps of a column are packed in the time in which the lanes of an element are added up."""
-_MOST_VECTORS = 4
-"""Vectors of a row of a block: longer pieces of many rows are more than processors foresee."""
-_DEPTH = 512
-"""Steps of a part: few sums are put away and read again, and rounding errors do not pile up."""
-_STREAMED = 16
-"""Steps of a part where few rows go over a large matrix: its rows are read from one end to the other. Half as many for
-a single row, of which the sums are put away at no cost."""
-AHEAD = 384
-"""Bytes of a row of the right matrix that are brought near before a block reads them."""
-_LONGEST = 1 << 20
-"""Steps of a part whose lanes are steps, at most: each lane has a sum of its own."""
-_USUAL = 256
-"""A size that nobody has told."""
-_HEIGHT = 256
-"""Rows that share a part of the sums."""
-_OVERLAPPED_BYTES = 64
-"""The vectors of which there are enough registers for sums, and for what works on other sums meanwhile."""
-_PIECES = 4
-"""Pieces for each thread, of which none then waits long for another."""
 
 
 def has_blocks(factors: Factors, processor: Processor | None) -> bool:
@@ -202,28 +174,29 @@ def choose_blocks(
     along = named("along", _prefers_along(factors))
     cache = processor.second_cache // 2
     right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
-    large, many = named("large", _exceeds(right_bytes, cache - 1)), named("many", _exceeds(factors.rows, _FEW_ROWS))
+    large = named("large", _exceeds(right_bytes, cache - 1))
+    many = named("many", _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
     streams = named("streams", 0 if factors.are_turned else large * (1 - many))
     several = named("several", _exceeds(factors.rows, 1))
-    depth = either("depth", streams, _STREAMED // 2 + several * (_STREAMED - _STREAMED // 2), _DEPTH)
+    depth = either("depth", streams, cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW), cost.DEPTH)
     # No bit depends on what follows.
-    may_overlap = divides and processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
-    spills = large if may_overlap else _exceeds(right_bytes, _NEAR)
+    may_overlap = divides and (processor.vector_bytes, rows * columns // lanes) == cost.OVERLAPPED
+    spills = large if may_overlap else _exceeds(right_bytes, cost.UNPACKED)
     packs_right = named("packs", (1 - along) if factors.are_turned else spills * many)
-    panels = max(cache // (columns * itemsize * _DEPTH), 1)
+    panels = max(cache // (columns * itemsize * cost.DEPTH), 1)
     narrow = minimum(factors.columns, columns * panels)
     width = either("width", named("narrow", packs_right * large), narrow, factors.columns)
-    goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, _DEPTH)))
-    few = either("some_rows", named("tall", maximum(large, goes_on)), max(_HEIGHT // rows, 1) * rows, rows)
+    goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
+    few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
     turned_left = batch == 1 and factors.left[0] == itemsize != factors.left[1]
     packs_left = turned_left and _prefers_packed_left(factors, sizes, cache)
     panel_columns = (width + columns - 1) // columns * columns
     return Blocks(
-        factors, lanes, rows, columns, height, depth + along * _LONGEST, width, along,
+        factors, lanes, rows, columns, height, depth + along * cost.LONGEST_ALONG, width, along,
         *_along_block(processor, rows), packs_left, packs_right,
         may_overlap and not packs_left and packs_right != 1, goes_on, either("kept_rows", goes_on, height, rows),
-        named("panels", packs_right * panel_columns * minimum(factors.inner, _DEPTH) * itemsize),
+        named("panels", packs_right * panel_columns * minimum(factors.inner, cost.DEPTH) * itemsize),
         *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
     )  # fmt: skip
 
@@ -239,7 +212,7 @@ def _pieces(
     """
     if threads == 1:
         return 1, 1, factors.rows, factors.columns
-    named, either, wanted = figures.named, figures.either, threads * _PIECES
+    named, either, wanted = figures.named, figures.either, threads * cost.PIECES
     down = named("blocks_down", (factors.rows + steps[0] - 1) // steps[0])
     across = named("blocks_across", (factors.columns + steps[1] - 1) // steps[1])
     is_one, wide = (
@@ -270,9 +243,9 @@ def _exceeds(size: Dim, most: int) -> Dim:
 
 def _prefers_packed_left(factors: Factors, sizes: Sequence[int | None], cache: int) -> bool:
     """Whether copying the left matrix costs less than reading it as it lies, as far as sizes are known."""
-    _, inner, columns = (_USUAL if size is None else size for size in sizes)
-    rows = _USUAL if sizes[0] is None else sizes[0]
-    return inner * rows * factors.itemsize > cache and columns > _SOME_COLUMNS
+    _, inner, columns = (cost.USUAL if size is None else size for size in sizes)
+    rows = cost.USUAL if sizes[0] is None else sizes[0]
+    return inner * rows * factors.itemsize > cache and columns > cost.UNPACKED_COLUMNS
 
 
 def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
@@ -281,7 +254,7 @@ def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
 
 def _register_vectors(processor: Processor, rows: int) -> int:
     """How many vectors of so many rows the registers hold, beside a row of the right matrix and what multiplies it."""
-    return min((processor.registers - processor.registers // 8) // (rows + 1), _MOST_VECTORS)
+    return min(processor.for_sums // (rows + 1), cost.MOST_VECTORS)
 
 
 def _register_rows(processor: Processor, expected: int | None) -> int:
@@ -289,18 +262,16 @@ def _register_rows(processor: Processor, expected: int | None) -> int:
 
     With few rows, the vectors of the right matrix must be read so fast that this is what takes time.
     """
-    most = 8 if processor.registers == 32 else 6
-    if expected is None or expected >= 16 * most:
+    most, *fewer = cost.REGISTER_ROWS[processor.registers]
+    if expected is None or expected >= cost.MANY_BLOCKS * most:
         return most
-    choices = [most, 4, 2, 1]
-    costs = [-(-max(expected, 1) // rows) * max(4 * rows, 6 + 2 * rows) for rows in choices]
-    return next(rows for rows, cost in zip(choices, costs, strict=True) if 8 * cost <= 9 * min(costs))
+    found = {rows: -(-max(expected, 1) // rows) * cost.of_a_step(rows) for rows in (most, *fewer)}
+    return next(rows for rows, took in found.items() if took <= cost.AS_FAST * min(found.values()))
 
 
 def _along_block(processor: Processor, rows: int) -> tuple[int, int]:
     """Rows and columns of a block of which each element has a vector of sums."""
-    room = processor.registers - processor.registers // 8
-    return (1, 8) if rows == 1 else (rows, min(room // (rows + 1), 4))
+    return (1, cost.MOST_ALONG) if rows == 1 else (rows, _register_vectors(processor, rows))
 
 
 def _prefers_along(factors: Factors) -> Dim:
@@ -310,5 +281,5 @@ def _prefers_along(factors: Factors) -> Dim:
     """
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
-    few = 1 - _exceeds(factors.rows, _FEW_ROWS)
-    return few * minimum(maximum(factors.inner + 1 - _STEPS_OF_A_SUM * factors.rows, 0), 1)
+    few = 1 - _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS)
+    return few * minimum(maximum(factors.inner + 1 - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)

@@ -38,6 +38,11 @@ class Processor:
     bandwidths: tuple[float, ...] = (150.0, 100.0, 70.0, 20.0)
 
     @property
+    def for_sums(self) -> int:
+        """Registers for the sums of a block and for what they are made of, beside some for everything else."""
+        return self.registers - self.registers // 8
+
+    @property
     def caches(self) -> tuple[int, ...]:
         """The bytes of its caches, the smallest first."""
         return (1 << 15, self.second_cache, 1 << 25)
