@@ -155,7 +155,7 @@ class _Options(NamedTuple):
 
 
 def _schedules(path: str | Path) -> tuple[Given, ...]:
-    from jitflow.passes.schedule.scheduled import read_given
+    from jitflow.passes.schedule.given import read_given
 
     return read_given(path)
 

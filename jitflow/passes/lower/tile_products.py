@@ -29,6 +29,8 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.schedule.cost import GPU_TILE, GPU_TILE_WARPS
+from jitflow.passes.schedule.given import following, given_for
+from jitflow.passes.schedule.scheduled_tiles import ScheduledTiles
 from jitflow.passes.schedule.tiles import Tiles, choose_tiles, prefers_tiles
 from jitflow.passes.schedule.tree import Store
 
@@ -110,6 +112,10 @@ class TileKernel(KernelLowering):
         assert isinstance(right.type, Tensor)
         tiles, dtype, (rows, steps) = self.tiles, left.type.dtype, left.type.dims
         columns = right.type.dims[1]
+        self.scheduled = ScheduledTiles(self.op, tiles, (rows, steps, columns), self.target)
+        if given := given_for(self.target, name):
+            with following(given, ScheduledTiles.kind, self.scheduled.loops_text):
+                pass
 
         def factor(value: Value) -> list[Value]:
             layout = self.nest.layouts[value]

@@ -3,23 +3,17 @@
 A panel holds some steps of a strip, and the rows of a block go over it. Each tile packs its panels anew, which costs
 little beside so many rows; so a tile needs nothing of another one, and threads share tiles. No bit depends on any of
 it: each sum goes on, step by step, from where the last panel has left it.
-
-    panels @contract {rows=6, vectors=4 of 64, steps=512, columns=64, height=96, block=960, ahead=3}
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, minimum
-from jitflow.ir.printer import print_op
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["Panels", "ScheduledContraction", "choose_panels"]
+__all__ = ["Panels", "choose_panels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +32,6 @@ class Panels:
     height: int
     block: Dim
     ahead: int
-
-    def __str__(self) -> str:
-        return (
-            f"{{rows={self.rows}, vectors={self.vectors} of {self.vector_bytes}, steps={self.steps}, "
-            f"columns={self.columns}, height={self.height}, block={self.block}, ahead={self.ahead}}}"
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScheduledContraction:
-    """A ``contract`` op, and how it runs on a kind of processor."""
-
-    op: Op
-    panels: Panels
-
-    def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
-        """The op and the schedule of the kernel of this name."""
-        return f"{print_op(self.op)}\npanels @{name} {self.panels}\n"
 
 
 def choose_panels(itemsize: int, rows: Dim, columns: Dim, target: Target) -> Panels:

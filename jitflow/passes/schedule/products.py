@@ -14,7 +14,7 @@ choose register blocks alone, on which no bit depends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jitflow.ir.dims import Dim, evaluate, maximum, minimum, symbols
 from jitflow.ir.layout import Layout
@@ -22,7 +22,7 @@ from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["Blocks", "Factors", "Figures", "choose_blocks", "has_blocks"]
+__all__ = ["Blocks", "Factors", "Figures", "choose_blocks", "completed", "has_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ class Factors:
         column_stride = itemsize if columns == 1 else column_stride
         return Factors(itemsize, rows, inner, columns, (row_stride, left_step), (right_step, column_stride))
 
+    @property
+    def sizes(self) -> tuple[Dim, Dim, Dim]:
+        """Rows, steps and columns."""
+        return self.rows, self.inner, self.columns
+
     def swapped(self) -> Factors:
         """Those of the transposed product: its factors are the transposed ones, the other way round."""
         left, right = self.right[::-1], self.left[::-1]
@@ -56,6 +61,11 @@ class Factors:
     def are_turned(self) -> bool:
         """Whether the steps of the right matrix lie side by side, and not its columns."""
         return self.right[1] != self.itemsize
+
+    @property
+    def is_left_turned(self) -> bool:
+        """Whether the rows of the left matrix lie side by side, and not its steps."""
+        return self.left[0] == self.itemsize != self.left[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +96,15 @@ class Blocks:
     """Whether registers hold sums beside what works on others."""
     goes_on: Dim
     """1 where sums of a part go on in a next one, and must be kept until then."""
-    kept_rows: Dim
-    """How many rows of sums are kept: those of a part if they go on, else those of a block."""
-    panel_bytes: Dim
-    """How large the panels of a part of the right matrix are."""
-    pieces_down: Dim
-    pieces_across: Dim
     piece_rows: Dim
     piece_columns: Dim
+    kept_rows: Dim = 0
+    """How many rows of sums are kept: those of a part if they go on, else those of a block. This and what is below is
+    no choice (`completed`)."""
+    panel_bytes: Dim = 0
+    """How large the panels of a part of the right matrix are."""
+    pieces_down: Dim = 1
+    pieces_across: Dim = 1
 
     @property
     def overlaps(self) -> Dim:
@@ -164,11 +175,11 @@ def choose_blocks(
 ) -> Blocks:
     """The schedule of a product on so many cores, or of each of a ``batch``; what follows it may divide.
 
-    It expects the sizes of the first call, as far as ``hints`` tell them.
+    It expects the sizes of the first call, as far as ``hints`` tell them, and is to be `completed`.
     """
     named, either = figures.named, figures.either
     itemsize, lanes = factors.itemsize, processor.vector_bytes // factors.itemsize
-    sizes = [_expected(dim, hints) for dim in (factors.rows, factors.inner, factors.columns)]
+    sizes = [_expected(dim, hints) for dim in factors.sizes]
     rows = _register_rows(processor, sizes[0])
     columns = _register_vectors(processor, rows) * lanes
     along = named("along", _prefers_along(factors))
@@ -189,29 +200,47 @@ def choose_blocks(
     goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
     few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
-    turned_left = batch == 1 and factors.left[0] == itemsize != factors.left[1]
-    packs_left = turned_left and _prefers_packed_left(factors, sizes, cache)
-    panel_columns = (width + columns - 1) // columns * columns
+    packs_left = batch == 1 and factors.is_left_turned and _prefers_packed_left(factors, sizes, cache)
     return Blocks(
         factors, lanes, rows, columns, height, depth + along * cost.LONGEST_ALONG, width, along,
-        *_along_block(processor, rows), packs_left, packs_right,
-        may_overlap and not packs_left and packs_right != 1, goes_on, either("kept_rows", goes_on, height, rows),
-        named("panels", packs_right * panel_columns * minimum(factors.inner, cost.DEPTH) * itemsize),
-        *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
+        *_along_block(processor, rows), packs_left, packs_right, may_overlap and not packs_left and packs_right != 1,
+        goes_on, *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
     )  # fmt: skip
+
+
+def completed(blocks: Blocks, figures: Figures) -> Blocks:
+    """A schedule with what follows from its choices."""
+    factors = blocks.factors
+    panel_columns = (blocks.part_columns + blocks.columns - 1) // blocks.columns * blocks.columns
+    panels = blocks.packs_right * panel_columns * minimum(factors.inner, cost.DEPTH) * factors.itemsize
+    return replace(
+        blocks,
+        kept_rows=figures.either("kept_rows", blocks.goes_on, blocks.part_rows, blocks.rows),
+        panel_bytes=figures.named("panels", panels),
+        pieces_down=_pieces_of("rows", factors.rows, blocks.piece_rows, figures),
+        pieces_across=_pieces_of("columns", factors.columns, blocks.piece_columns, figures),
+    )
+
+
+def _pieces_of(name: str, size: Dim, length: Dim, figures: Figures) -> Dim:
+    """How many pieces of a length a size has, at least one."""
+    if size == length:
+        return 1
+    number = (size + maximum(length, 1) - 1) // maximum(length, 1)
+    return figures.named(f"pieces_{name}", maximum(number, 1))
 
 
 def _pieces(
     factors: Factors, steps: tuple[int, int], packs_right: Dim, many: Dim, threads: int, batch: Dim, figures: Figures
 ) -> tuple[Dim, ...]:
-    """How many pieces of rows and of columns threads share, and how many rows and columns these have.
+    """How many rows and columns the pieces have that threads share.
 
     They share rows, or columns where there are more blocks of these, or where these are packed: then nobody packs what
     others do. There are only as many pieces as threads where each packs the same, and where few rows read long lines.
     Of many products nothing is cut.
     """
     if threads == 1:
-        return 1, 1, factors.rows, factors.columns
+        return factors.rows, factors.columns
     named, either, wanted = figures.named, figures.either, threads * cost.PIECES
     down = named("blocks_down", (factors.rows + steps[0] - 1) // steps[0])
     across = named("blocks_across", (factors.columns + steps[1] - 1) // steps[1])
@@ -222,18 +251,15 @@ def _pieces(
     packed = named("wide_or_many", maximum(_exceeds(across, wanted - 1), wide))
     lying = named("wide_and_flat", wide * (1 - _exceeds(down, wanted - 1)))
     cuts = named("cuts_columns", is_one * either("prefers_columns", packs_right, packed, lying))
-    pieces, lengths = list[Dim](), list[Dim]()
+    lengths = list[Dim]()
     for name, size, step, blocks, cut, parts in (
         ("rows", factors.rows, steps[0], down, named("cuts_rows", is_one - cuts), (packs_right, threads, wanted)),
         ("columns", factors.columns, steps[1], across, cuts, (many, wanted, threads)),
     ):
         flag, yes, no = parts
         fair = either(f"fair_{name}", flag, (blocks + yes - 1) // yes, (blocks + no - 1) // no)
-        length = either(f"piece_{name}", cut, minimum(fair * step, size), size)
-        number = (size + maximum(length, 1) - 1) // maximum(length, 1)
-        lengths.append(length)
-        pieces.append(named(f"pieces_{name}", maximum(number, 1)))
-    return *pieces, *lengths
+        lengths.append(either(f"piece_{name}", cut, minimum(fair * step, size), size))
+    return tuple(lengths)
 
 
 def _exceeds(size: Dim, most: int) -> Dim:

@@ -14,8 +14,12 @@ __all__ = ["A100", "CPU", "GPU", "H200", "Given", "Gpu", "Processor", "Target"]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The text of a schedule that a user gives for a kernel, the loops that it is for, and where it stands."""
+    """The text of a schedule that a user gives for a kernel, the loops that it is for, and where it stands.
 
+    ``kind`` is what it says: a ``schedule`` of loops, the ``blocks`` of a product, the ``panels`` of a contraction.
+    """
+
+    kind: str
     kernel: str
     loops: str
     text: str
