@@ -19,7 +19,7 @@ from jitflow.passes.schedule.target import Given, Target
 
 __all__ = ["following", "given_for", "read_given"]
 
-_OPENING = re.compile(r"(?P<kind>schedule|blocks|panels) @(?P<kernel>\S+) \((?P<loops>.*)\) \{")
+_OPENING = r"(?P<kind>schedule|blocks|panels) @(?P<kernel>\S+) \((?P<loops>.*)\) \{"
 
 
 def read_given(path: str | Path) -> tuple[Given, ...]:
@@ -30,7 +30,7 @@ def read_given(path: str | Path) -> tuple[Given, ...]:
     found: list[Given] = []
     lines = Path(path).read_text().splitlines()
     for number, line in enumerate(lines):
-        if opening := _OPENING.fullmatch(line.strip()):
+        if opening := re.fullmatch(_OPENING, line.strip()):
             end = next((last for last in range(number + 1, len(lines)) if lines[last].startswith("}")), len(lines))
             text = "\n".join(lines[number + 1 : end])
             found.append(Given(opening["kind"], opening["kernel"], opening["loops"], text, str(path), number + 2))

@@ -40,12 +40,12 @@ from jitflow.passes.schedule.tuned import known_by, tuned_text
 
 __all__ = ["ScheduledContraction"]
 
-_LINES = tuple(map(re.compile, (
+_LINES = (
     r"for rows by (?P<block>.+?)(?: in threads)? \{", r"for columns by (?P<columns>\d+)(?: in threads)? \{",
     r"for steps by (?P<steps>\d+) \{", r"for rows by (?P<height>\d+) \{",
     r"multiply (?P<rows>\d+) rows by (?P<vectors>\d+) vectors of (?P<vector_bytes>\d+) bytes, ahead (?P<ahead>\d+)",
     *4 * [r"\}"],
-)))  # fmt: skip
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +107,7 @@ class ScheduledContraction:
         found: dict[str, Any] = {}
         as_printed = self._body(self.panels).splitlines()
         for (number, line), pattern, printed in zip(lines, _LINES, as_printed, strict=False):
-            parts = pattern.fullmatch(line)
+            parts = re.fullmatch(pattern, line)
             if parts is None:
                 self._refuse(f"line {number} of the schedule: {line!r} is not what stands there", printed.strip())
             found |= parts.groupdict()

@@ -13,7 +13,6 @@ from jitflow.ir.core import Op
 from jitflow.ir.dims import minimum
 from jitflow.ir.printer import Names, print_op
 from jitflow.passes.schedule import cost
-from jitflow.passes.schedule.blocks_reader import BlocksReader
 from jitflow.passes.schedule.blocks_text import FigureTexts, block_lines, loops_text
 from jitflow.passes.schedule.given import following
 from jitflow.passes.schedule.products import Blocks, Figures
@@ -60,6 +59,8 @@ class ScheduledProduct:
 
     def reading(self, text: str, figures: Figures, line: int = 1) -> ScheduledProduct:
         """With the blocks of a text, and its figures."""
+        from jitflow.passes.schedule.blocks_reader import BlocksReader  # few read one
+
         reader = BlocksReader(self.blocks, self.known, figures, self.target, self.single)
         return replace(self, blocks=reader.blocks(text, line), known=reader.read)
 
