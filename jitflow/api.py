@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple
 import numpy as np
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilationWarning, CompilerBug, UserError, UserTypeError, UserValueError, with_user_frames
+from jitflow.errors import CompilationWarning, CompilerBug, UserError, UserTypeError, UserValueError
 from jitflow.hardware import Device, device_named
+from jitflow.user_lines import with_user_frames
 
 if TYPE_CHECKING:
     from jitflow.compiler import Compilation

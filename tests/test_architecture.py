@@ -61,7 +61,13 @@ def test_the_ir_imports_only_errors_and_config() -> None:
 
 
 def test_errors_import_only_tables() -> None:
-    assert {part_of(name) for name in imports_of(PACKAGE / "errors.py")} - {"", "config", "mends"} == set()
+    assert {part_of(name) for name in imports_of(PACKAGE / "errors.py")} - {
+        "",
+        "config",
+        "mends",
+        "user_lines",
+    } == set()
+    assert {part_of(name) for name in imports_of(PACKAGE / "user_lines.py")} - {""} == set()
     assert {part_of(name) for name in imports_of(PACKAGE / "mends.py")} - {""} == set()
     assert {part_of(name) for name in imports_of(PACKAGE / "config.py")} - {""} == set()
 

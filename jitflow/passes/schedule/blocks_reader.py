@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 from jitflow.errors import UserValueError
 from jitflow.ir.dims import Dim, maximum, minimum, substitute, symbols
-from jitflow.ir.parser import ParseError, parse_dim
+from jitflow.ir.parser import parse_dim
+from jitflow.ir.tokens import ParseError
 from jitflow.passes.schedule.blocks_text import FigureTexts
 from jitflow.passes.schedule.products import Blocks, Figures
 from jitflow.passes.schedule.target import Target

@@ -9,7 +9,8 @@ from typing import NoReturn, cast
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.parser import ParseError, parse_dim
+from jitflow.ir.parser import parse_dim
+from jitflow.ir.tokens import ParseError
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule.text import ScheduleNames
 from jitflow.passes.schedule.tree import (

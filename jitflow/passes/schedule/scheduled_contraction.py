@@ -28,8 +28,9 @@ from typing import Any, NoReturn
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, symbols
-from jitflow.ir.parser import ParseError, parse_dim
+from jitflow.ir.parser import parse_dim
 from jitflow.ir.printer import Names, print_op
+from jitflow.ir.tokens import ParseError
 from jitflow.ir.types import Tensor
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.contractions import Panels
