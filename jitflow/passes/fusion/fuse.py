@@ -33,7 +33,7 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.analyses.order import bound_sizes, find_order, is_free, named_sizes, reads_of
 from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
-from jitflow.passes.fusion.fused_region import Group, fusion_op, scheduled, without_unused
+from jitflow.passes.fusion.fused_region import Group, fusion_op, is_fusable, scheduled, without_unused
 from jitflow.passes.schedule.cost import LARGEST_KERNEL
 
 __all__ = ["fuse"]
@@ -81,7 +81,7 @@ class _Fusion:
                 for value in reads_of(op):
                     for source in self._sources(value):
                         self.readers.setdefault(source, []).append(op)
-        self.before = find_order(region.body, program.effects, self.producer, _is_fusable, self.sizes)
+        self.before = find_order(region.body, program.effects, self.producer, is_fusable, self.sizes)
         self.returned = {source for result in region.yielded for source in self._sources(result)}
 
     def run(self) -> Region:
@@ -103,7 +103,7 @@ class _Fusion:
         """Fusable ops in order, without scalar arithmetic that depends on no array: the host does that."""
         chosen: dict[Op, None] = {}
         for op in self.region.body:
-            if not _is_fusable(op):
+            if not is_fusable(op):
                 continue
             reads_array = "reduction" in op.definition.traits or op.name == "gather"
             follows = any(self._origin(operand) in chosen for operand in op.operands)
@@ -194,7 +194,7 @@ class _Fusion:
             for op in upper.ops
             for result in op.results
             for reader in self.readers.get(result, ())
-            if _is_fusable(reader) and self.group_of[reader] not in (upper, lower)
+            if is_fusable(reader) and self.group_of[reader] not in (upper, lower)
         }
         return any(not self._is_nest(upper.ops + lower.ops + other.ops) for other in others)
 
@@ -389,13 +389,6 @@ def _folded(op: Op, axes: Axes) -> frozenset[Axis]:
 def _rank(op: Op) -> int:
     """The most axes that an op deals with."""
     return max(len(dims_of(value.type)) for value in (*op.results, *op.operands))
-
-
-def _is_fusable(op: Op) -> bool:
-    traits = op.definition.traits
-    if op.attributes.get("checked") or not op.results:
-        return False
-    return bool(traits & {"elementwise", "reduction", "gather"}) or op.name == "iota"
 
 
 def _is_gather_source(op: Op, value: Value) -> bool:

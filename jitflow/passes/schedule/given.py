@@ -10,14 +10,14 @@ They stand in a file as ``jitflow explain --schedule`` prints them, among whatev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from jitflow.errors import UserValueError
 from jitflow.passes.schedule.target import Given, Target
 
-__all__ = ["following", "given_for", "read_given"]
+__all__ = ["following", "given_for", "read_given", "refuse_unknown"]
 
 _OPENING = r"(?P<kind>schedule|blocks|panels) @(?P<kernel>\S+) \((?P<loops>.*)\) \{"
 
@@ -45,6 +45,16 @@ def read_given(path: str | Path) -> tuple[Given, ...]:
 def given_for(target: Target, kernel: str) -> Given | None:
     """What is given for the kernel of this name."""
     return next((given for given in target.given if given.kernel == kernel), None)
+
+
+def refuse_unknown(given: Sequence[Given], scheduled: Mapping[str, object]) -> None:
+    """Raise `UserValueError` if something is given for a kernel that there is not."""
+    for one in given:
+        if one.kernel not in scheduled:
+            raise UserValueError(
+                f"there is no kernel {one.kernel} to be scheduled", expected=", ".join(scheduled) or "no schedule",
+                found=f"{one.file}:{one.line}",
+            )  # fmt: skip
 
 
 @contextmanager

@@ -45,7 +45,7 @@ _LINES = (
     r"for rows by (?P<block>.+?)(?: in threads)? \{", r"for columns by (?P<columns>\d+)(?: in threads)? \{",
     r"for steps by (?P<steps>\d+) \{", r"for rows by (?P<height>\d+) \{",
     r"multiply (?P<rows>\d+) rows by (?P<vectors>\d+) vectors of (?P<vector_bytes>\d+) bytes, ahead (?P<ahead>\d+)",
-    *4 * [r"\}"],
+    r"\}", r"\}", r"\}", r"\}",
 )  # fmt: skip
 
 
