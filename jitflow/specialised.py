@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from jitflow.aligned import aligned
 from jitflow.config import CONFIG
@@ -98,7 +98,7 @@ class Specialised:
         from jitflow.runtime.parameters import parameters_of
 
         self._prepare(fn)
-        functools.update_wrapper(self, fn)
+        functools.update_wrapper(cast(Any, self), fn)
         self._parameters = parameters_of(fn).names
         unknown = [name for name in options.static if name not in self._parameters]
         if unknown:

@@ -221,5 +221,7 @@ def cost_of(op: Op) -> int:
 
 
 def is_short(reduced: Sequence[Loop]) -> bool:
-    """Whether the reduced loops are one of few steps, known in advance."""
-    return len(reduced) == 1 and isinstance(reduced[0].dim, int) and 0 < reduced[0].dim <= LONGEST_UNROLLED
+    """Whether the reduced loops are one of few steps, known in advance, in whatever order."""
+    if len(reduced) != 1 or reduced[0].in_order:
+        return False
+    return isinstance(reduced[0].dim, int) and 0 < reduced[0].dim <= LONGEST_UNROLLED

@@ -11,7 +11,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.parser import parse_dim
 from jitflow.ir.tokens import ParseError
-from jitflow.passes.fusion.nest import Loop
+from jitflow.passes.fusion.nest import Loop, is_folded
 from jitflow.passes.schedule.text import ScheduleNames
 from jitflow.passes.schedule.tree import (
     Deviate,
@@ -123,7 +123,7 @@ class _Reader:
         """The reductions of these names."""
         values = self.values(text)
         for value in values:
-            if "reduction" not in self.names.producer[value].definition.traits:
+            if not is_folded(self.names.producer[value]):
                 self.fail(f"{self.names.text([value])} is no reduction", "one")
         return tuple(self.names.producer[value] for value in values)
 

@@ -38,6 +38,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "questions": lambda x, y: ((x > 2).any(1), (x > -9).all(), (x == y).any(0)),
     "product of elements": lambda x, y: ((x / 4).prod(1), (x / 4).prod(0)),
     "short": lambda x, y: ((x[:, :3] - y[:, :3]) ** 2).sum(1),
+    "running": lambda x, y: (np.cumsum(x, 0), np.maximum.accumulate(x, 1), np.cumsum(y * 2, 0)),
     "all": lambda x, y: (x.sum(), x.var(), np.abs(x).max()),
 }
 SIZES = [(70, 40), (3, 1100), (1, 1), (1030, 5), (0, 4), (4, 0), (33, 65)]
