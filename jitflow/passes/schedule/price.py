@@ -17,10 +17,11 @@ from jitflow.ir.dims import Dim, evaluate
 from jitflow.passes.fusion.nest import Access, Loop
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Processor
 from jitflow.passes.schedule.tree import Deviate, Fold, For, Keep, Locate, Node, Reduce, Schedule, Store, When
 
-__all__ = ["Price", "price"]
+__all__ = ["Price", "price", "price_product"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,19 @@ def price(schedule: Schedule, loops: JoinedLoops, processor: Processor, sizes: M
     """What a schedule takes, with numbers for all sizes. Raises KeyError for a size that is not given."""
     pricing = _Pricing(loops, processor, sizes)
     return Price(pricing.nodes(schedule.body, {}), pricing.memory(schedule.body))
+
+
+def price_product(blocks: Blocks, count: Dim, processor: Processor, sizes: Mapping[str, int]) -> Price:
+    """What so many products take, each in such blocks. Raises KeyError for a size that is not given.
+
+    A step of a block multiplies and adds, or waits for what it reads; what is read and written is counted once.
+    """
+    factors, vectors = blocks.factors, blocks.columns // blocks.lanes
+    number, rows, inner, columns = (evaluate(dim, sizes) for dim in (count, *factors.sizes))
+    steps = -(-rows // blocks.rows) * -(-columns // blocks.columns) * inner
+    instructions = max(blocks.rows * vectors, blocks.rows + vectors)
+    nbytes = number * (rows * inner + inner * columns + rows * columns) * factors.itemsize
+    return Price(number * steps * instructions / processor.instructions, nbytes / processor.bandwidth(nbytes))
 
 
 class _Pricing:

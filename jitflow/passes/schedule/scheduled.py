@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import nan
 from types import MappingProxyType
@@ -21,7 +21,10 @@ from jitflow.passes.schedule.text import ScheduleNames, print_schedule
 from jitflow.passes.schedule.tree import Schedule
 from jitflow.passes.schedule.tuned import key_of
 
-__all__ = ["Proposal", "Readable", "Scheduled", "schedule_given"]
+__all__ = ["Proposal", "Readable", "Scheduled", "predictions", "schedule_given"]
+
+RUNNERS_UP = 4
+"""How many of the other schedules are shown, the cheapest first."""
 
 
 def schedule_given(given: Given, op: Op, loops: JoinedLoops, target: Target) -> Schedule:
@@ -43,6 +46,17 @@ class Proposal:
     text: str
     predicted: float = nan
     """What it takes by the model, nan where that says nothing."""
+
+
+def predictions(proposals: Iterable[Proposal], sizes: Mapping[str, int]) -> str:
+    """What is chosen takes with these sizes by the model, and the runners-up: comments; nothing where sizes miss."""
+    found = [one for one in proposals if one.predicted == one.predicted]
+    if not found:
+        return ""
+    others = sorted(found[1:], key=lambda one: one.predicted)[:RUNNERS_UP]
+    chosen, *lines = (f"{one.what} {one.predicted / 1000:.2f} us" for one in (found[0], *others))
+    given = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    return "".join(f"; {line}\n" for line in (f"predicted for {given or 'all sizes'}: {chosen}", *lines))
 
 
 class Readable(Protocol):
@@ -96,16 +110,7 @@ class Scheduled:
         names = self._names()
         body = "\n".join(f"  {line}" for line in print_schedule(self.schedule, names).splitlines())
         opening = f"{self.kind} @{name} ({names.loops_text}) {{"
-        return f"{print_op(self.op, Names())}\n{opening}\n{body}\n}}\n{self._predictions(sizes)}"
-
-    def _predictions(self, sizes: Mapping[str, int]) -> str:
-        """What it takes with these sizes by the model, and what else may: comments; nothing where sizes are missing."""
-        found = [(one.what, one.predicted) for one in self.proposals(sizes) if one.predicted == one.predicted]
-        if not found:
-            return ""
-        chosen, *others = (f"{what} {nanoseconds / 1000:.2f} us" for what, nanoseconds in found)
-        given = ", ".join(f"{name}={size}" for name, size in sizes.items())
-        return "".join(f"; {line}\n" for line in (f"predicted for {given or 'all sizes'}: {chosen}", *others))
+        return f"{print_op(self.op, Names())}\n{opening}\n{body}\n}}\n{predictions(self.proposals(sizes), sizes)}"
 
     def proposals(self, sizes: Mapping[str, int] = MappingProxyType({})) -> Iterator[Proposal]:
         """Schedules of the same bits, that which it has first, with what they take for these sizes."""

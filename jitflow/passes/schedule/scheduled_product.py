@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import nan
 from types import MappingProxyType
 from typing import Any
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op
-from jitflow.ir.dims import minimum
+from jitflow.ir.dims import minimum, product
 from jitflow.ir.printer import Names, print_op
+from jitflow.ir.types import dims_of
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.blocks_text import FigureTexts, block_lines, loops_text
 from jitflow.passes.schedule.given import following
+from jitflow.passes.schedule.price import price_product
 from jitflow.passes.schedule.products import Blocks, Figures
-from jitflow.passes.schedule.scheduled import Proposal
+from jitflow.passes.schedule.scheduled import Proposal, predictions
 from jitflow.passes.schedule.target import Given, Target
 from jitflow.passes.schedule.tuned import known_by
 
@@ -46,7 +49,8 @@ class ScheduledProduct:
 
     def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
         """The op and the schedule of the kernel of this name."""
-        return f"{print_op(self.op)}\n{self.kind} @{name} ({self.loops_text}) {{\n{self._body(self.blocks)}}}\n"
+        opening = f"{print_op(self.op)}\n{self.kind} @{name} ({self.loops_text}) {{\n{self._body(self.blocks)}}}\n"
+        return opening + predictions(self.proposals(sizes), sizes)
 
     def _body(self, blocks: Blocks) -> str:
         lines = block_lines(blocks, self.known.texts, follows=self.op.name != "matmul")
@@ -68,12 +72,22 @@ class ScheduledProduct:
         """Schedules of the same bits, that which it has first."""
         texts = set[str]()
         for what, choices in {"as chosen": {}, **self._choices()}.items():
-            text = self._body(replace(self.blocks, **choices))
+            blocks = replace(self.blocks, **choices)
+            text = self._body(blocks)
             with suppress(UserValueError):
                 self.reading(text, Figures())
                 if text not in texts:
-                    yield Proposal(what, text)
+                    yield Proposal(what, text, self._predicted(blocks, sizes))
                 texts.add(text)
+
+    def _predicted(self, blocks: Blocks, sizes: Mapping[str, int]) -> float:
+        """Of the product alone, without what follows."""
+        assert self.target.processor is not None
+        count = 1 if self.single else product(dims_of(self.op.result.type)[:-2])
+        try:
+            return price_product(blocks, count, self.target.processor, sizes).total
+        except KeyError:  # a size that only the run finds
+            return nan
 
     def _choices(self) -> dict[str, dict[str, Any]]:
         """What else may be chosen, in one decision each."""
