@@ -62,6 +62,8 @@ class _Pricing:
     def __init__(self, loops: JoinedLoops, processor: Processor, sizes: Mapping[str, int]) -> None:
         self.loops, self.processor, self.sizes = loops, processor, sizes
         self.known: set[Value] = set()
+        self.along: Loop | None = None
+        """The innermost loop: what does not vary along it is computed in front of it."""
 
     def size(self, dim: Dim) -> int:
         """A size as a number."""
@@ -101,7 +103,13 @@ class _Pricing:
     def _for(self, node: For, taken: Mapping[Loop, int], registers: float) -> float:
         extent = taken.get(node.loop, self.size(node.loop.dim))
         step = min(node.step, extent) or 1
-        inside = {**taken, node.loop: step}
+        inside, around = {**taken, node.loop: step}, self.along
+        self.along = node.loop
+        total = self._turns(node, extent, step, inside, registers)
+        self.along = around
+        return total
+
+    def _turns(self, node: For, extent: int, step: int, inside: Mapping[Loop, int], registers: float) -> float:
         if node.how != "lanes":
             self.known = set()
             beside = cost.TURN * (node.how != "written out")
@@ -122,7 +130,7 @@ class _Pricing:
         nest, total, left = self.loops.nest, float(done), list(values)
         while left:
             value = nest.origin(left.pop())
-            if value in self.known:
+            if value in self.known or (self.along is not None and not self.loops.varies(value, self.along)):
                 continue
             self.known.add(value)
             op = nest.producer.get(value)
