@@ -8,7 +8,7 @@ from typing import NoReturn, cast
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.parser import parse_dim
 from jitflow.ir.tokens import ParseError
 from jitflow.passes.fusion.nest import Loop, is_folded
@@ -107,9 +107,13 @@ class _Reader:
     def dim(self, text: str) -> Dim:
         """A size."""
         try:
-            return parse_dim(text)
+            dim = parse_dim(text)
         except ParseError as error:
             self.fail(str(error), "a size")
+        for name in symbols(dim):
+            if name not in self.names.sizes:
+                self.fail(f"there is no size {name}", ", ".join(sorted(self.names.sizes)) or "numbers")
+        return dim
 
     def values(self, text: str) -> tuple[Value, ...]:
         return tuple(self.value(name) for name in text.split(", "))

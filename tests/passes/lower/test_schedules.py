@@ -168,6 +168,7 @@ def test_a_schedule_is_followed(printed: str, tmp_path: Path) -> None:
 MISTAKES = {
     "fold %2 ": ("store %2 ", "%2 is folded 0 times"),
     "by 1024": ("by 512", "%2 is folded in blocks of 1024"),
+    "by 1024 {": ("by 1024 in threads of q {", "there is no size q"),
     "i: m, j: n": ("i: n, j: m", "kernel kernel_0 has other loops"),
     "@kernel_0": ("@kernel_1", "there is no kernel kernel_1 to be scheduled"),
     "for i": ("for k", "there is no loop k"),
