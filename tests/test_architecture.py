@@ -147,6 +147,7 @@ processors in `target.py`."""
 
 FACTS = {
     "passes/schedule/folding.py": "what a reduction means, whatever its schedule: its tree of additions",
+    "passes/schedule/scheduled.py: RUNNERS_UP": "how many schedules are shown",
     "passes/schedule/text.py: _COLUMN": "where the user's lines are printed",
     "passes/fusion/snapshot.py: _MOST_SLICES": "which of two programs a copy is in, not how its loop runs",
     "passes/lower/contraction.py: _TABLE": "bytes of an offset",
