@@ -31,6 +31,9 @@ def bench(
         str, typer.Option(help="cpu, or cuda: on the first GPU, with training steps and what launching costs.")
     ] = "cpu",
     show_list: Annotated[bool, typer.Option("--list", help="Name the workloads and stop.")] = False,
+    model: Annotated[
+        bool, typer.Option("--model", help="Show what the model of schedules predicts, beside what is measured.")
+    ] = False,
 ) -> None:
     """Run the fusion benchmarks on one thread, on all cores or on a GPU, beside NumPy and the peers that are installed.
 
@@ -53,6 +56,11 @@ def bench(
     _check_names(peer or [], {known for entry in PEERS.values() for known in (entry.name, entry.package)}, "peer")
     if plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise typer.BadParameter("needs matplotlib: pip install 'jitflow[bench]'", param_hint="--plot")
+    if model:
+        from .model import run as run_model
+
+        run_model(names or (), small=small)
+        return
     from .harness import run
 
     all_right = run(

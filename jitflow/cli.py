@@ -177,7 +177,8 @@ def tune(target: Target, arg: Arguments = None) -> None:
     with console.status("measuring"):
         for trial in _compiling(lambda: trials(function, arguments)):
             found.append(trial)
-            table.add_row(trial.kernel, trial.what, f"{trial.predicted * 1e6:.2f}", f"{trial.seconds * 1e6:.2f}")
+            predicted = f"{trial.predicted * 1e6:.2f}" if trial.predicted == trial.predicted else ""
+            table.add_row(trial.kernel, trial.what, predicted, f"{trial.seconds * 1e6:.2f}")
     console.print(table)
     best = best_of(found)
     if best:

@@ -8,18 +8,17 @@ Each stage is timed under its name, and can be stopped at and read (`stages.py`)
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserValueError
-from jitflow.ir.core import Function, walk
-from jitflow.ir.dtypes import DTYPES
+from jitflow.errors import CompilerBug, UserError
+from jitflow.ir.core import Function
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from jitflow.backends.cuda import CudaModule
     from jitflow.backends.llvm.executable import Executable
     from jitflow.frontend.entry.function import TracedFunction
-    from jitflow.machine import Machine
     from jitflow.passes.lower import Lowered, LoweredParts, Target
     from jitflow.passes.partition import Partitioned
     from jitflow.passes.place import Placement
@@ -47,7 +45,6 @@ __all__ = [
     "optimize",
     "partitions",
     "plan",
-    "with_devices",
     "with_layouts",
 ]
 
@@ -176,82 +173,13 @@ def partitions(compilation: Compilation) -> tuple[Function, ...]:
         if alone and compilation.placement in ("heuristic", "search"):
             compilation.devices = (HOME,)
         else:
-            _split(compilation)
+            from jitflow.splitting import split
+
+            split(compilation)
     if len(compilation.devices) == 1:
         return (optimized,)
     assert compilation.partitioned is not None
     return tuple(part.function for part in compilation.partitioned.partitions)
-
-
-def _split(compilation: Compilation) -> None:
-    """Decide where the program runs, and cut it if that is on several devices."""
-    from jitflow.hardware import HOME
-    from jitflow.passes.partition import partition
-    from jitflow.passes.place import sole_gpu
-
-    wanted = _wanted(compilation)
-    if len(wanted.machine.devices) == 1 or _stays_whole(compilation, wanted):
-        compilation.devices = (HOME,)
-        return
-    placed = _placed(compilation, wanted)
-    alone = sole_gpu(placed)
-    if alone:
-        compilation.devices = (alone,)
-        return
-    with compilation.stage("partition"):
-        compilation.partitioned = partition(placed, DTYPES[compilation.transfer] if compilation.transfer else None)
-    compilation.devices = tuple(part.device for part in compilation.partitioned.partitions)
-
-
-def _stays_whole(compilation: Compilation, wanted: _Wanted) -> bool:
-    """Whether a program has an op that keeps it from being split. Refuses it if that was asked for."""
-    from jitflow.hardware import HOME
-    from jitflow.passes.analyses.homebound import WHOLE
-
-    ops = list(walk(optimize(compilation).region))
-    keeping = next((op for op in ops if op.name in WHOLE), None)
-    if keeping is None:
-        return False
-    homes = (*optimize(compilation).attributes.get("devices", ()), *(op.loc.device for op in ops))
-    if wanted.plan is not None or any(home not in ("", HOME) for home in homes):
-        raise UserNotImplementedError(
-            f"{WHOLE[keeping.name]}, in a program that is to run on several devices",
-            mend="leave the whole program to cpu:0",
-            location=keeping.loc,
-        )
-    return True
-
-
-class _Wanted(NamedTuple):
-    """The devices that may take part, the plan to follow, if there is one, and whether to search long for one."""
-
-    machine: Machine
-    plan: Placement | None
-    search: bool
-
-
-def _wanted(compilation: Compilation) -> _Wanted:
-    from jitflow.machine import this_machine
-    from jitflow.passes.place import gpus_of, read_placement
-
-    plan, search = read_placement(compilation.placement)
-    return _Wanted(this_machine(gpus_of(optimize(compilation), plan)), plan, search)
-
-
-def _placed(compilation: Compilation, wanted: _Wanted) -> Function:
-    """The optimized program with a device for each op."""
-    from jitflow.passes.place import place
-
-    optimized = optimize(compilation)
-    if compilation.placed is None:
-        with compilation.stage("place"):
-            compilation.placed = place(optimized, wanted.machine, wanted.plan, search=wanted.search)
-    return compilation.placed
-
-
-def with_devices(compilation: Compilation) -> Function:
-    """The program with a device for each op."""
-    return _placed(compilation, _wanted(compilation))
 
 
 def fuse(compilation: Compilation) -> tuple[Function, ...]:
@@ -310,11 +238,12 @@ def lower(compilation: Compilation) -> tuple[Function, ...]:
 
 def _lowered(compilation: Compilation) -> tuple[Function, ...]:
     from jitflow.passes.lower import lower, lower_parts, on_device
+    from jitflow.passes.schedule.given import refuse_unknown
 
     fused, plans, targets = compilation.fused, compilation.buffers, _targets(compilation)
     if len(fused) == 1:
         lowered = lower(fused[0], targets[0], plans[0], observe=_observer())
-        _refuse_unknown(compilation.schedules, lowered.scheduled)
+        refuse_unknown(compilation.schedules, lowered.scheduled)
         compilation.lowered = replace(lowered, places=on_device(lowered.places, compilation.devices[0]))
         return (lowered.host,)
     assert compilation.partitioned is not None
@@ -322,16 +251,6 @@ def _lowered(compilation: Compilation) -> tuple[Function, ...]:
     together = lower_parts(compilation.partitioned.function, parts, targets, plans, observe=_observer())
     compilation.lowered = together
     return together.hosts
-
-
-def _refuse_unknown(given: Sequence[Given], scheduled: Mapping[str, object]) -> None:
-    """Raise `UserValueError` if the user gives a schedule for a kernel that there is not."""
-    for one in given:
-        if one.kernel not in scheduled:
-            raise UserValueError(
-                f"there is no kernel {one.kernel} to be scheduled", expected=", ".join(scheduled) or "no schedule",
-                found=f"{one.file}:{one.line}",
-            )  # fmt: skip
 
 
 def _uses_gpus(compilation: Compilation) -> bool:

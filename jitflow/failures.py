@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
-from jitflow.errors import USER_ERRORS, CompilerBug, UserError, UserTypeError, exception_class, with_user_frames
+from jitflow.errors import USER_ERRORS, CompilerBug, UserError, UserTypeError, exception_class
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
@@ -27,6 +27,7 @@ from jitflow.ir.types import Index, Scalar, Type
 from jitflow.runtime.cuda import driver_error
 from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
+from jitflow.user_lines import with_user_frames
 
 __all__ = ["failure_handler", "for_the_caller"]
 

@@ -114,8 +114,8 @@ class Profile:
         self._taken: _Taken | None = None
 
     def __enter__(self) -> Self:
-        from jitflow.api import change_sides
         from jitflow.frontend.recording.trace import active_trace
+        from jitflow.specialised import change_sides
 
         if active_trace() is not None:
             message = "a profile is taken around calls of compiled functions, not inside of one"
@@ -142,7 +142,7 @@ class Profile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        from jitflow.api import change_sides
+        from jitflow.specialised import change_sides
 
         with _LOCK:
             self._end = time.monotonic_ns()

@@ -15,11 +15,11 @@ from jitflow.compiler import (
     optimize,
     partitions,
     plan,
-    with_devices,
     with_layouts,
 )
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function
+from jitflow.splitting import with_devices
 
 __all__ = ["GRAPH_STAGES", "STAGES", "check_stage", "stage_graph", "stage_text"]
 

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jitflow.compiler import lower
-from jitflow.ir.printer import Names, print_op
-from jitflow.passes.schedule.price import price
-from jitflow.passes.schedule.proposals import proposals
-from jitflow.passes.schedule.scheduled import Scheduled
-from jitflow.passes.schedule.target import Given, Processor
-from jitflow.passes.schedule.text import ScheduleNames, print_schedule
-from jitflow.passes.schedule.tuned import key_of
+from jitflow.passes.schedule.target import Given
 
 __all__ = ["Trial", "best_of", "trials"]
 
@@ -35,7 +29,7 @@ class Trial:
     key: str
     text: str
     predicted: float
-    """Seconds of the kernel."""
+    """Seconds of the kernel by the model, nan where that says nothing."""
     seconds: float
 
 
@@ -52,18 +46,11 @@ def trials(function: Any, arguments: Sequence[Any]) -> Iterator[Trial]:
     lower(compilation)
     sizes = dict(compilation.traced.hints)
     for kernel, scheduled in compilation.lowered.scheduled.items():
-        if not isinstance(scheduled, Scheduled):
-            continue
-        values = Names()
-        print_op(scheduled.op, values)
-        names = ScheduleNames(scheduled.loops, values)
-        target = scheduled.target
-        for what, schedule in proposals(scheduled.schedule, scheduled.loops, target, names).items():
-            text = print_schedule(schedule, names)
-            given = Given(kernel, names.loops_text, text, "proposal", 1)
+        for one in scheduled.proposals(sizes):
+            given = Given(scheduled.kind, kernel, scheduled.loops_text, one.text, "proposal", 1)
             tried = type(function)(function.__wrapped__, options._replace(schedules=(given,)))
-            key = key_of(scheduled.op, scheduled.loops, names, target)
-            yield Trial(kernel, what, key, text, _predicted(scheduled, schedule, sizes), _seconds(tried, arguments))
+            seconds = _seconds(tried, arguments)
+            yield Trial(kernel, one.what, scheduled.key, one.text, one.predicted * 1e-9, seconds)
 
 
 def best_of(found: Sequence[Trial]) -> dict[str, str]:
@@ -75,14 +62,6 @@ def best_of(found: Sequence[Trial]) -> dict[str, str]:
         if fastest.seconds < WORTH * chosen.seconds:
             best[fastest.key] = fastest.text
     return best
-
-
-def _predicted(scheduled: Scheduled, schedule: Any, sizes: Mapping[str, int]) -> float:
-    processor = scheduled.target.processor or Processor()
-    try:
-        return price(schedule, scheduled.loops, processor, sizes).total * 1e-9
-    except KeyError:  # a size that only the run finds
-        return float("nan")
 
 
 def _seconds(function: Any, arguments: Sequence[Any]) -> float:

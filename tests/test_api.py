@@ -146,9 +146,9 @@ def test_the_cache_counts() -> None:
 def test_the_cache_is_bounded(monkeypatch) -> None:
     from dataclasses import replace
 
-    from jitflow import api
+    from jitflow import specialised
 
-    monkeypatch.setattr(api, "CONFIG", replace(api.CONFIG, cache_size=2))
+    monkeypatch.setattr(specialised, "CONFIG", replace(specialised.CONFIG, cache_size=2))
 
     @jitflow.function(static=("n",))
     def power(x, n):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import api
+from jitflow import specialised
 
 SCALE = 2.0
 
@@ -53,7 +53,7 @@ def work(functions: list[Any], seed: int, seconds: float, failures: list[BaseExc
 
 @pytest.mark.stress
 def test_threads_that_call_compile_evict_and_clear(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "CONFIG", replace(api.CONFIG, cache_size=3))
+    monkeypatch.setattr(specialised, "CONFIG", replace(specialised.CONFIG, cache_size=3))
     functions, failures = make_functions(), []
     used: list[int] = []
     for seconds in (5.0, 55.0):

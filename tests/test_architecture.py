@@ -61,7 +61,13 @@ def test_the_ir_imports_only_errors_and_config() -> None:
 
 
 def test_errors_import_only_tables() -> None:
-    assert {part_of(name) for name in imports_of(PACKAGE / "errors.py")} - {"", "config", "mends"} == set()
+    assert {part_of(name) for name in imports_of(PACKAGE / "errors.py")} - {
+        "",
+        "config",
+        "mends",
+        "user_lines",
+    } == set()
+    assert {part_of(name) for name in imports_of(PACKAGE / "user_lines.py")} - {""} == set()
     assert {part_of(name) for name in imports_of(PACKAGE / "mends.py")} - {""} == set()
     assert {part_of(name) for name in imports_of(PACKAGE / "config.py")} - {""} == set()
 
@@ -128,6 +134,70 @@ def test_no_modules_import_each_other_in_a_circle(folder: str) -> None:
     assert sorted(left) == []
 
 
-def test_no_module_of_the_frontend_is_long() -> None:
-    lengths = {path: len(path.read_text().splitlines()) for path in MODULES if "frontend" in path.parts}
+def test_no_module_is_long() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in MODULES}
     assert {str(path.relative_to(PACKAGE)): length for path, length in lengths.items() if length > 400} == {}
+
+
+DECIDING = ("passes/schedule/*.py", "passes/lower/*.py", "passes/plan/*.py", "passes/fusion/*.py",
+            "backends/llvm/emit_*.py", "backends/llvm/vector_text.py", "backends/llvm/panel_writing.py",
+            "backends/cuda/emit_*.py", "backends/cuda/grid.py")  # fmt: skip
+"""Where loops are decided and emitted. Numbers that decide a schedule stand in `cost.py`, and what is known of
+processors in `target.py`."""
+
+FACTS = {
+    "passes/schedule/folding.py": "what a reduction means, whatever its schedule: its tree of additions",
+    "passes/schedule/scheduled.py: RUNNERS_UP": "how many schedules are shown",
+    "passes/schedule/text.py: _COLUMN": "where the user's lines are printed",
+    "passes/fusion/snapshot.py: _MOST_SLICES": "which of two programs a copy is in, not how its loop runs",
+    "passes/lower/contraction.py: _TABLE": "bytes of an offset",
+    "passes/lower/poll.py": "how soon Ctrl-C ends a program",
+    "passes/lower/scopes.py: _LONG_SUM": "how the host program computes a size",
+    "backends/cuda/emit_control.py: ERROR_WORDS": "words of the error record",
+    "backends/cuda/grid.py": "how many threads a launch has, under any number of which a kernel is right",
+    "backends/llvm/emit_calls.py: _WORDS": "how large records of the runtime are",
+    "backends/llvm/emit_device.py: _NO_MEMORY": "an error of the driver",
+    "backends/llvm/emit_elementwise.py: LARGEST": "the largest integer of 64 bits",
+    "backends/llvm/emit_gathered_panels.py: _LINE": "bytes of a line of a cache",
+    "backends/llvm/emit_loops.py: _LARGEST": "the largest integer of 64 bits",
+    "backends/llvm/emit_loops.py: _PIECE": "how soon Ctrl-C ends a program",
+    "backends/llvm/emit_memory.py": "which instructions read and write lanes that lie apart, and where registers end",
+    "backends/llvm/emit_poll.py: PERIOD": "how soon Ctrl-C ends a program",
+    "backends/llvm/emit_select.py: _DEPTH": "how far an instruction is looked for",
+    "backends/llvm/emit_short_rows.py": "rows that a routine sorts instead of NumPy's",
+    "backends/llvm/vector_text.py": "bytes of a line of a cache, and of the shortest vectors",
+}
+"""Files, or names in them, whose numbers decide no schedule, and what they are."""
+OF_A_TYPE = ("itemsize", "bits", "rank", "lanes")
+"""What is compared with numbers that a format or an instruction has."""
+
+
+def numbers_in(node: ast.AST, largest: int) -> list[float]:
+    """The numbers of an expression that are larger than the trivial ones."""
+    found = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant)]
+    return [one for one in found if isinstance(one, int | float) and one is not True and abs(one) > largest]
+
+
+def figures_of(path: Path) -> Iterator[str]:
+    """Yield the names of a module that are numbers, and the comparisons with a number written out."""
+    tree = ast.parse(path.read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and numbers_in(node.value, 1):
+            (target,) = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if not any(isinstance(inner, ast.Lambda | ast.Call | ast.JoinedStr) for inner in ast.walk(node.value)):
+                yield ast.unparse(target)
+    for node in ast.walk(tree):
+        text = ast.unparse(node) if isinstance(node, ast.Compare) else ""
+        if text and numbers_in(node, 2) and not any(word in text for word in OF_A_TYPE):
+            yield text
+
+
+def test_numbers_that_decide_a_schedule_stand_in_one_file() -> None:
+    known = {"passes/schedule/cost.py", "passes/schedule/target.py"}
+    paths = {path for pattern in DECIDING for path in PACKAGE.glob(pattern)}
+    assert len(paths) > 100
+    found = {(str(path.relative_to(PACKAGE)), name) for path in paths for name in figures_of(path)}
+    used = {key for path, name in found for key in (path, f"{path}: {name}") if key in FACTS}
+    left = {(path, name) for path, name in found if not {path, f"{path}: {name}"} & used and path not in known}
+    assert sorted(left) == []
+    assert used == FACTS.keys()

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from benchmarks import measure, report
+from benchmarks import measure, model, report
 from benchmarks.harness import run
 from benchmarks.limits import arithmetic_peak, copy_bandwidth
 from benchmarks.machine import describe_machine, versions
@@ -266,3 +266,12 @@ def test_bench_lists_and_checks_names() -> None:
         refused = CliRunner().invoke(app, arguments)
         assert refused.exit_code == 2
         assert "expected one of" in " ".join(refused.output.split())
+
+
+def test_the_model_is_shown_beside_what_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = model.run(["gelu", "softmax"], small=True)
+    assert all(0 < line.predicted < 1 and 0 < line.measured < 1 for line in lines)
+    assert "rank correlation" in capsys.readouterr().out
+    pairs = ((1, 3), (2, 5), (4, 9), (3, math.nan))
+    ordered = [model.Line("", measured, predicted) for measured, predicted in pairs]
+    assert model.rank_correlation(ordered) == 1

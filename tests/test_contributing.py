@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 PATHS = sorted(set(re.findall(r"`((?:jitflow|tests|benchmarks|examples)/[\w./]+)`", CONTRIBUTING)))
-WALKTHROUGHS = ("Add an op", "Add a pass", "Add a backend", "Add a benchmark")
+WALKTHROUGHS = ("Add an op", "Add a pass", "Add a schedule", "Add a backend", "Add a benchmark")
 
 NAMES = {
     "jitflow/frontend/numpy/composites.py": ("def rel_entr", "@through_f32"),
@@ -29,7 +29,9 @@ NAMES = {
     "jitflow/passes/schedule/cost.py": ("_COSTS", '"hypot"'),
     "jitflow/passes/schedule/target.py": ("class Target",),
     "jitflow/passes/pipeline.py": ("PASSES",),
-    "jitflow/passes/schedule/transform.py": ("def _candidates",),
+    "jitflow/passes/schedule/transform.py": ("def _candidates", "def with_lanes"),
+    "jitflow/passes/schedule/products.py": ("class Blocks",),
+    "jitflow/passes/schedule/scheduled_product.py": ("def _choices",),
     "jitflow/stages.py": ("STAGES",),
     "benchmarks/accuracy.py": ('Subject("hypot"',),
 }

@@ -21,10 +21,10 @@ from jitflow.errors import (
     UserTypeError,
     UserZeroDivisionError,
     as_user_error,
-    with_user_frames,
 )
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.mends import mend_of
+from jitflow.user_lines import with_user_frames
 
 FILE = "train.py"
 SOURCE = """\

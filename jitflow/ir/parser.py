@@ -9,17 +9,16 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
-from jitflow.errors import JitflowError
 from jitflow.ir.core import NO_ATTRIBUTES, Attributes, Fact, Function, Op, OpDef, Region, Value
 from jitflow.ir.dims import Dim, maximum, minimum, symbol
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.printer import LAYER_WORDS
+from jitflow.ir.tokens import ParseError, Token, Tokens
 from jitflow.ir.types import (
     NONE,
     Buffer,
@@ -39,40 +38,12 @@ from jitflow.ir.types import Item as ContainerItem
 
 __all__ = ["ParseError", "parse", "parse_type"]
 
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\n]+)
-      | (?P<location>;[^\n]*)
-      | (?P<string>"(?:[^"\\\n]|\\.)*")
-      | (?P<value>%[A-Za-z0-9_.]+)
-      | (?P<function>@(?:[A-Za-z_][A-Za-z0-9_.]*|"(?:[^"\\\n]|\\.)*"))
-      | (?P<float>\d+\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+)
-      | (?P<hex>0x[0-9a-f]+)
-      | (?P<integer>\d+)
-      | (?P<word>[A-Za-z_$][A-Za-z0-9_.$]*)
-      | (?P<mark>//|[!=<>]=|[-+*%(){}\[\],=:<>])""",
-    re.VERBOSE,
-)
 _LAYERS = {word: layer for layer, word in LAYER_WORDS.items()}
 _PYTHON_TYPES = {"float": F64, "int": I64, "complex": C128, "pybool": BOOL}
 _LOCATION = re.compile(r"(?:(?P<file>(?!on [a-z]+:\d+\Z).+?):(?P<line>\d+))?(?:(?:^| )on (?P<device>[a-z]+:\d+))?\Z")
 _VECTOR = re.compile(r"([a-z]+\d*)x(\d+)\Z")
 _CONTAINERS = ("list", "str", "deque", "set", "dict", "defaultdict", "Counter")
 _CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
-
-Item = TypeVar("Item")
-
-
-class ParseError(JitflowError, ValueError):
-    """Text that is not IR. The message shows the line with a caret under what is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """``kind`` is the name of the pattern's group, or ``end``."""
-
-    kind: str
-    text: str
-    position: int
 
 
 def parse(text: str, table: Mapping[str, OpDef] | None = None) -> Function:
@@ -107,90 +78,11 @@ def parse_dim(text: str) -> Dim:
     return result
 
 
-class _Parser:
+class _Parser(Tokens):
     def __init__(self, text: str, table: Mapping[str, OpDef]) -> None:
-        self.text = text
+        super().__init__(text)
         self.table = table
-        self.locations: dict[int, str] = {}
-        """What stands behind ``;`` just before the token of that number; other comments are passed over."""
-        self.tokens = self._tokenise()
-        self.next = 0
         self.values: dict[str, Value] = {}
-
-    # Tokens
-
-    def _tokenise(self) -> list[Token]:
-        tokens: list[Token] = []
-        position = 0
-        while position < len(self.text):
-            match = _TOKEN.match(self.text, position)
-            if match is None:
-                self.fail(f"expected IR, got {self.text[position]!r}", position)
-            if match.lastgroup == "location":
-                self.locations.setdefault(len(tokens), match.group()[1:].strip())
-            elif match.lastgroup is not None and match.lastgroup != "space":
-                tokens.append(Token(match.lastgroup, match.group(), position))
-            position = match.end()
-        tokens.append(Token("end", "", position))
-        return tokens
-
-    def fail(self, message: str, position: int | None = None) -> NoReturn:
-        """Raise `ParseError` with a caret at ``position``, or at the next token."""
-        if position is None:
-            position = self.tokens[self.next].position
-        line_start = self.text.rfind("\n", 0, position) + 1
-        line = self.text[line_start:].split("\n", 1)[0]
-        number = self.text.count("\n", 0, position) + 1
-        gutter = " " * len(str(number))
-        raise ParseError(
-            f"{message}\n  --> line {number}\n  {gutter} |\n  {number} | {line}\n"
-            f"  {gutter} | {' ' * (position - line_start)}^"
-        )
-
-    def peek(self) -> Token:
-        return self.tokens[self.next]
-
-    def take(self, kind: str, what: str = "") -> Token:
-        """The next token, which must be of a kind."""
-        token = self.peek()
-        if token.kind != kind:
-            self.fail(f"expected {what or f'a {kind}'}, got {token.text or 'the end'!r}")
-        self.next += 1
-        return token
-
-    def at(self, text: str) -> bool:
-        return self.peek().text == text and self.peek().kind in ("mark", "word")
-
-    def skip(self, text: str) -> bool:
-        """Whether the next token is ``text``, which is then passed."""
-        if self.at(text):
-            self.next += 1
-            return True
-        return False
-
-    def expect(self, text: str) -> None:
-        if not self.skip(text):
-            self.fail(f"expected {text!r}, got {self.peek().text or 'the end'!r}")
-
-    def end(self) -> None:
-        if self.peek().kind != "end":
-            self.fail(f"expected the end, got {self.peek().text!r}")
-
-    def listed(self, closing: str, item: Callable[[], Item]) -> tuple[Item, ...]:
-        """Items between commas up to ``closing``, which is passed."""
-        items: list[Item] = []
-        while not self.skip(closing):
-            if items:
-                self.expect(",")
-            items.append(item())
-        return tuple(items)
-
-    def separated(self, item: Callable[[], Item]) -> list[Item]:
-        """One item or more between commas."""
-        items = [item()]
-        while self.skip(","):
-            items.append(item())
-        return items
 
     # Functions and ops
 

@@ -3,9 +3,9 @@
 A call goes through these files in this order:
 
     dispatcher (_native, _layout, _text; binding_text, parameters)   find the specialisation that fits
-    specialisation, plan                                   what it is made of, and what it agrees to
+    specialisation, plan (_results)                        what it is made of, and what it agrees to
     entry_native (_frame, _checks, _results, _support)     the plan as one native function
-    entry_python                                           the plan carried out step by step
+    entry_python (python_guards, python_results)           the plan carried out step by step
     pool (_text)                                           where results and temporaries live
 
 Below them all: `object_layout` and `python_api` (what native code assumes of Python and NumPy), `dtypes`,

@@ -1,7 +1,7 @@
 """What the partitions of one call share, as LLVM text: the frame, and the channels between them.
 
-A *frame* lives as long as its call. It holds a mutex and a condition, what `FRAME_FIELDS` says, a record for each
-partition, called a *party* here, and a queue for each channel.
+A *frame* (`frames_text.py`) lives as long as its call. It holds a mutex and a condition, what `FRAME_FIELDS` says, a
+record for each partition, called a *party* here, and a queue for each channel.
 
     send     puts a message at the end of a channel's queue, and never fails: so it may stand behind a meeting
     receive  takes the first message; it waits until there is one, or until the sender has ended, which is a failure
@@ -25,36 +25,15 @@ a message that nobody sends any more, or meet, or find when they poll that they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from jitflow.ir.status import INTERRUPTED, STOPPED
+from jitflow.runtime.frames_text import CONDITION, MUTEX, SYSTEM_FUNCTIONS, Frame, party_offset, system_function
 from jitflow.runtime.llvm_text import FunctionText, pause_declarations
 
-__all__ = [
-    "CHANNEL_BYTES", "ERROR_WORDS", "FRAME_FIELDS", "HEADER_BYTES", "SYSTEM_FUNCTIONS", "Frame",
-    "channels_text", "frame_offset", "party_offset", "system_function", "wait_until",
-]  # fmt: skip
+__all__ = ["CHANNEL_BYTES", "ERROR_WORDS", "channels_text", "wait_until"]
 
-FRAME_FIELDS = (
-    "first", "parties", "party_bytes", "channels", "channel_bytes", "levels", "ended", "arrived", "turn", "sleepers",
-    "crowded", "spins", "allocate", "free", "poll",
-)  # fmt: skip
-"""``first``: the party whose failure is the user's, null if none has failed. ``ended``: how many parties have.
-``arrived``: how many at the next meeting, which has the number ``turn``. ``crowded``: how many wait to send."""
 
-PARTY_FIELDS = ("frame", "function", "context", "arguments", "results", "python", "ended", "status", "error")
-"""What a party runs, and how it ended; the error slots follow, and then the record."""
-
-SYSTEM_FUNCTIONS = (
-    "pthread_mutex_init", "pthread_mutex_destroy", "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_init",
-    "pthread_cond_destroy", "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_broadcast", "pthread_create",
-    "pthread_detach", "clock_gettime", "malloc", "free",
-)  # fmt: skip
-"""The pointers of `@devices_system`."""
-
-_MUTEX, _CONDITION = 128, 256
-HEADER_BYTES = 384
 ERROR_WORDS = 16
 _FIRST, _LAST, _BUSY, _OWN = 0, 8, 16, 24
 """A channel: its first and last message, whether the one in the frame is in use, and that one, which ends it."""
@@ -68,16 +47,6 @@ _SLICE = 50_000_000
 _SECOND = 1_000_000_000
 _REALTIME = 0
 """The id of the clock by which a condition waits."""
-
-
-def frame_offset(field: str) -> int:
-    """Where a field of a frame lies, in bytes."""
-    return 8 * FRAME_FIELDS.index(field)
-
-
-def party_offset(field: str) -> int:
-    """Where a field of a party lies, in bytes."""
-    return 8 * PARTY_FIELDS.index(field)
 
 
 def channels_text() -> str:
@@ -99,75 +68,6 @@ def channels_text() -> str:
             _clear(),
         ]
     )
-
-
-def system_function(function: FunctionText, name: str) -> str:
-    """The pointer to a function of the system."""
-    return function.load("ptr", "@devices_system", 8 * SYSTEM_FUNCTIONS.index(name))
-
-
-class Frame:
-    """Emits what is done to a frame."""
-
-    def __init__(self, function: FunctionText, pointer: str) -> None:
-        self._function = function
-        self.pointer = pointer
-
-    def get(self, field: str, kind: str = "i64") -> str:
-        """Read a field, in the one order of all threads."""
-        address = self._function.at(self.pointer, frame_offset(field))
-        return self._function.let(f"load atomic {kind}, ptr {address} seq_cst, align 8")
-
-    def set(self, field: str, value: str, kind: str = "i64") -> None:
-        address = self._function.at(self.pointer, frame_offset(field))
-        self._function.do(f"store atomic {kind} {value}, ptr {address} seq_cst, align 8")
-
-    def add(self, field: str, amount: int) -> str:
-        """Add to a field, whose mutex is held, and give what it is then."""
-        total = self._function.let(f"add i64 {self.get(field)}, {amount}")
-        self.set(field, total)
-        return total
-
-    def party(self, number: str) -> str:
-        """The address of a party."""
-        place = self._function.let(f"mul i64 {number}, {self.get('party_bytes')}")
-        return self._function.let(f"getelementptr i8, ptr {self._function.at(self.pointer, HEADER_BYTES)}, i64 {place}")
-
-    def channel(self, number: str) -> str:
-        """The address of a channel."""
-        place = self._function.let(f"mul i64 {number}, {self.get('channel_bytes')}")
-        behind = self.party(self.get("parties"))
-        return self._function.let(f"getelementptr i8, ptr {behind}, i64 {place}")
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        self.lock()
-        yield
-        self.unlock()
-
-    def lock(self) -> None:
-        self._call("pthread_mutex_lock", _MUTEX)
-
-    def unlock(self) -> None:
-        self._call("pthread_mutex_unlock", _MUTEX)
-
-    def wake_all(self) -> None:
-        """Wake all who sleep; the mutex is held."""
-        with self._function.when(self._function.compare("ne", self.get("sleepers"), "0")):
-            self._call("pthread_cond_broadcast", _CONDITION)
-
-    def open(self) -> None:
-        """Make the mutex and the condition."""
-        for name, place in (("pthread_mutex_init", _MUTEX), ("pthread_cond_init", _CONDITION)):
-            self._call(name, place, "ptr null")
-
-    def close(self) -> None:
-        for name, place in (("pthread_mutex_destroy", _MUTEX), ("pthread_cond_destroy", _CONDITION)):
-            self._call(name, place)
-
-    def _call(self, name: str, place: int, *rest: str) -> None:
-        address = self._function.at(self.pointer, place)
-        self._function.call("i32", system_function(self._function, name), f"ptr {address}", *rest)
 
 
 def wait_until(
@@ -209,7 +109,7 @@ def _doze() -> str:
     function = FunctionText("void @doze(ptr %frame, ptr %last)")
     frame, time = Frame(function, "%frame"), function.stack(2)
     timed, woken = function.label("timed"), function.label("woken")
-    places = [f"ptr {function.at('%frame', place)}" for place in (_CONDITION, _MUTEX)]
+    places = [f"ptr {function.at('%frame', place)}" for place in (CONDITION, MUTEX)]
     frame.add("sleepers", 1)
     function.require(function.is_null("%last"), timed)
     function.call("i32", system_function(function, "pthread_cond_wait"), *places)

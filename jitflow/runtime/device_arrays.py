@@ -25,7 +25,7 @@ def header_of(thing: Any) -> np.ndarray[Any, Any] | None:
     interface = getattr(thing, "__cuda_array_interface__", None)
     if interface is None:
         return None
-    from jitflow.runtime.entry_python import wrap
+    from jitflow.runtime.python_results import wrap
 
     dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
     known = dtype_of(dtype)

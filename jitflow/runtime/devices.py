@@ -12,9 +12,10 @@ import sys
 from functools import cache
 
 from jitflow.ir.together import DEVICE_FUNCTIONS
-from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS, channels_text
+from jitflow.runtime.channels_text import channels_text
 from jitflow.runtime.devices_text import PYTHON_POINTERS, devices_text
 from jitflow.runtime.entry_support import api_table
+from jitflow.runtime.frames_text import SYSTEM_FUNCTIONS
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pending import DRAWER
 

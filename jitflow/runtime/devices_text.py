@@ -21,17 +21,8 @@ from __future__ import annotations
 
 from jitflow.ir.status import INTERRUPTED, NO_WORKER, OUT_OF_MEMORY, ROUTINE_FAILED, ROUTINE_FAILED_ELSEWHERE
 from jitflow.ir.together import PART_WORDS, SHAPE_FIELDS
-from jitflow.runtime.channels_text import (
-    CHANNEL_BYTES,
-    ERROR_WORDS,
-    FRAME_FIELDS,
-    HEADER_BYTES,
-    Frame,
-    frame_offset,
-    party_offset,
-    system_function,
-    wait_until,
-)
+from jitflow.runtime.channels_text import CHANNEL_BYTES, ERROR_WORDS, wait_until
+from jitflow.runtime.frames_text import FRAME_FIELDS, HEADER_BYTES, Frame, frame_offset, party_offset, system_function
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import PythonCalls
 

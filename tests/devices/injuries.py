@@ -16,7 +16,7 @@ from typing import Any
 
 from jitflow.ir.together import SEND
 from jitflow.runtime import devices
-from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS, frame_offset
+from jitflow.runtime.frames_text import SYSTEM_FUNCTIONS, frame_offset
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pool import pool

@@ -220,10 +220,10 @@ _LOOP_BODIES = {
     " %zero, %four, %four {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
     "multiply_along": "multiply_along %m, %zero, %four, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, %zero,"
     " %zero {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
-    "pack_panels": "pack_panels %m, %zero, %m, %zero, %four, %four, %four, %four, %zero {columns=4, lanes=4, dtype=f32}"
-    "\n yield",
+    "pack_panels": "pack_panels %m, %zero, %m, %zero, %four, %four, %four, %four, %zero {ahead=4, columns=4, lanes=4,"
+    " dtype=f32}\n yield",
     "overlap_block": "overlap_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
-    " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
+    " {ahead=8, rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",
     "multiply_tile": "multiply_tile %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %four, %zero, %zero, "
     '%zero {dtype=f32, form="fma", tile=128, steps=16, along=[true, false], threads=8} '

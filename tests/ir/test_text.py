@@ -15,8 +15,9 @@ from jitflow.ir.dims import Dim, maximum, minimum, symbol
 from jitflow.ir.dtypes import DTYPES, F32, I64
 from jitflow.ir.equal import structurally_equal
 from jitflow.ir.location import Loc
-from jitflow.ir.parser import ParseError, parse, parse_type
+from jitflow.ir.parser import parse, parse_type
 from jitflow.ir.printer import attribute_text, print_function, print_op
+from jitflow.ir.tokens import ParseError
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Variable, Vector
 
 N = symbol("n")

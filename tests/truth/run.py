@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import jitflow
-from jitflow.api import _aligned_item
+from jitflow.aligned import aligned_item
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, walk
 from jitflow.ir.interpreter import interpret
@@ -87,7 +87,7 @@ def check_interpreted(program: Program, passes: bool = True) -> None:
         expected, problem = _outcome(plain, program, arguments)
         if isinstance(problem, MemoryError) or _unfit(expected):
             continue
-        arguments = {name: _aligned_item(argument) for name, argument in arguments.items()}
+        arguments = {name: aligned_item(argument) for name, argument in arguments.items()}
         results, found = _outcome(function, program, arguments)
         compare(program, arguments, (expected, problem), (results, found), views=False)
         if problem is None and passes:

@@ -7,38 +7,36 @@ register.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
 from jitflow.backends.llvm.headers import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS
 from jitflow.backends.llvm.heap import RUNTIME, SHARED_NAME
+from jitflow.backends.llvm.heap_access import (
+    OF_ENTRY,
+    as_pointer,
+    call_heap,
+    entry_at,
+    entry_bytes,
+    fill_entry,
+    header_field,
+    kind_of,
+    number_of_word,
+    own_functions,
+    require_memory,
+    set_header_field,
+    words_of,
+)
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
 from jitflow.backends.llvm.passed import PASSED, PASSED_NAME, index_function, type_name
 from jitflow.backends.llvm.set_tables import MERGING, merging, popping, swapping, tidying
-from jitflow.backends.llvm.slots import to_slots
-from jitflow.backends.llvm.texts import TEXT_FUNCTIONS, TEXTS, TEXTS_NAME
-from jitflow.backends.llvm.types import element_type
-from jitflow.ir.core import Op, Value
-from jitflow.ir.status import OUT_OF_MEMORY
-from jitflow.ir.types import TEXT, Container, Scalar, containers_in
+from jitflow.ir.core import Op
+from jitflow.ir.types import TEXT, Container, containers_in
 
-__all__ = ["CONTAINER_EMISSION", "as_pointer", "call_heap", "release_heap", "require_memory"]
+__all__ = ["CONTAINER_EMISSION", "release_heap"]
 
-_OF_HEADER, _OF_ENTRY = ", align 8, !tbaa !5", ", align 8, !tbaa !6"
 _KINDS = ("list", "deque", "dict", "set", "str")
-
-
-def call_heap(out: Emitter, name: str, result: str, *arguments: str) -> str:
-    """Call a function that all programs share."""
-    out.module.shared[SHARED_NAME] = RUNTIME
-    out.module.declare(f"jitflow.heap.{name}", result, [argument.split()[0] for argument in arguments])
-    call = f"call {result} @jitflow.heap.{name}({', '.join(arguments)})"
-    if result != "void":
-        return out.let(call)
-    out.do(call)
-    return ""
 
 
 def _passed(out: Emitter, name: str, result: str, *arguments: str) -> str:
@@ -75,74 +73,14 @@ def release_heap(out: Emitter) -> None:
         call_heap(out, "close", "void", f"ptr {out.heap}")
 
 
-# -- words ----------------------------------------------------------------------------------------------------
-
-
-def as_pointer(out: Emitter, value: Value) -> str:
-    """The header that a reference leads to."""
-    return out.let(f"inttoptr i64 {out.operand(value)} to ptr")
-
-
-def _kind(value: Value) -> Container:
-    assert isinstance(value.type, Container)
-    return value.type
-
-
-def _width(kind: Container) -> int:
-    """The bytes of an entry."""
-    return 8 * (FIRST_WORD[kind.family] + len(kind.words))
-
-
-def _field(out: Emitter, header: str, offset: int, type: str = "i64") -> str:
-    return out.let(f"load {type}, ptr {out.at(header, str(offset))}{_OF_HEADER}")
-
-
-def _set_field(out: Emitter, header: str, offset: int, value: str, type: str = "i64") -> None:
-    out.do(f"store {type} {value}, ptr {out.at(header, str(offset))}{_OF_HEADER}")
-
-
-def _words(out: Emitter, values: Sequence[Value]) -> list[str]:
-    return [word for value in values for word in to_slots(out, value.type, out.operand(value))]
-
-
-def _number(out: Emitter, type: Scalar, word: str) -> str:
-    """The number of a word."""
-    element = element_type(type.dtype)
-    if type.dtype.kind == "b":
-        return out.let(f"icmp ne i64 {word}, 0")
-    bits = type.dtype.bits
-    narrow = word if bits == 64 else out.let(f"trunc i64 {word} to i{bits}")
-    return narrow if element == f"i{bits}" else out.let(f"bitcast i{bits} {narrow} to {element}")
-
-
-def _entry(out: Emitter, kind: Container, header: str, position: str) -> str:
-    data = _field(out, header, DATA, "ptr")
-    return out.let(f"getelementptr i8, ptr {data}, i64 {out.let(f'mul i64 {position}, {_width(kind)}')}")
-
-
-def _fill(out: Emitter, kind: Container, entry: str, words: Sequence[str], first: int = 0) -> None:
-    for number, word in enumerate(words, FIRST_WORD[kind.family] + first):
-        out.do(f"store i64 {word}, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
-
-
-def require_memory(out: Emitter, op: Op, condition: str) -> None:
-    """Fail for want of memory unless the condition holds."""
-
-    def fail() -> None:
-        report(out, OUT_OF_MEMORY, op, ())
-        out.leave(str(OUT_OF_MEMORY))
-
-    out.fail_unless(condition, fail)
-
-
 # -- rows -----------------------------------------------------------------------------------------------------
 
 
 def _make(out: Emitter, op: Op) -> Sequence[str]:
-    kind = _kind(op.result)
+    kind = kind_of(op.result)
     first = FIRST_WORD[kind.family]
     references = sum(1 << (first + n) for n, word in enumerate(kind.words) if isinstance(word, Container))
-    numbers = (_width(kind), references, _KINDS.index("str" if kind == TEXT else kind.family))
+    numbers = (entry_bytes(kind), references, _KINDS.index("str" if kind == TEXT else kind.family))
     heap = as_pointer(out, op.operands[0])
     made = call_heap(out, "make", "ptr", f"ptr {heap}", *(f"i64 {number}" for number in numbers))
     require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
@@ -156,51 +94,51 @@ def _length(out: Emitter, op: Op) -> Sequence[str]:
     """
     (held,) = op.operands
     header = as_pointer(out, held)
-    if _kind(held).key is not None:
-        return [_field(out, header, LIVE)]
+    if kind_of(held).key is not None:
+        return [header_field(out, header, LIVE)]
     out.module.declare("llvm.assume", "void", ["i1"])
-    out.do(f'call void @llvm.assume(i1 true) ["align"(ptr {_field(out, header, DATA, "ptr")}, i64 8)]')
-    return [_field(out, header, ROWS)]
+    out.do(f'call void @llvm.assume(i1 true) ["align"(ptr {header_field(out, header, DATA, "ptr")}, i64 8)]')
+    return [header_field(out, header, ROWS)]
 
 
 def _changes(out: Emitter, op: Op) -> Sequence[str]:
-    return [_field(out, as_pointer(out, op.operands[0]), CHANGES)]
+    return [header_field(out, as_pointer(out, op.operands[0]), CHANGES)]
 
 
 def _get(out: Emitter, op: Op) -> Sequence[str]:
     held, position = op.operands
-    kind = _kind(held)
-    entry = _entry(out, kind, as_pointer(out, held), out.operand(position))
+    kind = kind_of(held)
+    entry = entry_at(out, kind, as_pointer(out, held), out.operand(position))
     found = []
     for number, word in enumerate(kind.words, FIRST_WORD[kind.family]):
-        loaded = out.let(f"load i64, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
-        found.append(_number(out, word, loaded))
+        loaded = out.let(f"load i64, ptr {out.at(entry, str(8 * number))}{OF_ENTRY}")
+        found.append(number_of_word(out, word, loaded))
     return found
 
 
 def _set(out: Emitter, op: Op) -> Sequence[str]:
     held, position, *items = op.operands
-    kind = _kind(held)
-    entry = _entry(out, kind, as_pointer(out, held), out.operand(position))
-    _fill(out, kind, entry, _words(out, items), len(kind.keys))
+    kind = kind_of(held)
+    entry = entry_at(out, kind, as_pointer(out, held), out.operand(position))
+    fill_entry(out, kind, entry, words_of(out, items), len(kind.keys))
     return ()
 
 
 def _append(out: Emitter, op: Op) -> Sequence[str]:
     held, *items = op.operands
-    kind, header, words = _kind(held), as_pointer(out, held), _words(out, items)
-    width, front = _width(kind), bool(op.attributes.get("front"))
-    rows = _field(out, header, ROWS)
+    kind, header, words = kind_of(held), as_pointer(out, held), words_of(out, items)
+    width, front = entry_bytes(kind), bool(op.attributes.get("front"))
+    rows = header_field(out, header, ROWS)
 
     def place() -> tuple[str, str]:
         """Where the entry goes, and whether there is room."""
-        data = _field(out, header, DATA, "ptr")
+        data = header_field(out, header, DATA, "ptr")
         if front:
             entry = out.let(f"getelementptr i8, ptr {data}, i64 -{width}")
-            begin, end = _field(out, header, BLOCK, "ptr"), data
+            begin, end = header_field(out, header, BLOCK, "ptr"), data
         else:
             entry = out.let(f"getelementptr i8, ptr {data}, i64 {out.let(f'mul i64 {rows}, {width}')}")
-            begin, end = entry, _field(out, header, LIMIT, "ptr")
+            begin, end = entry, header_field(out, header, LIMIT, "ptr")
         first, last = (out.let(f"ptrtoint ptr {place} to i64") for place in (begin, end))
         return entry, out.let(f"icmp sge i64 {out.let(f'sub i64 {last}, {first}')}, {width}")
 
@@ -214,79 +152,63 @@ def _append(out: Emitter, op: Op) -> Sequence[str]:
         out.jump(room)
     out.begin(room)
     target = out.let(f"phi ptr [ {entry}, %{before} ], [ {other}, %{behind} ]")
-    _fill(out, kind, target, words)
-    _set_field(out, header, ROWS, out.let(f"add i64 {rows}, 1"))
+    fill_entry(out, kind, target, words)
+    set_header_field(out, header, ROWS, out.let(f"add i64 {rows}, 1"))
     if front:
-        _set_field(out, header, DATA, target, "ptr")
+        set_header_field(out, header, DATA, target, "ptr")
     return ()
 
 
 def _drop(out: Emitter, op: Op) -> Sequence[str]:
     (held,) = op.operands
     header = as_pointer(out, held)
-    _set_field(out, header, ROWS, out.let(f"sub i64 {_field(out, header, ROWS)}, 1"))
+    set_header_field(out, header, ROWS, out.let(f"sub i64 {header_field(out, header, ROWS)}, 1"))
     if op.attributes.get("front"):
-        _set_field(out, header, DATA, out.at(_field(out, header, DATA, "ptr"), str(_width(_kind(held)))), "ptr")
+        set_header_field(
+            out, header, DATA, out.at(header_field(out, header, DATA, "ptr"), str(entry_bytes(kind_of(held)))), "ptr"
+        )
     return ()
 
 
 def _insert(out: Emitter, op: Op) -> Sequence[str]:
     """Append it, then move what stands behind its place."""
     held, position, *items = op.operands
-    kind, header, words = _kind(held), as_pointer(out, held), _words(out, items)
+    kind, header, words = kind_of(held), as_pointer(out, held), words_of(out, items)
     _append(out, Op(op.definition, (held, *items), (), {}, (), op.loc))
-    entry = _entry(out, kind, header, out.operand(position))
-    last = out.let(f"sub i64 {_field(out, header, ROWS)}, 1")
-    _move(out, kind, entry, out.at(entry, str(_width(kind))), out.let(f"sub i64 {last}, {out.operand(position)}"))
-    _fill(out, kind, entry, words)
+    entry = entry_at(out, kind, header, out.operand(position))
+    last = out.let(f"sub i64 {header_field(out, header, ROWS)}, 1")
+    _move(out, kind, entry, out.at(entry, str(entry_bytes(kind))), out.let(f"sub i64 {last}, {out.operand(position)}"))
+    fill_entry(out, kind, entry, words)
     return ()
 
 
 def _remove(out: Emitter, op: Op) -> Sequence[str]:
     held, position = op.operands
-    kind, header = _kind(held), as_pointer(out, held)
-    entry = _entry(out, kind, header, out.operand(position))
+    kind, header = kind_of(held), as_pointer(out, held)
+    entry = entry_at(out, kind, header, out.operand(position))
     if kind.key is not None:
-        out.do(f"store i64 {2 if kind.family == 'set' else 0}, ptr {entry}{_OF_ENTRY}")
-        _set_field(out, header, LIVE, out.let(f"sub i64 {_field(out, header, LIVE)}, 1"))
-        _set_field(out, header, CHANGES, out.let(f"add i64 {_field(out, header, CHANGES)}, 1"))
+        out.do(f"store i64 {2 if kind.family == 'set' else 0}, ptr {entry}{OF_ENTRY}")
+        set_header_field(out, header, LIVE, out.let(f"sub i64 {header_field(out, header, LIVE)}, 1"))
+        set_header_field(out, header, CHANGES, out.let(f"add i64 {header_field(out, header, CHANGES)}, 1"))
         return ()
-    last = out.let(f"sub i64 {_field(out, header, ROWS)}, 1")
-    _move(out, kind, out.at(entry, str(_width(kind))), entry, out.let(f"sub i64 {last}, {out.operand(position)}"))
-    _set_field(out, header, ROWS, last)
+    last = out.let(f"sub i64 {header_field(out, header, ROWS)}, 1")
+    _move(out, kind, out.at(entry, str(entry_bytes(kind))), entry, out.let(f"sub i64 {last}, {out.operand(position)}"))
+    set_header_field(out, header, ROWS, last)
     return ()
 
 
 def _move(out: Emitter, kind: Container, source: str, target: str, rows: str) -> None:
     out.module.declare("llvm.memmove.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-    nbytes = out.let(f"mul i64 {rows}, {_width(kind)}")
+    nbytes = out.let(f"mul i64 {rows}, {entry_bytes(kind)}")
     out.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
-
-
-def _own(
-    out: Emitter,
-    words: Sequence[Scalar],
-    functions: Mapping[str, str],
-    called: Sequence[tuple[str, str, Sequence[str]]],
-) -> None:
-    """Write functions that are for keys or an order of such words into this program, and declare what they call."""
-    out.module.shared[SHARED_NAME] = RUNTIME
-    if TEXT in words:
-        out.module.shared[TEXTS_NAME] = TEXTS
-        for name, (gives, takes) in TEXT_FUNCTIONS.items():
-            out.module.declare(f"jitflow.text.{name}", gives, takes)
-    for name, result, parameters in called:
-        out.module.declare(name, result, parameters)
-    for name, text in functions.items():
-        out.module.define(name, text)
 
 
 def _keyed(out: Emitter, op: Op, function: str, result: str) -> str:
     """Call one of the functions for keys of a form."""
     held, *words = op.operands
-    kind = _kind(held)
-    _own(out, kind.keys, key_functions(kind), _CALLED_FOR_KEYS)
-    arguments = ", ".join([f"ptr {as_pointer(out, held)}", *(f"i64 {word}" for word in _words(out, words))])
+    kind = kind_of(held)
+    own_functions(out, kind.keys, key_functions(kind), _CALLED_FOR_KEYS)
+    arguments = ", ".join([f"ptr {as_pointer(out, held)}", *(f"i64 {word}" for word in words_of(out, words))])
     return out.let(f"call {result} @{name_of_keys(kind)}.{function}({arguments})")
 
 
@@ -310,16 +232,16 @@ def _enter(out: Emitter, op: Op) -> Sequence[str]:
 
 def _merge(out: Emitter, op: Op) -> Sequence[str]:
     held, other = op.operands
-    name, text = merging(_kind(held), _kind(other))
-    functions = {**key_functions(_kind(held)), name: text}
-    _own(out, _kind(held).keys, functions, (*_CALLED_FOR_KEYS, *MERGING))
+    name, text = merging(kind_of(held), kind_of(other))
+    functions = {**key_functions(kind_of(held)), name: text}
+    own_functions(out, kind_of(held).keys, functions, (*_CALLED_FOR_KEYS, *MERGING))
     require_memory(out, op, out.let(f"call i1 @{name}(ptr {as_pointer(out, held)}, ptr {as_pointer(out, other)})"))
     return ()
 
 
 def _next_key(out: Emitter, op: Op) -> Sequence[str]:
     (held,) = op.operands
-    name, text = popping(_kind(held))
+    name, text = popping(kind_of(held))
     out.module.define(name, text)
     return [out.let(f"call i64 @{name}(ptr {as_pointer(out, held)})")]
 
@@ -335,8 +257,8 @@ def _swap_keys(out: Emitter, op: Op) -> Sequence[str]:
 def _ordered(out: Emitter, op: Op, function: str, result: str, *arguments: str) -> str:
     """Call one of the functions for the order of items of a type."""
     held = op.operands[0]
-    kind = _kind(held)
-    _own(out, kind.items, order_functions(kind), _CALLED_FOR_ORDERS)
+    kind = kind_of(held)
+    own_functions(out, kind.items, order_functions(kind), _CALLED_FOR_ORDERS)
     arguments = (f"ptr {as_pointer(out, held)}", *arguments)
     return f"call {result} @{name_of_order(kind)}.{function}({', '.join(arguments)})"
 
@@ -370,12 +292,12 @@ def _sort(out: Emitter, op: Op) -> Sequence[str]:
 def _settle(out: Emitter, op: Op) -> Sequence[str]:
     """Most often there is no gap."""
     header = as_pointer(out, op.operands[0])
-    if _kind(op.operands[0]).family == "set":
+    if kind_of(op.operands[0]).family == "set":
         name, text = tidying()
-        _own(out, (), {name: text}, _CALLED_FOR_KEYS)
+        own_functions(out, (), {name: text}, _CALLED_FOR_KEYS)
         require_memory(out, op, out.let(f"call i1 @{name}(ptr {header})"))
         return ()
-    dense = out.let(f"icmp eq i64 {_field(out, header, ROWS)}, {_field(out, header, LIVE)}")
+    dense = out.let(f"icmp eq i64 {header_field(out, header, ROWS)}, {header_field(out, header, LIVE)}")
     proceed, close = out.label("dense"), out.label("gaps")
     out.branch(dense, proceed, close)
     with out.cold(close):

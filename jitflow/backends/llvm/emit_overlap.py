@@ -25,12 +25,6 @@ from jitflow.ir.core import Op
 __all__ = ["OVERLAP_EMISSION"]
 
 
-_VECTOR_BYTES = 64
-_AHEAD = 8
-"""Steps by which numbers of the left matrix are brought near in advance: from the next line of a wide matrix, which
-processors do not foresee."""
-
-
 def _overlap_block(out: Emitter, op: Op) -> Sequence[str]:
     block = _Block(out, op)
     (region,) = op.regions
@@ -113,14 +107,15 @@ class _Block:
         )
         dtype = op.attributes["dtype"]
         self.itemsize, self.element = dtype.itemsize, element_type(dtype)
-        self.lanes = _VECTOR_BYTES // self.itemsize
+        self.lanes = op.attributes["lanes"]
+        self.bytes = self.lanes * self.itemsize
         self.vector = f"<{self.lanes} x {self.element}>"
         self.rows, self.columns = range(op.attributes["rows"]), range(op.attributes["columns"] // self.lanes)
         self.types = ["i64", "i64", "ptr", *(self.vector for _ in self.rows for _ in self.columns)]
         self.lines = self._lines(out.at(block, block_at), pitch)
         self.factors = self._lines(out.at(left, left_at), row_stride)
         self.right, self.steps, self.left_step, self.right_step = out.at(right, right_at), steps, left_step, right_step
-        self.ahead = out.let(f"mul i64 {left_step}, {_AHEAD}")
+        self.ahead = out.let(f"mul i64 {left_step}, {op.attributes['ahead']}")
 
     def _lines(self, first: str, stride: str) -> list[str]:
         """Where the rows of a matrix begin."""
@@ -140,7 +135,7 @@ class _Block:
     def step(self, state: Sequence[str]) -> list[str]:
         """One step along the inner axis, and what there is then."""
         out, (rest, at, right, *sums) = self.out, state
-        places = [out.at(right, str(column * _VECTOR_BYTES)) for column in self.columns]
+        places = [out.at(right, str(column * self.bytes)) for column in self.columns]
         vectors = [out.let(f"load {self.vector}, ptr {place}, align {self.itemsize}") for place in places]
         prefetch(out, out.at(out.at(self.factors[-1], at), self.ahead))
         following: list[str] = []
@@ -162,7 +157,7 @@ class _Block:
         out, sums = self.out, iter(state[3:])
         for line in self.lines:
             for column in self.columns:
-                there = out.at(line, str(column * _VECTOR_BYTES))
+                there = out.at(line, str(column * self.bytes))
                 out.do(f"store {self.vector} {next(sums)}, ptr {there}, align {self.itemsize}")
 
 

@@ -19,21 +19,24 @@ from jitflow.ir.dtypes import DType
 __all__ = ["PANEL_EMISSION"]
 
 _PANELS = "ptr %panels, ptr %from, i64 %step, i64 %column.stride, i64 %pitch, i64 %columns, i64 %steps"
-_AHEAD = 4
-"""How many rows ahead memory is asked for: of short pieces of rows, processors foresee little."""
 
 
 def _pack_panels(out: Emitter, op: Op) -> Sequence[str]:
     columns, lanes, dtype = (op.attributes[name] for name in ("columns", "lanes", "dtype"))
-    turned = op.attributes.get("turned", False)
-    name = f"{'turn' if turned else 'pack'}_panels_{dtype.name}_{columns}_by_{lanes}"
-    text = (_turned_text if turned else _copied_text)(name, dtype, columns, lanes)
+    ahead = op.attributes["ahead"]
+    name = f"panels_{dtype.name}_{columns}_by_{lanes}"
+    if op.attributes.get("turned", False):
+        name = f"turn_{name}"
+        text = _turned_text(name, dtype, columns, lanes)
+    else:
+        name = f"pack_{name}_ahead_{ahead}"
+        text = _copied_text(name, dtype, columns, lanes, ahead)
     call_shared(out, op, name, _PANELS, text, (0, 2))
     return ()
 
 
 @cache
-def _copied_text(name: str, dtype: DType, columns: int, lanes: int) -> str:
+def _copied_text(name: str, dtype: DType, columns: int, lanes: int, rows_ahead: int) -> str:
     text = VectorText(dtype, lanes)
     width, firsts = columns * text.itemsize, range(0, columns, lanes)
     whole = text.let(f"sdiv i64 %columns, {columns}")
@@ -41,7 +44,7 @@ def _copied_text(name: str, dtype: DType, columns: int, lanes: int) -> str:
     present = [text.below(text.let(f"sub i64 {rest}, {first}")) for first in firsts]
     last = text.below(str(columns - firsts[-1])) if columns % lanes else ""
     masks = [last if first == firsts[-1] else "" for first in firsts]
-    ahead = text.let(f"mul i64 %step, {_AHEAD}")
+    ahead = text.let(f"mul i64 %step, {rows_ahead}")
 
     def copy(to: str, at: str, reading: Sequence[str]) -> None:
         places = [first * text.itemsize for first in firsts]

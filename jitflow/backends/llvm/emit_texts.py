@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from jitflow.backends.llvm.emit_containers import as_pointer, call_heap, require_memory
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.headers import DATA
 from jitflow.backends.llvm.heap import RUNTIME, SHARED_NAME
+from jitflow.backends.llvm.heap_access import as_pointer, call_heap, require_memory
 from jitflow.backends.llvm.texts import TEXT_FUNCTIONS, TEXTS, TEXTS_NAME
 from jitflow.ir.core import Op
 

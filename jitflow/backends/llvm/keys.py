@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
+from jitflow.backends.llvm.hashes import HASHES, key_parameters, python_hash, quick_hash
 from jitflow.backends.llvm.headers import functions
 from jitflow.backends.llvm.tables import COUNT_KEY, FIRST_PLACE, set_places, table_places
 from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, Tag
@@ -13,10 +14,6 @@ __all__ = ["FIRST_WORD", "key_functions", "name_of_keys"]
 
 FIRST_WORD = {"list": 0, "deque": 0, "dict": 1, "set": 2}
 """Which word of an entry is the first of its key or item."""
-
-_MODULUS = (1 << 61) - 1
-_PRIMES = (11400714785074694791, 14029467366897019727, 2870177450012600261)
-_MIXED = 0x9E3779B97F4A7C15
 
 
 def name_of_keys(kind: Container) -> str:
@@ -39,15 +36,11 @@ def _letters(item: Item | None) -> str:
 def key_functions(kind: Container) -> dict[str, str]:
     """The functions ``find`` and ``enter`` of a dict or set, with what they call, by name."""
     name = name_of_keys(kind)
-    texts = {"jitflow.hash": _HASHES} if kind.family == "set" else {}
-    texts[f"{name}.hash"] = _python_hash(kind, name) if kind.family == "set" else _quick_hash(kind, name)
+    texts = {"jitflow.hash": HASHES} if kind.family == "set" else {}
+    texts[f"{name}.hash"] = python_hash(kind, name) if kind.family == "set" else quick_hash(kind, name)
     write = _set_functions if kind.family == "set" else _dict_functions
     texts[name] = functions(write(kind, name))
     return texts
-
-
-def _parameters(words: Sequence[Scalar], first: int = 0) -> str:
-    return ", ".join(f"i64 %k{number}" for number in range(first, first + len(words)))
 
 
 def _equal(kind: Container, entry: str) -> Iterator[str]:
@@ -86,34 +79,10 @@ def _write(kind: Container, entry: str, first: int, last: int) -> str:
 # -- dicts ----------------------------------------------------------------------------------------------------
 
 
-def _quick_hash(kind: Container, name: str) -> str:
-    """Any hash does, since it never shows; it is never 0."""
-    lines = [f"define internal i64 @{name}.hash({_parameters(kind.keys)}) alwaysinline #0 {{", "start:"]
-    found = "0"
-    for number, word in enumerate(kind.keys):
-        if isinstance(word, Tag):
-            continue
-        bits = f"%k{number}"
-        if word.dtype.kind == "f":  # 0.0 and -0.0 are one key
-            lines += [f"  %x{number}.float = bitcast i64 %k{number} to double",
-                      f"  %x{number}.sum = fadd double %x{number}.float, 0.0",
-                      f"  %x{number} = bitcast double %x{number}.sum to i64"]  # fmt: skip
-            bits = f"%x{number}"
-        if word == TEXT:
-            lines.append(f"  %x{number} = call i64 @jitflow.text.hash(i64 %k{number})")
-            bits = f"%x{number}"
-        lines += [f"  %h{number}.in = xor i64 {found}, {bits}",
-                  f"  %h{number}.up = mul i64 %h{number}.in, {_signed(_MIXED)}",
-                  f"  %h{number}.low = lshr i64 %h{number}.up, 29",
-                  f"  %h{number} = xor i64 %h{number}.up, %h{number}.low"]  # fmt: skip
-        found = f"%h{number}"
-    return "\n".join([*lines, f"  %hash = or i64 {found}, 1", "  ret i64 %hash", "}"])
-
-
 def _dict_functions(kind: Container, name: str) -> str:
     keys, words, width = len(kind.keys), len(kind.words), 8 * (1 + len(kind.words))
     compare = "\n".join(_equal(kind, "%entry"))
-    arguments = _parameters(kind.keys)
+    arguments = key_parameters(kind.keys)
     return f"""define internal i64 @{name}.search(ptr %c, i64 %hash, {arguments}) #0 {{
 start:
   %mask = field i64 %c MASK
@@ -151,7 +120,7 @@ start:
   %row = call i64 @{name}.search(ptr %c, i64 %hash, {arguments})
   ret i64 %row
 }}
-define internal i1 @{name}.enter(ptr %c, {_parameters(kind.words)}) #0 {{
+define internal i1 @{name}.enter(ptr %c, {key_parameters(kind.words)}) #0 {{
 start:
   %hash = call i64 @{name}.hash({arguments})
   %row = call i64 @{name}.search(ptr %c, i64 %hash, {arguments})
@@ -216,40 +185,6 @@ full:
 # -- sets -----------------------------------------------------------------------------------------------------
 
 
-def _python_hash(kind: Container, name: str) -> str:
-    lines = [f"define internal i64 @{name}.hash({_parameters(kind.keys)}) #0 {{", "start:"]
-    counted = iter(range(1000))
-    words = iter(range(len(kind.keys)))
-
-    def let(instruction: str) -> str:
-        lines.append(f"  %h{(number := next(counted))} = {instruction}")
-        return f"%h{number}"
-
-    def hashed(item: Item) -> str:
-        if isinstance(item, Several):
-            next(words)
-            return hashed(item.carriers[0])
-        if not isinstance(item, tuple):
-            assert isinstance(item, Scalar)
-            if item == TEXT:  # whose hash is another one in each process: nobody may see the order
-                return let(f"call i64 @jitflow.text.hash(i64 %k{next(words)})")
-            function = {"f": "float", "u": "unsigned"}.get(item.dtype.kind, "integer")
-            return let(f"call i64 @jitflow.hash.{function}(i64 %k{next(words)})")
-        one, two, five = map(_signed, _PRIMES)
-        found = str(five)
-        for part in item:
-            lane = let(f"mul i64 {hashed(part)}, {two}")
-            total = let(f"add i64 {found}, {lane}")
-            turned = let(f"call i64 @llvm.fshl.i64(i64 {total}, i64 {total}, i64 31)")
-            found = let(f"mul i64 {turned}, {one}")
-        found = let(f"add i64 {found}, {len(item) ^ (_PRIMES[2] ^ 3527539)}")
-        return let(f"select i1 {let(f'icmp eq i64 {found}, -1')}, i64 1546275796, i64 {found}")
-
-    assert kind.key is not None
-    result = hashed(kind.key)
-    return "\n".join([*lines, f"  ret i64 {result}", "}"])
-
-
 @cache
 def _places_are_taken_again() -> bool:
     """Whether this Python puts a new key in the place of one that was removed: 16 comes by the place of 0."""
@@ -261,7 +196,7 @@ def _places_are_taken_again() -> bool:
 
 def _set_functions(kind: Container, name: str) -> str:
     width = 8 * (2 + len(kind.keys))
-    arguments = _parameters(kind.keys)
+    arguments = key_parameters(kind.keys)
     compare = "\n".join(_equal(kind, "%slot.at"))
     places = set_places(
         "begin",
@@ -353,59 +288,3 @@ done:
 full:
   ret i1 false
 }}"""
-
-
-_HASHES = f"""define internal i64 @jitflow.hash.unsigned(i64 %x) #0 {{
-start:
-  %low = and i64 %x, {_MODULUS}
-  %high = lshr i64 %x, 61
-  %sum = add i64 %low, %high
-  %over = icmp uge i64 %sum, {_MODULUS}
-  %less = sub i64 %sum, {_MODULUS}
-  %hash = select i1 %over, i64 %less, i64 %sum
-  ret i64 %hash
-}}
-
-define internal i64 @jitflow.hash.integer(i64 %x) #0 {{
-start:
-  %is.negative = icmp slt i64 %x, 0
-  %minus = sub i64 0, %x
-  %size = select i1 %is.negative, i64 %minus, i64 %x
-  %hash = call i64 @jitflow.hash.unsigned(i64 %size)
-  %hash.minus = sub i64 0, %hash
-  %signed = select i1 %is.negative, i64 %hash.minus, i64 %hash
-  %taken = icmp eq i64 %signed, -1
-  %result = select i1 %taken, i64 -2, i64 %signed
-  ret i64 %result
-}}
-
-define internal i64 @jitflow.hash.float(i64 %x) #0 {{
-start:
-  %is.negative = icmp slt i64 %x, 0
-  %size = and i64 %x, 9223372036854775807
-  %exponent = lshr i64 %size, 52
-  %fraction = and i64 %size, 4503599627370495
-  %is.infinite = icmp eq i64 %exponent, 2047
-  %is.small = icmp eq i64 %exponent, 0
-  %one = or i64 %fraction, 4503599627370496
-  %mantissa = select i1 %is.small, i64 %fraction, i64 %one
-  %power.large = add i64 %exponent, 145
-  %power = select i1 %is.small, i64 146, i64 %power.large
-  %turns = urem i64 %power, 61
-  %up = shl i64 %mantissa, %turns
-  %up.low = and i64 %up, {_MODULUS}
-  %back = sub i64 61, %turns
-  %down = lshr i64 %mantissa, %back
-  %turned = or i64 %up.low, %down
-  %hash = select i1 %is.infinite, i64 314159, i64 %turned
-  %minus = sub i64 0, %hash
-  %signed = select i1 %is.negative, i64 %minus, i64 %hash
-  %taken = icmp eq i64 %signed, -1
-  %result = select i1 %taken, i64 -2, i64 %signed
-  ret i64 %result
-}}"""
-
-
-def _signed(number: int) -> int:
-    """The number with the bits of an unsigned one."""
-    return number - (1 << 64) if number >> 63 else number

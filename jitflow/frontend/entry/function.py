@@ -13,13 +13,7 @@ from functools import partial
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
-from jitflow.errors import (
-    CompilerBug,
-    UserError,
-    UserNotImplementedError,
-    as_user_error,
-    with_user_frames,
-)
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
 from jitflow.frontend.control.handing_over import hand_over
 from jitflow.frontend.control.identity import require_apart, require_unchanged
@@ -56,6 +50,7 @@ from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
 from jitflow.runtime.stores import StoreTable
+from jitflow.user_lines import with_user_frames
 
 __all__ = ["TracedFunction", "trace"]
 

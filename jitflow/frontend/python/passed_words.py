@@ -26,7 +26,7 @@ from jitflow.frontend.python.passed_types import are_bounded, has_factory
 from jitflow.frontend.python.returned_containers import unfilled
 from jitflow.frontend.python.told_words import Told
 from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
-from jitflow.runtime.entry_python import pool_free
+from jitflow.runtime.python_results import pool_free
 from jitflow.runtime.stores import MetOtherwise
 
 __all__ = ["PassedWords"]

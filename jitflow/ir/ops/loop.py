@@ -138,7 +138,7 @@ LOOP_OPS = [
           "then start and stop: as multiply_block, of whole blocks; between its steps the region takes each row from "
           "start to stop, and each of ``lanes`` columns of a block", "loop", 13, _infer_write, None,
           (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
-          ("rows", "columns", "dtype", "lanes"), regions=1),
+          ("ahead", "rows", "columns", "dtype", "lanes"), regions=1),
     OpDef("local", "memory for ``count`` numbers of ``dtype`` in the kernel's frame, with whatever is there", "loop", 0,
           _infer_local, memory.local, (Effect("allocates"),), frozenset(), ("dtype", "count")),
     OpDef("multiply_tile", "left, offset, row stride, step stride, right, offset, step stride, column stride, then how "
@@ -179,8 +179,10 @@ LOOP_OPS = [
           frozenset(), ("dtype", "vector_bytes")),
     OpDef("pack_panels", "panels, offset, matrix, offset, step, column stride, how far panels are apart, then how many "
           "columns and steps: panels have so many ``columns`` each, those of a step side by side; ``turned`` where the "
-          "steps lie side by side, else the columns do", "loop", 9, _infer_write, products.pack_panels,
-          (Effect("writes", 0), Effect("reads", 2)), frozenset(), ("columns", "lanes", "dtype", "turned")),
+          "steps lie side by side, else the columns do, and so many rows ``ahead`` are brought near", "loop", 9,
+          _infer_write, products.pack_panels,
+          (Effect("writes", 0), Effect("reads", 2)), frozenset(),
+          ("ahead", "columns", "lanes", "dtype", "turned")),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

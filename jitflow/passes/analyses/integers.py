@@ -22,11 +22,11 @@ from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Index, Scalar, Type, dims_of
+from jitflow.passes.analyses.comparisons import COMPARISONS, OPPOSITE
 from jitflow.passes.analyses.growth import EARLY, FURTHEST, SMALL_STEP, Growth, keeps_value
 
-__all__ = ["COMPARISONS", "Integers", "is_integer"]
+__all__ = ["Integers", "is_integer"]
 
-COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 _MOST_TERMS = 8
 
 
@@ -256,7 +256,7 @@ class Integers:
                 yield from self._told(operand, answer)
         elif op.name in COMPARISONS and all(map(is_integer, op.operands)):
             difference = self.dim(op.operands[0]) - self.dim(op.operands[1])
-            name = op.name if answer else _OPPOSITE[op.name]
+            name = op.name if answer else OPPOSITE[op.name]
             if name in ("greater_equal", "equal"):
                 yield difference
             if name in ("less_equal", "equal"):
@@ -392,13 +392,3 @@ def _renamed_sizes(before: Sequence[Value], after: Sequence[Value]) -> Iterator[
 def _dims_in(kind: Type) -> Sequence[Dim]:
     known = kind.dim if isinstance(kind, Index) else None
     return dims_of(kind) if known is None else (known,)
-
-
-_OPPOSITE = {
-    "less": "greater_equal",
-    "less_equal": "greater",
-    "greater": "less_equal",
-    "greater_equal": "less",
-    "equal": "not_equal",
-    "not_equal": "equal",
-}

@@ -45,7 +45,7 @@ def reshaped_values(region: Region) -> set[Value]:
 
 def related_axes(op: Op) -> Iterator[tuple[Axis, Axis]]:
     """Pairs (operand axis, result axis) that are one loop, for elementwise, reducing, gathering and axis-view ops."""
-    if "elementwise" in op.definition.traits:
+    if op.definition.traits & {"elementwise", "accumulation"}:
         for operand in op.operands:
             if isinstance(operand.type, Tensor):
                 for axis in range(operand.type.rank):

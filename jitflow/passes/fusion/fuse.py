@@ -33,12 +33,10 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.analyses.order import bound_sizes, find_order, is_free, named_sizes, reads_of
 from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
-from jitflow.passes.fusion.fused_region import Group, fusion_op, scheduled, without_unused
+from jitflow.passes.fusion.fused_region import Group, fusion_op, is_fusable, scheduled, without_unused
+from jitflow.passes.schedule.cost import LARGEST_KERNEL
 
 __all__ = ["fuse"]
-
-_LARGEST_GROUP = 160
-"""More ops than this in one kernel cost registers and compile time and save no more memory traffic."""
 
 
 def fuse(function: Function) -> Function:
@@ -83,7 +81,7 @@ class _Fusion:
                 for value in reads_of(op):
                     for source in self._sources(value):
                         self.readers.setdefault(source, []).append(op)
-        self.before = find_order(region.body, program.effects, self.producer, _is_fusable, self.sizes)
+        self.before = find_order(region.body, program.effects, self.producer, is_fusable, self.sizes)
         self.returned = {source for result in region.yielded for source in self._sources(result)}
 
     def run(self) -> Region:
@@ -105,7 +103,7 @@ class _Fusion:
         """Fusable ops in order, without scalar arithmetic that depends on no array: the host does that."""
         chosen: dict[Op, None] = {}
         for op in self.region.body:
-            if not _is_fusable(op):
+            if not is_fusable(op):
                 continue
             reads_array = "reduction" in op.definition.traits or op.name == "gather"
             follows = any(self._origin(operand) in chosen for operand in op.operands)
@@ -169,8 +167,8 @@ class _Fusion:
         return axes
 
     def _why_not(self, upper: Group, lower: Group) -> str:
-        if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
-            return f"the kernel would hold more than {_LARGEST_GROUP} ops"
+        if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
+            return f"the kernel would hold more than {LARGEST_KERNEL} ops"
         if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self._stored_sources(op)):
             return "it reads elements at other positions, which must be in memory first"
         if not self._is_nest(upper.ops + lower.ops):
@@ -196,7 +194,7 @@ class _Fusion:
             for op in upper.ops
             for result in op.results
             for reader in self.readers.get(result, ())
-            if _is_fusable(reader) and self.group_of[reader] not in (upper, lower)
+            if is_fusable(reader) and self.group_of[reader] not in (upper, lower)
         }
         return any(not self._is_nest(upper.ops + lower.ops + other.ops) for other in others)
 
@@ -319,7 +317,7 @@ class _Fusion:
                 upper, lower = self.group_of[first], self.group_of[second]
                 if upper is lower or "gather" in (first.name, second.name):
                     continue
-                if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
+                if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
                     continue
                 stored = (source for op in upper.ops + lower.ops for source in self._stored_sources(op))
                 if (
@@ -391,13 +389,6 @@ def _folded(op: Op, axes: Axes) -> frozenset[Axis]:
 def _rank(op: Op) -> int:
     """The most axes that an op deals with."""
     return max(len(dims_of(value.type)) for value in (*op.results, *op.operands))
-
-
-def _is_fusable(op: Op) -> bool:
-    traits = op.definition.traits
-    if op.attributes.get("checked") or not op.results:
-        return False
-    return bool(traits & {"elementwise", "reduction", "gather"}) or op.name == "iota"
 
 
 def _is_gather_source(op: Op, value: Value) -> bool:

@@ -15,7 +15,7 @@ from jitflow.ir.core import Op, Region, Value, clone_op
 from jitflow.ir.ops import OPS
 from jitflow.passes.analyses.order import is_free, reads_of
 
-__all__ = ["Group", "fusion_op", "scheduled", "without_unused"]
+__all__ = ["Group", "fusion_op", "is_fusable", "scheduled", "without_unused"]
 
 
 class Group:
@@ -25,6 +25,14 @@ class Group:
 
     def __init__(self, op: Op) -> None:
         self.ops = [op]
+
+
+def is_fusable(op: Op) -> bool:
+    """Whether a group may have an op in it."""
+    traits = op.definition.traits
+    if op.attributes.get("checked") or not op.results:
+        return False
+    return bool(traits & {"elementwise", "reduction", "gather"}) or op.name == "iota"
 
 
 def fusion_op(group: Group, wanted: Sequence[Value], producer: Mapping[Value, Op], name: str) -> Op:

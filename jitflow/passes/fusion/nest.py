@@ -19,7 +19,7 @@ from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
 
-__all__ = ["Access", "Loop", "NeedsCopyError", "Nest", "nest_of"]
+__all__ = ["Access", "Loop", "NeedsCopyError", "Nest", "is_folded", "nest_of"]
 
 
 class NeedsCopyError(Exception):
@@ -32,10 +32,14 @@ class NeedsCopyError(Exception):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Loop:
-    """One loop: how often it runs, and whether reductions fold it."""
+    """One loop: how often it runs, and whether reductions fold it.
+
+    ``in_order``: what one of its turns gives is a result, and what the next one goes on from: a running accumulation.
+    """
 
     dim: Dim
     reduced: bool
+    in_order: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,6 +92,7 @@ class Nest:
         dims: dict[Axis, Dim] = {}
         spans: dict[tuple[Axis, ...], None] = {}
         reduced: set[Axis] = set()
+        in_order: set[Axis] = set()
         for op in self.computed:
             sources = op.operands[1:] if op.name == "gather" else op.operands
             for value in (*op.results, *sources):
@@ -95,13 +100,12 @@ class Nest:
                     classes = self.axes.classes(value)
                     dims.update(zip(classes, (dim for dim in value.type.dims if dim != 1), strict=True))
                     spans[classes] = None
-            if "reduction" in op.definition.traits:
-                shape = dims_of(op.operands[0].type)
-                axes = op.attributes["axes"]
-                reduced |= {self.axes.find((op.operands[0], axis)) for axis in axes if shape[axis] != 1}
+            folded = {self.axes.find((op.operands[0], axis)) for axis in _folded_axes(op)}
+            reduced |= folded
+            in_order |= folded if _runs(op) else set()
         ordered = self._order_of(spans, reduced)
         for axis in ordered:
-            self.loop_of[axis] = Loop(dims[axis], axis in reduced)
+            self.loop_of[axis] = Loop(dims[axis], axis in reduced, axis in in_order)
         return [self.loop_of[axis] for axis in ordered]
 
     def _order_of(self, spans: Iterable[tuple[Axis, ...]], reduced: set[Axis]) -> list[Axis]:
@@ -231,7 +235,8 @@ class Nest:
         union: frozenset[Loop] = frozenset().union(*(self._lookup(operand, table) for operand in op.operands))
         if "reduction" in op.definition.traits:
             return frozenset(loop for loop in union if not loop.reduced)
-        return union
+        along = (self.loop_of[self.axes.find((result, axis))] for axis in _folded_axes(op) if _runs(op))
+        return union.union(along)
 
     def _lookup(self, value: Value, table: dict[Value, frozenset[Loop]]) -> frozenset[Loop]:
         if value in table:
@@ -298,6 +303,22 @@ def nest_of(op: Op, layouts: Iterable[Layout | None]) -> Nest:
 def _itemsize(value: Value) -> int:
     assert isinstance(value.type, Tensor | Scalar)
     return value.type.dtype.itemsize
+
+
+def is_folded(op: Op) -> bool:
+    """Whether an op takes one element after the other into what it comes to."""
+    return bool(op.definition.traits & {"reduction", "accumulation"})
+
+
+def _runs(op: Op) -> bool:
+    """Whether what an op has come to is a result after each element."""
+    return "accumulation" in op.definition.traits
+
+
+def _folded_axes(op: Op) -> list[int]:
+    """The axes along which it does, as far as they are longer than 1."""
+    axes = [op.attributes["axis"]] if _runs(op) else op.attributes["axes"] if is_folded(op) else []
+    return [axis for axis in axes if dims_of(op.operands[0].type)[axis] != 1]
 
 
 def _is_view(op: Op) -> bool:

@@ -23,7 +23,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import DType
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.schedule.products import AHEAD, STEPS_AHEAD, Blocks
+from jitflow.passes.schedule import cost
+from jitflow.passes.schedule.products import Blocks
 
 __all__ = ["Ends", "Multiplication", "Place"]
 
@@ -141,7 +142,8 @@ class Multiplication:
                 "pack_panels", self.panels.buffer, self.panels.offset, self.right.buffer,
                 self._lying(self.right, (edge, stride), (at, step)), size(step), size(stride),
                 size(blocks.columns * blocks.line_bytes), emitter.emit("subtract", beyond, edge), steps,
-                columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype, turned=blocks.factors.are_turned,
+                ahead=cost.ROWS_AHEAD, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
+                turned=blocks.factors.are_turned,
             )  # fmt: skip
 
         if blocks.packs_right == 1:
@@ -197,8 +199,9 @@ class Multiplication:
         panel = self.panels.buffer, self._panel(place[1], start), size(blocks.columns * blocks.factors.itemsize)
 
         def multiply(*right: Value) -> None:
+            ahead = size(cost.AHEAD_OF_A_LINE), self._left_ahead(place[1], start)
             emitter.here(
-                "multiply_block", *block, *left, *right, *counts, size(AHEAD), self._left_ahead(place[1], start),
+                "multiply_block", *block, *left, *right, *counts, *ahead,
                 rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
             )  # fmt: skip
 
@@ -215,7 +218,7 @@ class Multiplication:
         emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
         _, row_stride, left_step = blocks.left
         if left_step != blocks.factors.itemsize:
-            return size(left_step * STEPS_AHEAD)
+            return size(left_step * cost.STEPS_AHEAD)
         number = emitter.emit("divide_truncated", emitter.emit("subtract", column, start), size(blocks.columns))
         following = emitter.emit("add", emitter.emit("minimum", number, size(blocks.rows - 1)), size(1))
         return emitter.emit("multiply", following, size(row_stride))

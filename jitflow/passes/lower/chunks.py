@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
 from jitflow.ir.types import Buffer, Index, Scalar, Vector
-from jitflow.passes.schedule.cost import WORTH
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.folding import chunk_positions
 from jitflow.passes.schedule.tree import For
 
@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from jitflow.passes.lower.reduction import Reduction
 
 __all__ = ["Chunks"]
-
-MOST = 256
-"""Chunks that are shared at a time, which is how many results of chunks the frame has room for."""
-ROOM_BESIDE_ROW, ROOM_OF_LANES = 4096, 16384
-"""Bytes that a sweep may have for that on a GPU, where a row may lie beside it (`ROOM_OF_A_TEAM`), and elsewhere."""
 
 
 class Chunks:
@@ -156,9 +151,9 @@ class Chunks:
     def _share(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
         initial = self._nothing()
-        most = MOST
+        most = cost.MOST_CHUNKS
         if self.lowering.target.distributed:
-            room = ROOM_BESIDE_ROW if self.lowering.horizontal else ROOM_OF_LANES
+            room = cost.ROOM_BESIDE_ROW if self.lowering.horizontal else cost.ROOM_OF_LANES
             most = max(1, min(most, room // max(1, sum(map(_bytes, initial)))))
         together = self.length * most
         cells = [self._cell(value, most) for value in initial]
@@ -189,7 +184,7 @@ class Chunks:
         emitter.share(
             count, size(self.node.threads), (first, last, worker),
             lambda: emitter.loop(first, last, size(1), (), chunk),
-            step=1, threads=self.sharers, worth=WORTH,
+            step=1, threads=self.sharers, worth=cost.WORTH,
         )  # fmt: skip
 
     def _join_group(

@@ -31,7 +31,8 @@ from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram
 from jitflow.passes.lower.sharing import share
-from jitflow.passes.schedule.contractions import ScheduledContraction, choose_panels
+from jitflow.passes.schedule.contractions import choose_panels
+from jitflow.passes.schedule.scheduled_contraction import ScheduledContraction
 from jitflow.passes.schedule.target import Target
 
 __all__ = ["lower_contraction"]
@@ -46,7 +47,8 @@ def lower_contraction(host: HostProgram, op: Op) -> None:
     assert isinstance(type, Tensor)
     storage = host.allocate(type.dtype, type.dims)
     layouts = [host.layouts[operand] for operand in op.operands]
-    kernel = _Contraction(op, layouts, storage.layout, host.target).kernel(host.kernel_name("contract" + host.suffix))
+    name = host.kernel_name("contract" + host.suffix)
+    kernel = _Contraction(op, layouts, storage.layout, host.target, name).kernel()
     host.launch(kernel, op.operands, (storage,))
     host.give(op.result, storage)
 
@@ -62,14 +64,17 @@ class _Axis:
 class _Contraction:
     """The kernel of one contraction."""
 
-    def __init__(self, op: Op, layouts: Sequence[Layout], result: Layout, target: Target) -> None:
+    def __init__(self, op: Op, layouts: Sequence[Layout], result: Layout, target: Target, name: str) -> None:
         type = op.result.type
         assert isinstance(type, Tensor)
-        self.op, self.dtype, self.target, self.result = op, type.dtype, target, result
+        self.name, self.dtype, self.target, self.result = name, type.dtype, target, result
         self.offsets = (layouts[0].offset, layouts[1].offset, result.offset)
         self._find_axes(op, (layouts[0], layouts[1], result))
         rows, columns = _count(self.rows), _count(self.columns)
-        self.panels = choose_panels(type.dtype.itemsize, rows, columns, target)
+        panels, sizes = choose_panels(type.dtype.itemsize, rows, columns, target), (rows, columns, _count(self.steps))
+        memory = self.batch, self.rows, self.columns, self.steps
+        self.scheduled = ScheduledContraction(op, panels, sizes, memory, target).followed(name)
+        self.panels = self.scheduled.panels
         self.width, self.line = self.panels.columns, self.panels.columns * type.dtype.itemsize
         self.strips = -(-columns // self.width)
         self.blocks = -(-rows // self.panels.block)
@@ -132,7 +137,7 @@ class _Contraction:
 
     # The kernel
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self) -> Kernel:
         """The finished kernel."""
         emitter = self.emitter
         work = minimum(self.panels.block, _count(self.rows)) * self.width * _count(self.steps)
@@ -145,8 +150,8 @@ class _Contraction:
             *(KernelArgument("scratch", 0, size * self.parts, _dtype(buffer)) for buffer, size in self.scratch),
             *(KernelArgument("size", 0, dim) for dim, _ in sizes),
         )  # fmt: skip
-        function = Function(name, region, (), "loop", MappingProxyType({}))
-        return Kernel(function, arguments, (self.result,), ScheduledContraction(self.op, self.panels))
+        function = Function(self.name, region, (), "loop", MappingProxyType({}))
+        return Kernel(function, arguments, (self.result,), self.scheduled)
 
     def _tiles(self, first: Value, last: Value) -> None:
         """The tiles from one to another: strip by strip of each block, of one matrix of the batch after the other."""

@@ -16,7 +16,7 @@ from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
-from jitflow.passes.fusion.nest import Access, Loop, Nest
+from jitflow.passes.fusion.nest import Access, Loop, Nest, is_folded
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
@@ -139,7 +139,7 @@ class Elements:
             return self._iota(op)
         if op.name == "gather":
             return self._gather(op)
-        if "reduction" in op.definition.traits:
+        if is_folded(op):
             raise AssertionError(f"{op.name} is read before its sweep has run")
         operands = [self.value(operand) for operand in op.operands]
         emitter.loc = op.loc

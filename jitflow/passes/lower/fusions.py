@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from jitflow.ir.core import Op, Value
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.passes.fusion.fused_region import Group, fusion_op
 from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.concatenation import part_of
 from jitflow.passes.lower.numbers import lower_number_work, with_numbers
@@ -17,7 +18,15 @@ from jitflow.passes.lower.tapes import room_on_tape
 from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.plan.record import Place
 
-__all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "placed_layouts", "places_of"]
+__all__ = [
+    "allocate_outputs",
+    "give_results",
+    "layouts_of",
+    "lower_accumulation",
+    "lower_fusion",
+    "placed_layouts",
+    "places_of",
+]
 
 
 def lower_fusion(host: OwningProgram, op: Op) -> None:
@@ -50,6 +59,18 @@ def lower_fusion(host: OwningProgram, op: Op) -> None:
         assert copied is not None
         host.free(copied)
     give_results(host, op, outputs)
+
+
+def lower_accumulation(host: OwningProgram, op: Op) -> None:
+    """A running accumulation, as a fusion of its own, in memory of its own."""
+    type = op.result.type
+    assert isinstance(type, Tensor)
+    name = host.kernel_name("accumulate" + host.suffix)
+    fusion = fusion_op(Group(op), [op.result], {}, name)
+    storage = host.allocate(type.dtype, type.dims)
+    kernel = lower_nest(fusion, nest_of(fusion, layouts_of(host, op)), host.target, name=name)
+    host.launch(kernel, op.operands, (storage,))
+    host.give(op.result, storage)
 
 
 def layouts_of(host: OwningProgram, op: Op) -> list[Layout | None]:

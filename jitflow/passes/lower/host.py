@@ -24,7 +24,7 @@ from jitflow.passes.lower.contraction import lower_contraction
 from jitflow.passes.lower.control import lower_for, lower_if, lower_recur, lower_recursion, lower_while
 from jitflow.passes.lower.draws import lower_draw
 from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
-from jitflow.passes.lower.fusions import lower_fusion
+from jitflow.passes.lower.fusions import lower_accumulation, lower_fusion
 from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.messages import MESSAGE_OPS, meet_at_end
 from jitflow.passes.lower.notes import note_program, noted_op
@@ -32,7 +32,6 @@ from jitflow.passes.lower.numbers import lower_arithmetic, lower_broadcast_dims,
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product
 from jitflow.passes.lower.results import ResultPlace, give_results
-from jitflow.passes.lower.scan import lower_accumulation
 from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable

@@ -16,6 +16,7 @@ from jitflow.ir.types import Buffer, Index, Tensor
 from jitflow.passes.lower.loops import Loops
 from jitflow.passes.schedule.choose import choose
 from jitflow.passes.schedule.cost import NARROW
+from jitflow.passes.schedule.given import given_for
 from jitflow.passes.schedule.scheduled import Readable, Scheduled, schedule_given
 from jitflow.passes.schedule.tree import For, Keep, Node, Schedule, walk_nodes
 from jitflow.passes.schedule.tuned import tuned_schedule
@@ -46,6 +47,8 @@ class Kernel:
     layouts: tuple[Layout, ...]
     scheduled: Readable | None = None
     """What it was made of, None if nothing was to be chosen."""
+    known_as: str = ""
+    """The name of its schedule, if that is not its own."""
     following: tuple[Kernel, ...] = ()
     """What is launched behind it with the same arguments, in which scratch memory is what it was before."""
     choice: Dim = 1
@@ -77,7 +80,7 @@ class KernelLowering(Loops):
 
     def choose_schedule(self, name: str) -> Schedule:
         """The schedule that the user has given for the kernel of this name, or measuring, or the figures."""
-        given = next((given for given in self.target.given if given.kernel == name), None)
+        given = given_for(self.target, name)
         if given is not None:
             return schedule_given(given, self.op, self.joined, self.target)
         return tuned_schedule(self.op, self.joined, self.target) or choose(self.joined, self.target, self.used)

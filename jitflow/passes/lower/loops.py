@@ -105,6 +105,8 @@ class Loops(Elements):
                 self.emitter.loc = reduction.op.loc
             if not reduction.blocked:
                 reduction.step()
+                if reduction.running:
+                    self.emitter.store_cached(reduction.op.result, reduction.state[0])
             elif reduction.sums:
                 reduction.sums = [reduction.accumulate(reduction.sums[0])]
 
@@ -128,7 +130,8 @@ class Loops(Elements):
             else:
                 self.nodes(node.body)
             for reduction in self.reductions:
-                emitter.store_cached(reduction.op.result, reduction.finish())
+                if not reduction.running:
+                    emitter.store_cached(reduction.op.result, reduction.finish())
         self.kept.update(inner.value for inner in walk_nodes(node.body) if isinstance(inner, Keep))
         self.reductions, self.handed_on = (), ()
 

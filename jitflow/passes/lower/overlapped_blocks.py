@@ -23,6 +23,7 @@ from jitflow.passes.fusion.nest import Access, Loop, nest_of
 from jitflow.passes.lower.block_kernel import BlockKernel
 from jitflow.passes.lower.blocks import Ends
 from jitflow.passes.lower.kernel import Kernel
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tree import Store
@@ -145,7 +146,7 @@ class OverlappedBlocks(BlockKernel):
         emitter.here(
             "overlap_block", self.buffers[self.product], place, pitch, *factors, steps, done, size(blocks.rows),
             types=(), regions=(emitter.turns(work),),
-            rows=blocks.rows, columns=blocks.columns, lanes=self.lanes, dtype=self.dtype,
+            ahead=cost.STEPS_AHEAD, rows=blocks.rows, columns=blocks.columns, lanes=self.lanes, dtype=self.dtype,
         )  # fmt: skip
 
     def _work_at(self, loops: list[Loop], row: Value, column: Value) -> None:

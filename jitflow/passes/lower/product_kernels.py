@@ -15,6 +15,7 @@ from jitflow.passes.lower.blocks import Ends, Multiplication, Place
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.sharing import Shared, share
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Target
 
@@ -159,8 +160,8 @@ def lower_packing(blocks: Blocks, dtype: DType, target: Target, offset: Dim, *, 
         emitter.here(
             "pack_panels", panels, to, matrix, start, size(step), size(stride),
             size(blocks.rows * factors.inner * factors.itemsize), emitter.emit("subtract", last, first),
-            size(factors.inner), columns=blocks.rows, lanes=min(blocks.lanes, 1 << (blocks.rows - 1).bit_length()),
-            dtype=dtype,
+            size(factors.inner), ahead=cost.ROWS_AHEAD, columns=blocks.rows,
+            lanes=min(blocks.lanes, 1 << (blocks.rows - 1).bit_length()), dtype=dtype,
         )  # fmt: skip
 
     share(kernel, count, blocks.rows, factors.inner, panels_of)

@@ -6,8 +6,10 @@ The choice depends on how the factors lie, so the bits do too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dims import product as product_of_dims
@@ -31,8 +33,11 @@ from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.plan.products import factors_of
-from jitflow.passes.schedule.blocks_text import ScheduledProduct
-from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, has_blocks
+from jitflow.passes.schedule.blocks_text import FigureTexts
+from jitflow.passes.schedule.given import given_for
+from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, completed, has_blocks
+from jitflow.passes.schedule.scheduled_product import ScheduledProduct
+from jitflow.passes.schedule.tuned import tuned_text
 
 __all__ = ["lower_matmul", "lower_product", "with_factors"]
 
@@ -55,7 +60,8 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage) -> None:
     assert isinstance(type, Tensor)
     assert storage.layout is not None
     *batch, _, _ = type.dims
-    scheduled = _schedule(host, op, batch=product_of_dims(batch))
+    name = host.kernel_name(f"product_{type.dtype.name}")
+    scheduled = _schedule(host, op, op, name, batch=product_of_dims(batch))
     blocks = scheduled.blocks
     op, temporary = _packed(host, op, blocks)
     layouts = [host.layouts[factor] for factor in op.operands]
@@ -64,7 +70,7 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage) -> None:
         blocks, type.dtype, host.target, (layouts[0].offset, layouts[1].offset),
         list(zip(batch, strides, strict=True)), name=f"product_{type.dtype.name}",
     )  # fmt: skip
-    host.launch(replace(kernel, scheduled=scheduled), op.operands, [storage])
+    host.launch(replace(kernel, scheduled=scheduled, known_as=name), op.operands, [storage])
     if temporary is not None:
         host.free(temporary)
 
@@ -82,7 +88,8 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
-    scheduled = _schedule(host, product, divides=any(map(is_slow, rest.regions[0].body)))
+    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
+    scheduled = _schedule(host, product, op, name, divides=any(map(is_slow, rest.regions[0].body)))
     blocks = scheduled.blocks
     layout, count = scrap_layout(host.target, blocks)
     scrap = host.allocate(type.dtype, (count,))
@@ -92,12 +99,11 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
     fusion = with_factors(rest, product.operands)
-    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
     kernel = lower_blocks(
         fusion, layouts_of(host, fusion), host.target, blocks, name=name, into=placed_layouts(host, op),
         columns=_expected(host, blocks.factors.columns),
     )  # fmt: skip
-    host.launch(replace(kernel, scheduled=replace(scheduled, op=op)), fusion.operands, outputs)
+    host.launch(replace(kernel, scheduled=scheduled), fusion.operands, outputs)
     host.free(scrap)
     if temporary is not None:
         host.free(temporary)
@@ -108,24 +114,36 @@ class _Sizes(Figures):
     """Figures that are sizes of the host program, and how they read."""
 
     def __init__(self, scopes: Scopes) -> None:
-        self.scopes, self.texts = scopes, dict[str, str]()
+        self.scopes, self.known = scopes, FigureTexts()
 
     def named(self, name: str, dim: Dim) -> Dim:
-        self.texts[name] = str(dim)
-        return self.scopes.named(name, dim)
+        return self.known.add(name, self.scopes.named(name, dim), str(dim))
 
     def either(self, name: str, flag: Dim, yes: Dim, no: Dim) -> Dim:
-        self.texts[name] = f"{yes} where {flag}, else {no}"
-        return self.scopes.either(name, flag, yes, no)
+        if isinstance(flag, int) or yes == no:
+            return self.named(name, yes if flag == 1 else no)
+        return self.known.add(name, self.scopes.either(name, flag, yes, no), f"{yes} where {flag}, else {no}")
 
 
-def _schedule(host: OwningProgram, product: Op, *, batch: Dim = 1, divides: bool = False) -> ScheduledProduct:
-    """The schedule of a product, in terms of the sizes of the program, to which its figures are added."""
+def _schedule(
+    host: OwningProgram, product: Op, op: Op, name: str, *, batch: Dim = 1, divides: bool = False
+) -> ScheduledProduct:
+    """The schedule of a product, which an ``op`` has in it, in terms of the sizes of the program.
+
+    Its figures are added to these. It is that which the user gives for the kernel of this name, or measuring has found.
+    """
     assert host.target.processor is not None
     factors, hints = factors_of(product, host.layouts), dict(host.function.attributes.get("hints", ()))
     processor, threads, figures = host.target.processor, host.target.threads, _Sizes(host.scopes)
     blocks = choose_blocks(factors, processor, threads, hints, figures, batch=batch, divides=divides)
-    return ScheduledProduct(product, blocks, figures.texts)
+    chosen = ScheduledProduct(op, blocks, figures.known, host.target, single=batch == 1)
+    given, others = given_for(host.target, name), _Sizes(host.scopes)
+    if given is not None:
+        chosen = chosen.following(given, others)
+    elif (tuned := tuned_text(lambda: chosen.key)) is not None:
+        with suppress(UserValueError):  # it may be of another version of jitflow
+            chosen = chosen.reading(tuned, others)
+    return replace(chosen, blocks=completed(chosen.blocks, others))
 
 
 def _expected(host: OwningProgram, columns: Dim) -> int | None:

@@ -216,7 +216,7 @@ class HostProgram:
     def kernel_name(self, base: str) -> str:
         """A name that no other kernel of this program has."""
         name, number = base, 0
-        while name in self.kernels:
+        while name in self.kernels or name in self.scheduled:
             name, number = f"{base}_{number}", number + 1
         return name
 
@@ -230,7 +230,7 @@ class HostProgram:
         """Call a kernel, with scratch memory for the time of the call; ``stored`` is where its operands lie."""
         stored = [self.storage.get(operand) for operand in operands] if stored is None else stored
         if kernel.scheduled is not None:
-            self.scheduled[kernel.function.name] = kernel.scheduled
+            self.scheduled[kernel.known_as or kernel.function.name] = kernel.scheduled
         if kernel.instead is None:
             self._launch(kernel, operands, outputs, stored)
             return

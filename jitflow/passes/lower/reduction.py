@@ -69,6 +69,8 @@ class Reduction:
     blocked = False
     second_phase = False
     located = False
+    running = False
+    """Whether what it has come to is a result after each element."""
 
     def __init__(self, op: Op, lowering: Elements) -> None:
         self.op = op

@@ -8,6 +8,7 @@ from jitflow.ir.core import Op
 from jitflow.ir.types import Tensor
 from jitflow.passes.lower.extremes import ArgReduction
 from jitflow.passes.lower.reduction import Reduction
+from jitflow.passes.lower.running import RunningReduction
 from jitflow.passes.lower.sums import MomentReduction, SumReduction
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ __all__ = ["reduction_for"]
 def reduction_for(op: Op, lowering: Elements) -> Reduction:
     """The strategy for a reduction op."""
     name = op.name.removeprefix("reduce_")
+    if "accumulation" in op.definition.traits:
+        return RunningReduction(op, lowering)
     if name in ("argmax", "argmin"):
         return ArgReduction(op, lowering)
     if name == "m2":

@@ -28,7 +28,10 @@ from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.schedule.tiles import TILE, WARPS, Tiles, choose_tiles, prefers_tiles
+from jitflow.passes.schedule.cost import GPU_TILE, GPU_TILE_WARPS
+from jitflow.passes.schedule.given import following, given_for
+from jitflow.passes.schedule.scheduled_tiles import ScheduledTiles
+from jitflow.passes.schedule.tiles import Tiles, choose_tiles, prefers_tiles
 from jitflow.passes.schedule.tree import Store
 
 __all__ = ["lower_matmul_on_grid", "lower_product_on_grid"]
@@ -109,6 +112,10 @@ class TileKernel(KernelLowering):
         assert isinstance(right.type, Tensor)
         tiles, dtype, (rows, steps) = self.tiles, left.type.dtype, left.type.dims
         columns = right.type.dims[1]
+        self.scheduled = ScheduledTiles(self.op, tiles, (rows, steps, columns), self.target)
+        if given := given_for(self.target, name):
+            with following(given, ScheduledTiles.kind, self.scheduled.loops_text):
+                pass
 
         def factor(value: Value) -> list[Value]:
             layout = self.nest.layouts[value]
@@ -118,16 +125,16 @@ class TileKernel(KernelLowering):
             starts = [scope.index for scope in emitter.scopes[-2:] if scope.index is not None]
             emitter.here(
                 "multiply_tile", *factor(left), *factor(right), size(rows), size(columns), size(steps), *starts,
-                types=(), regions=(self._rest(columns),), dtype=dtype, form=tiles.form, tile=TILE,
-                steps=tiles.depth, along=(tiles.left_along_steps, tiles.right_along_steps), threads=WARPS,
+                types=(), regions=(self._rest(columns),), dtype=dtype, form=tiles.form, tile=GPU_TILE,
+                steps=tiles.depth, along=(tiles.left_along_steps, tiles.right_along_steps), threads=GPU_TILE_WARPS,
             )  # fmt: skip
             return ()
 
         def line(_: Sequence[Value]) -> Sequence[Value]:
-            emitter.loop(size(0), size(columns), size(TILE), (), tile, parallel=True)
+            emitter.loop(size(0), size(columns), size(GPU_TILE), (), tile, parallel=True)
             return ()
 
-        emitter.loop(size(0), size(rows), size(TILE), (), line, parallel=True)
+        emitter.loop(size(0), size(rows), size(GPU_TILE), (), line, parallel=True)
 
     def _finish(self, name: str) -> Kernel:
         """The kernel, without the product among what it is given."""

@@ -24,7 +24,8 @@ from jitflow.machine import Machine
 from jitflow.passes.analyses.homebound import calls_python, reason_to_stay
 from jitflow.passes.place.colocation import Colocation
 from jitflow.passes.place.gpus import common_gpu, homes_of_arguments
-from jitflow.passes.place.graph import build_graph, worth_splitting
+from jitflow.passes.place.graph import build_graph
+from jitflow.passes.place.grouping import worth_splitting
 from jitflow.passes.place.placement import PlacedOp, Placement, wishes_of
 from jitflow.passes.place.schedule import anneal, schedule
 from jitflow.passes.place.simulator import Outcome, simulate_graph

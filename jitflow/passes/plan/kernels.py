@@ -24,6 +24,7 @@ from jitflow.passes.plan.memory import Memory
 from jitflow.passes.plan.numbers import is_number_work, looked_up
 from jitflow.passes.plan.products import factors_of
 from jitflow.passes.plan.record import Place, Product
+from jitflow.passes.schedule.cost import LONG_ROW
 from jitflow.passes.schedule.products import has_blocks
 from jitflow.passes.schedule.target import Processor
 from jitflow.passes.schedule.tiles import prefers_tiles
@@ -160,7 +161,7 @@ class Kernels(Memory):
         """
         *rows, last = dims_of(result.type) or (1,)
         hints: dict[str, int] = dict(self.function.attributes.get("hints", ()))
-        return not rows or not hints.keys() >= set(symbols(last)) or evaluate(last, hints) >= _LONG_ROW
+        return not rows or not hints.keys() >= set(symbols(last)) or evaluate(last, hints) >= LONG_ROW
 
     def find_numbers(self, op: Op) -> tuple[int, ...]:
         """The operands that are arrays, and nothing but a number that the program has."""
@@ -203,10 +204,6 @@ class Kernels(Memory):
             if not same or not replaces_own_elements(op, nest, parameter, inside, layout, apart):
                 return None
         return Place(early.store, layout, early.views)
-
-
-_LONG_ROW = 32
-"""Elements from which on a row is long: that of six of `lenet` took a sixth longer in place."""
 
 
 def _may_run_backwards(region: Region, layouts: Mapping[Value, Layout]) -> bool:

@@ -12,26 +12,23 @@ from types import MappingProxyType
 from jitflow.ir.core import Function, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, Expression, substitute
 from jitflow.ir.types import Tensor, map_dims
+from jitflow.passes.schedule import cost
 
 __all__ = ["short_sizes", "with_sizes"]
-
-LONGEST = 8
-"""A longer loop is a loop like others."""
-MOST_OPS = 60
-"""Longer programs are not worth compiling twice."""
 
 
 def short_sizes(function: Function) -> dict[str, int]:
     """The innermost sizes of array parameters that were short, from the attribute ``hints``."""
     hints = dict(function.attributes.get("hints", ()))
-    if not hints or sum(1 for _ in walk(function.region)) > MOST_OPS:
+    if not hints or sum(1 for _ in walk(function.region)) > cost.MOST_OPS_TWICE:
         return {}
     short: dict[str, int] = {}
     for parameter in function.parameters:
         if isinstance(parameter.type, Tensor) and parameter.type.rank > 1:
             inner = parameter.type.dims[-1]
-            if isinstance(inner, Expression) and inner.is_symbol and 2 <= hints.get(str(inner), 0) <= LONGEST:
-                short[str(inner)] = hints[str(inner)]
+            known = hints.get(str(inner), 0)
+            if isinstance(inner, Expression) and inner.is_symbol and 2 <= known <= cost.LONGEST_KNOWN:
+                short[str(inner)] = known
     return short
 
 

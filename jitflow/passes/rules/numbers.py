@@ -11,7 +11,8 @@ from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Index, Scalar, Tensor, Vector, dims_of
-from jitflow.passes.analyses.integers import COMPARISONS, is_integer
+from jitflow.passes.analyses.comparisons import COMPARISONS
+from jitflow.passes.analyses.integers import is_integer
 from jitflow.passes.rules.rewrite import Replacement, Rewriter, Rule, dtype_of_value
 from jitflow.passes.values.fold import ELEMENTWISE
 

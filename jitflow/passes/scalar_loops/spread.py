@@ -26,15 +26,13 @@ from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value
 from jitflow.ir.types import Buffer, Index
-from jitflow.passes.schedule.cost import WORTH, cost_of
+from jitflow.passes.schedule.cost import SOME_TURNS, WORTH, cost_of
 
 __all__ = ["spread"]
 
 Polynomial = dict[tuple[Value, ...], int]
 """Products of values, each with its factor; the product of none is 1."""
 
-_SOME_TURNS = 16
-"""How often a loop is taken to turn whose turns nobody can count beforehand."""
 _ALLOWED = frozenset(("read", "write", "check", "for", "while", "if", "yield"))
 
 
@@ -212,7 +210,7 @@ class _Turns:
         work = builder.make("size", dim=1 + sum(cost_of(op) for op in region.body))
         for op in region.body:
             for inner in op.regions:
-                turns = builder.make("size", dim=_SOME_TURNS if op.name == "while" else 1)
+                turns = builder.make("size", dim=SOME_TURNS if op.name == "while" else 1)
                 if op.name == "for":
                     low, high = self.ends[inner.parameters[0]]
                     low, high = self._in_all_turns(low, largest=False), self._in_all_turns(high, largest=True)
@@ -220,7 +218,7 @@ class _Turns:
                         count = builder.make("subtract", _made(builder, high), _made(builder, low))
                         turns = builder.make("maximum", count, builder.make("size", dim=0))
                     else:
-                        turns = builder.make("size", dim=_SOME_TURNS)
+                        turns = builder.make("size", dim=SOME_TURNS)
                 work = builder.make("add", work, builder.make("multiply", turns, self._work(builder, inner)))
         return work
 

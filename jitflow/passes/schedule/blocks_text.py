@@ -1,86 +1,97 @@
-"""A product with its schedule, as people read it: the figures that sizes decide, and the loops round its blocks.
+"""The text of the schedule of a product: the figures that sizes decide, and the loops round its blocks.
 
-blocks @product_f32_7f0e (8 x 48 in lanes of 16) {
-large = min((4*k*m) // 1048576, 1)
-...
-for columns by width in pieces of piece_columns { for rows by height in pieces of piece_rows {
-for steps by depth { for rows by 8 { for columns by 48 { multiply, packing right where packs } } } } }
-}
+    blocks @product_f32 (rows: n, steps: k, columns: m) {
+      large = min((4*k*m) // 1048576, 1)
+      ...
+      for columns by width in threads, pieces of piece_columns {
+        for rows by height in threads, pieces of piece_rows {
+          for steps by depth {
+            for each row of blocks {
+              for each block {
+                multiply 8 x 48 in lanes of 16 columns, the right matrix packed where packs
+              }
+            }
+          }
+        }
+      }
+    }
+
+A figure is what it is called in all that stands below. Those that are the same for all sizes are numbers where they are
+used, and have no line.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
-from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim
-from jitflow.ir.printer import print_op
 from jitflow.passes.schedule.products import Blocks
 
-__all__ = ["ScheduledProduct"]
+__all__ = ["FigureTexts", "block_lines", "loops_text"]
 
 _NUMBER = re.compile(r"\$\d+")
 """What tells the figures of one product from those of another one of the same program."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScheduledProduct:
-    """A ``matmul`` op, or a fusion of one with what follows it, and its schedule.
+@dataclass(slots=True)
+class FigureTexts:
+    """The figures of a product: what each is, and how it was computed of those before it."""
 
-    The ``figures`` of that are told as they are computed, one behind the other.
-    """
+    dims: dict[str, Dim] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
 
-    op: Op
-    blocks: Blocks
-    figures: Mapping[str, str]
-
-    def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
-        """The op and the schedule of the kernel of this name."""
-        blocks = self.blocks
-        opening = f"blocks @{name} ({blocks.rows} x {blocks.columns} in lanes of {blocks.lanes}) {{"
-        figures = (f"{figure} = {_NUMBER.sub('', text)}" for figure, text in self.figures.items())
-        lines = "".join(f"  {line}\n" for line in (*figures, *self._loops()))
-        return f"{print_op(self.op)}\n{opening}\n{lines}}}\n"
-
-    def _loops(self) -> Iterator[str]:
-        blocks = self.blocks
-        loops = (
-            ("columns", _plain(blocks.part_columns), blocks.pieces_across, blocks.piece_columns),
-            ("rows", _plain(blocks.part_rows), blocks.pieces_down, blocks.piece_rows),
-            ("steps", _plain(blocks.depth), 1, 1),
-            ("rows", _plain(blocks.row_step), 1, 1),
-            ("columns", _plain(blocks.column_step), 1, 1),
-        )
-        for depth, (axis, step, pieces, length) in enumerate(loops):
-            shared = "" if pieces == 1 else f" in threads, pieces of {_plain(length)}"
-            yield f"{'  ' * depth}for {axis} by {step}{shared} {{"
-        yield f"{'  ' * len(loops)}{self._block()}"
-        for depth in reversed(range(len(loops))):
-            yield f"{'  ' * depth}}}"
-            if depth == len(loops) - 1 and self.op.name != "matmul" and not self.blocks.may_overlap:
-                yield f"{'  ' * depth}what follows, on these rows"
-
-    def _block(self) -> str:
-        blocks = self.blocks
-        packing = {0: "", 1: ", the right matrix packed"}.get(
-            blocks.packs_right if isinstance(blocks.packs_right, int) else -1,
-            f", the right matrix packed where {_plain(blocks.packs_right)}",
-        )
-        along = f"{blocks.along_rows} x {blocks.along_columns} in lanes of steps"
-        by_columns = f"multiply {blocks.rows} x {blocks.columns} in lanes of columns{packing}"
-        if blocks.packs_left:
-            by_columns += ", the left one beforehand"
-        if blocks.may_overlap:
-            by_columns += ", what follows between the steps of the next block"
-        if blocks.along == 0:
-            return by_columns
-        if blocks.along == 1:
-            return f"multiply {along}"
-        return f"multiply {along} where {_plain(blocks.along)}, else {by_columns}"
+    def add(self, name: str, dim: Dim, text: str) -> Dim:
+        """Note a figure, if sizes decide it."""
+        if not isinstance(dim, int):
+            self.dims[name], self.texts[name] = dim, _plain(text)
+        return dim
 
 
-def _plain(dim: Dim) -> str:
+def loops_text(blocks: Blocks) -> str:
+    """The sizes of a product."""
+    factors = blocks.factors
+    return f"rows: {factors.rows}, steps: {factors.inner}, columns: {factors.columns}"
+
+
+def block_lines(blocks: Blocks, figures: Mapping[str, str], *, follows: bool) -> Iterator[str]:
+    """The figures and the loops; ``follows``: the kernel works on the product."""
+    yield from (f"{figure} = {text}" for figure, text in figures.items())
+    factors = blocks.factors
+    heads = (
+        f"for columns by {_plain(blocks.part_columns)}{_shared(blocks.piece_columns, factors.columns)}",
+        f"for rows by {_plain(blocks.part_rows)}{_shared(blocks.piece_rows, factors.rows)}",
+        f"for steps by {_plain(blocks.depth)}",
+        "for each row of blocks",
+        "for each block",
+    )
+    for depth, head in enumerate(heads):
+        yield f"{'  ' * depth}{head} {{"
+    yield f"{'  ' * len(heads)}{_block(blocks)}"
+    for depth in reversed(range(len(heads))):
+        yield f"{'  ' * depth}}}"
+        if depth == len(heads) - 1 and follows and not blocks.may_overlap:
+            yield f"{'  ' * depth}what follows, on these rows"
+
+
+def _shared(length: Dim, size: Dim) -> str:
+    return "" if length == size else f" in threads, pieces of {_plain(length)}"
+
+
+def _block(blocks: Blocks) -> str:
+    steps = f"{blocks.along_rows} x {blocks.along_columns} in lanes of steps"
+    packing = {0: "", 1: ", the right matrix packed"}.get(
+        blocks.packs_right if isinstance(blocks.packs_right, int) else -1,
+        f", the right matrix packed where {_plain(blocks.packs_right)}",
+    )
+    left = ", the left one beforehand" if blocks.packs_left else ""
+    between = ", what follows between the steps of the next block" if blocks.may_overlap else ""
+    columns = f"{blocks.rows} x {blocks.columns} in lanes of {blocks.lanes} columns{packing}{left}{between}"
+    if isinstance(blocks.along, int):
+        return f"multiply {steps if blocks.along else columns}"
+    return f"multiply {steps} where {_plain(blocks.along)}, else {columns}"
+
+
+def _plain(dim: Dim | str) -> str:
     return _NUMBER.sub("", str(dim))

@@ -68,7 +68,8 @@ class _Choice(OnGrid):
         self.loops, self.target, self.used = loops, target, used
         self.outer, self.reduced, self.vector = loops.outer, loops.reduced, loops.vector
         self.horizontal = self.vector is not None and self.vector.reduced
-        self.tiled = bool(self.reduced) and not target.lanes and loops.cost <= cost.LIGHT_BODY
+        in_order = any(loop.in_order for loop in self.reduced)
+        self.tiled = bool(self.reduced) and not in_order and not target.lanes and loops.cost <= cost.LIGHT_BODY
         self.register = register_lanes(loops, target)
         self.lanes = self._lanes()
         self.masked = target.masked

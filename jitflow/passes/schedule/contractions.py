@@ -3,22 +3,17 @@
 A panel holds some steps of a strip, and the rows of a block go over it. Each tile packs its panels anew, which costs
 little beside so many rows; so a tile needs nothing of another one, and threads share tiles. No bit depends on any of
 it: each sum goes on, step by step, from where the last panel has left it.
-
-    panels @contract {rows=6, vectors=4 of 64, steps=512, columns=64, height=96, block=960, ahead=3}
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, minimum
-from jitflow.ir.printer import print_op
-from jitflow.passes.schedule.target import Processor, Target
+from jitflow.passes.schedule import cost
+from jitflow.passes.schedule.target import Target
 
-__all__ = ["Panels", "ScheduledContraction", "choose_panels"]
+__all__ = ["Panels", "choose_panels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,59 +33,21 @@ class Panels:
     block: Dim
     ahead: int
 
-    def __str__(self) -> str:
-        return (
-            f"{{rows={self.rows}, vectors={self.vectors} of {self.vector_bytes}, steps={self.steps}, "
-            f"columns={self.columns}, height={self.height}, block={self.block}, ahead={self.ahead}}}"
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScheduledContraction:
-    """A ``contract`` op, and how it runs on a kind of processor."""
-
-    op: Op
-    panels: Panels
-
-    def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
-        """The op and the schedule of the kernel of this name."""
-        return f"{print_op(self.op)}\npanels @{name} {self.panels}\n"
-
-
-_BLOCK = 960
-"""Rows of a block at most: enough that packing costs little, and its sums stay in the second cache."""
-_HEIGHT = 96
-"""Rows that are multiplied and then written: a whole number of register blocks, and of vectors where sums are turned.
-Their sums are still in the first cache then, if all steps fit a panel."""
-_STEPS = 512
-"""Steps of a panel: with all its columns it stays in the second cache beside the sums."""
-_WIDTH = 256
-"""Bytes of a row of a panel."""
-_TILES = 4
-"""Tiles for each thread, of which none then waits long for another."""
-_AHEAD = 3
-"""Steps by which lines of a panel are brought near: it is in the second cache, and is read from one end to the other
-for some rows, so the first one has none of it any more."""
-
 
 def choose_panels(itemsize: int, rows: Dim, columns: Dim, target: Target) -> Panels:
     """The schedule of a contraction with so many rows and columns on a kind of processor."""
-    width = _WIDTH // itemsize
-    rows_at_once, vectors, vector_bytes = _register_block(target.processor or Processor(16, 16))
+    width = cost.PANEL_BYTES // itemsize
+    vector_bytes = target.processor.vector_bytes if target.processor else min(cost.PANEL_REGISTERS)
+    rows_at_once, vectors = cost.PANEL_REGISTERS[vector_bytes]
     block = _block_rows(rows, -(-columns // width), target.threads)
-    return Panels(rows_at_once, vectors, vector_bytes, _STEPS, width, _HEIGHT, block, _AHEAD)
-
-
-def _register_block(processor: Processor) -> tuple[int, int, int]:
-    """Rows, vectors of each, and their bytes: a row of a panel is whole pieces of 64 bytes."""
-    if processor.vector_bytes >= 64:
-        return 6, 4, 64
-    return (6, 2, 32) if processor.vector_bytes == 32 else (3, 4, 16)
+    return Panels(
+        rows_at_once, vectors, vector_bytes, cost.PANEL_STEPS, width, cost.PANEL_HEIGHT, block, cost.PANEL_AHEAD
+    )
 
 
 def _block_rows(rows: Dim, strips: Dim, threads: int) -> Dim:
     """Rows of a block: fewer than could be where there are too few tiles for all threads."""
     if threads == 1:
-        return _BLOCK
-    fair = -(-(rows * strips) // (threads * _TILES * _HEIGHT)) * _HEIGHT
-    return minimum(_BLOCK, maximum(_HEIGHT, fair))
+        return cost.PANEL_ROWS
+    fair = -(-(rows * strips) // (threads * cost.PIECES * cost.PANEL_HEIGHT)) * cost.PANEL_HEIGHT
+    return minimum(cost.PANEL_ROWS, maximum(cost.PANEL_HEIGHT, fair))

@@ -1,5 +1,6 @@
 """What a schedule costs: the figures that decide between schedules, all of them.
 
+What is known of a processor stands in `target.py`, and what a reduction means, whatever its schedule, in `folding.py`.
 Costs of ops are in instructions, each for one vector, as measured on one core of a processor with 512-bit vectors.
 """
 
@@ -12,7 +13,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 
-__all__ = ["cost_of", "is_short", "worth_threads"]
+__all__ = ["cost_of", "is_short", "of_a_step", "worth_threads"]
 
 _COSTS = {
     "divide": 4, "sqrt": 4, "exp": 15, "exp2": 15, "expm1": 20, "log": 20, "log1p": 22, "log2": 20, "log10": 20,
@@ -23,6 +24,16 @@ _COSTS = {
 }  # fmt: skip
 _COMPLEX = 4
 """How many times as much complex numbers cost."""
+
+# Kernels
+
+LARGEST_KERNEL = 160
+"""More ops than this in one kernel cost registers and compile time and save no more memory traffic."""
+LONGEST_KNOWN, MOST_OPS_TWICE = 8, 60
+"""Innermost sizes up to which a program gets a version for that very size, and the ops of the longest one that does:
+longer loops are loops like others, and longer programs are not worth compiling twice."""
+LONG_ROW = 32
+"""Elements from which on a row is long: that of six of `lenet` took a sixth longer in place."""
 
 # Vectors
 
@@ -60,6 +71,8 @@ STREAM_FROM = 5 << 22
 STREAM_USED_FROM = 1 << 25
 """Bytes of a result for the same, if the program works on it next."""
 CACHE_LINE = 64
+STREAMED_PARTS = (16, 32)
+"""Bytes of parts of a line that there are stores past the caches for."""
 
 # Bands
 
@@ -98,6 +111,101 @@ WORTH = 1 << 18
 """Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
 FOR_MEMORY = 4
 """What reading or writing an element costs in these."""
+SOME_TURNS = 16
+"""How often a loop is taken to turn whose turns nobody can count beforehand."""
+MOST_CHUNKS = 256
+"""Chunks that are shared at a time, which is how many results of chunks the frame has room for."""
+ROOM_BESIDE_ROW, ROOM_OF_LANES = 4096, 16384
+"""Bytes that a sweep may have for that on a GPU, where a row may lie beside it (`ROOM_OF_A_TEAM`), and elsewhere."""
+PIECES = 4
+"""Pieces of products for each thread, of which none then waits long for another."""
+
+# Blocks of products
+
+REGISTER_ROWS = {32: (8, 4, 2, 1), 16: (6, 4, 2, 1)}
+"""Rows that a block in registers may have, the best first, by how many registers there are."""
+MOST_VECTORS = 4
+"""Vectors of a row of a block: longer pieces of many rows are more than processors foresee."""
+MOST_ALONG = 8
+"""Columns of a block of a single row whose lanes are steps."""
+MANY_BLOCKS = 16
+"""Blocks from which on it does not matter that the last one is not full."""
+AS_FAST = 9 / 8
+"""Blocks that take so many times as long as the fastest ones are as good, and larger ones are preferred."""
+FEW_PRODUCT_ROWS = 8
+"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed."""
+UNPACKED_COLUMNS = 64
+"""Columns up to which copying the left matrix costs more than reading it as it lies."""
+UNPACKED = 1 << 16
+"""Bytes up to which the right matrix stays so near that packing it gains nothing."""
+STEPS_OF_A_SUM = 32
+"""How many steps of a column are packed in the time in which the lanes of an element are added up."""
+DEPTH = 512
+"""Steps of a part: few sums are put away and read again, and rounding errors do not pile up. Bits depend on it."""
+STREAMED, STREAMED_ROW = 16, 8
+"""Steps of a part where few rows go over a large matrix, whose rows are read from one end to the other, and where it
+is a single row, of which the sums are put away at no cost. Bits depend on it."""
+LONGEST_ALONG = 1 << 20
+"""Steps of a part whose lanes are steps, at most: each lane has a sum of its own. Bits depend on it."""
+HEIGHT = 256
+"""Rows that share a part of the sums."""
+AHEAD_OF_A_LINE = 384
+"""Bytes of a row of the right matrix that are brought near before a block reads them."""
+STEPS_AHEAD = 8
+"""Steps by which numbers of the left matrix are brought near: from the next line of a wide matrix that is transposed,
+which processors do not foresee."""
+ROWS_AHEAD = 4
+"""Rows by which the right matrix is brought near as it is packed: in short pieces of rows, processors foresee little."""
+USUAL = 256
+"""A size that nobody has told."""
+OVERLAPPED = 64, 24
+"""Bytes of the vectors, and vectors of a block, of which there are enough registers for sums, and for what works on
+other sums meanwhile."""
+
+
+def of_a_step(rows: int) -> int:
+    """What a step of a block of so many rows takes: with few, reading the right matrix is what takes time."""
+    return max(4 * rows, 6 + 2 * rows)
+
+
+# Panels of contractions
+
+PANEL_REGISTERS = {64: (6, 4), 32: (6, 2), 16: (3, 4)}
+"""Rows, and vectors of each, that are in registers, by the bytes of a vector. A row of a panel is whole lines."""
+PANEL_ROWS = 960
+"""Rows of a block at most: enough that packing costs little, and its sums stay in the second cache."""
+PANEL_HEIGHT = 96
+"""Rows that are multiplied and then written: a whole number of register blocks, and of vectors where sums are turned.
+Their sums are still in the first cache then, if all steps fit a panel."""
+PANEL_STEPS = 512
+"""Steps of a panel: with all its columns it stays in the second cache beside the sums."""
+PANEL_BYTES = 256
+"""Bytes of a row of a panel."""
+PANEL_AHEAD = 3
+"""Steps by which lines of a panel are brought near: it is in the second cache, and is read from one end to the other
+for some rows, so the first one has none of it any more."""
+
+# Tiles of products on a GPU
+
+GPU_TILE, GPU_TILE_WARPS = 128, 8
+"""Rows and columns of a tile of the result, and warps of the team that makes it."""
+GPU_TILE_DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16}
+"""Steps that are on the chip at a time, by the form of arithmetic."""
+
+# What `price.py` counts beside instructions and bytes
+
+TURN = 0.3
+"""Nanoseconds of a turn beside its work."""
+FOLDING = 4.0
+"""Of folding lanes."""
+REST = 1.5
+"""Of a branch to what whole vectors have left."""
+LATENCY = 1.0
+"""Until the sum of an addition may be added to."""
+MASKING = 0.5
+"""Instructions that a mask adds to reading or writing a vector."""
+SHORT_PIECE = 100
+"""Bytes that might have been read instead of going from one piece of memory to the next."""
 
 
 def worth_threads(count: Dim, step: int, work: Dim, threads: int) -> bool:
@@ -115,5 +223,7 @@ def cost_of(op: Op) -> int:
 
 
 def is_short(reduced: Sequence[Loop]) -> bool:
-    """Whether the reduced loops are one of few steps, known in advance."""
-    return len(reduced) == 1 and isinstance(reduced[0].dim, int) and 0 < reduced[0].dim <= LONGEST_UNROLLED
+    """Whether the reduced loops are one of few steps, known in advance, in whatever order."""
+    if len(reduced) != 1 or reduced[0].in_order:
+        return False
+    return isinstance(reduced[0].dim, int) and 0 < reduced[0].dim <= LONGEST_UNROLLED

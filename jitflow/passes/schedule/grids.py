@@ -58,7 +58,7 @@ class OnGrid:
 
         A row that is needed more than once stays on the chip if there is room for it.
         """
-        if not self.reduced or self.vector is None:
+        if not self.reduced or self.vector is None or self.reduced[0].in_order:
             return self.along(list(self.outer))
         length = product([loop.dim for loop in self.reduced])
         if any(op.own_effects for op in self.loops.nest.computed):

@@ -16,7 +16,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
-from jitflow.passes.fusion.nest import Access, Loop, Nest
+from jitflow.passes.fusion.nest import Access, Loop, Nest, is_folded
 from jitflow.passes.schedule.cost import (
     LONGEST_PERIOD,
     MOST_PERIOD_LANES,
@@ -57,7 +57,7 @@ class JoinedLoops:
              if isinstance(value.type, Tensor)), default=8,
         )  # fmt: skip
         self.sweeps = 1 + max(
-            [nest.stage.get(op.operands[0], 0) for op in nest.computed if _is_reduction(op)]
+            [nest.stage.get(op.operands[0], 0) for op in nest.computed if is_folded(op)]
             + [nest.stage.get(value, 0) for value in self.yielded if self._is_inner(value)],
             default=-1,
         )
@@ -116,8 +116,8 @@ class JoinedLoops:
     # The vector loop
 
     def _choose_vector(self, outer: list[Loop], reduced: list[Loop]) -> Loop | None:
-        candidates = [loops[-1] for loops in (outer, reduced) if loops]
-        if not candidates:
+        candidates = [loops[-1] for loops in (outer, reduced) if loops and not loops[-1].in_order]
+        if not candidates or (len(candidates) < 2 and reduced and not self._lies_along(candidates[0])):
             return None
         if outer and reduced and self.periodic and is_short(reduced):
             return outer[-1]
@@ -136,6 +136,12 @@ class JoinedLoops:
             return -gathers, loads, 0 if folded else stores, loop is natural_last
 
         return max(candidates, key=score)
+
+    def _lies_along(self, loop: Loop) -> bool:
+        """Whether all that a nest reads and writes lies side by side along a loop, or does not vary along it."""
+        accesses = [(load.strides, load.dtype.itemsize) for load in self.nest.loads]
+        accesses += [(self._natural_strides(value), _itemsize(value)) for value in self.yielded]
+        return all(strides.get(loop, 0) in (0, itemsize) for strides, itemsize in accesses)
 
     def _only_scatters(self, loop: Loop) -> bool:
         """Whether all that a nest does is to store elements which lie apart and are narrower than what is scattered.
@@ -172,7 +178,7 @@ class JoinedLoops:
         return result
 
     def _join(self, outer: Loop, inner: Loop) -> Loop:
-        joined = Loop(outer.dim * inner.dim, inner.reduced)
+        joined = Loop(outer.dim * inner.dim, inner.reduced, inner.in_order)
         self._dropped.update(key for key, value in self._joined.items() if value is outer)
         for key, value in list(self._joined.items()):
             if value in (outer, inner):
@@ -240,7 +246,8 @@ class JoinedLoops:
 
     def reductions(self, sweep: int) -> list[Op]:
         """The reductions that sweep number ``sweep`` computes."""
-        return [op for op in self.nest.computed if _is_reduction(op) and self.nest.stage[op.result] == sweep + 1]
+        return [op for op in self.nest.computed
+                if is_folded(op) and self.nest.stage[op.result] == sweep + _is_reduction(op)]  # fmt: skip
 
     def stores(self, sweep: int) -> list[Value]:
         """The results that are written inside sweep number ``sweep``."""

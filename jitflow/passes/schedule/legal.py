@@ -4,7 +4,7 @@
 2. Lanes run along the vector loop alone, nothing inside of them does, and where it is reduced they are as many as the
    reduction has partial results.
 3. A result is stored once, where its loops and no others are open down to single positions or lanes, and what it is
-   made of is known: reductions behind their sweep.
+   made of is known: reductions behind their sweep, running ones behind their fold.
 4. A reduction has one sweep, which stands where the loops of its result are open, and in it one fold, where all
    reduced loops are open as well, in the order of the nest.
 5. Blocks are those of the reduction: a reduced loop takes `BLOCK` positions, once, if anything in it is blocked, and
@@ -30,7 +30,7 @@ from typing import NoReturn
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Scalar, Tensor
-from jitflow.passes.fusion.nest import Loop
+from jitflow.passes.fusion.nest import Loop, is_folded
 from jitflow.passes.schedule.cost import is_short
 from jitflow.passes.schedule.folding import (
     BLOCK,
@@ -77,6 +77,8 @@ class _Check:
         self.open: list[For] = []
         self.sweep: Reduce | None = None
         self.known: set[Op] = set()
+        self.folding: set[Op] = set()
+        """What is folded so far."""
         self.kept: set[Value] = set()
         self.stored: list[Value] = []
 
@@ -113,6 +115,8 @@ class _Check:
                     self.fail("there is no sweep around what is folded")
                 case Locate():
                     self.nodes(node.body)
+                case Fold():
+                    self.folding.update(node.ops)
                 case _:
                     pass
 
@@ -248,9 +252,9 @@ class _Check:
             if value in seen or op is None or value in self.loops.nest.layouts:
                 continue
             seen.add(value)
-            if "reduction" not in op.definition.traits:
+            if not is_folded(op):
                 left += op.operands
-            elif op not in self.known:
+            elif op not in self.known and not ("accumulation" in op.definition.traits and op in self.folding):
                 self.fail(f"{self.name(value)} is not known yet")
 
     # Sweeps
@@ -300,9 +304,10 @@ class _Check:
         if folding.located and not any(isinstance(n, Locate) and n.op is op for n in inside):
             self.fail(f"{name} is looked for in blocks")
         lanes = [number for number, one in enumerate(along) if one.how == "lanes" or one.how == "written out"]
-        if node.in_memory and (
-            folding.centred or folding.located or folding.finds_place or lanes != [len(along) - 2, len(along) - 1]
-        ):
+        if any(along[one].loop.in_order for one in lanes) or (node.in_memory and any(one.in_order for one in reduced)):
+            self.fail(f"{name} goes on from one element to the next")
+        is_one_number = not (folding.centred or folding.located or folding.finds_place)
+        if node.in_memory and (not is_one_number or lanes != [len(along) - 2, len(along) - 1]):
             self.fail(f"{name} cannot lie in memory")
 
     def name(self, value: Value) -> str:

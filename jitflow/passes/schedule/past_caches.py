@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum, product
-from jitflow.passes.schedule.cost import CACHE_LINE, STREAM_FROM, STREAM_USED_FROM
+from jitflow.passes.schedule.cost import CACHE_LINE, STREAM_FROM, STREAM_USED_FROM, STREAMED_PARTS
 from jitflow.passes.schedule.joined import JoinedLoops
 
 __all__ = ["may_pass_caches", "past_caches"]
@@ -15,7 +15,8 @@ def may_pass_caches(value: Value, loops: JoinedLoops, lanes: int) -> bool:
     access = loops.output_access(value)
     width = lanes * access.dtype.itemsize
     unit = loops.vector is not None and access.strides.get(loops.vector, 0) == access.dtype.itemsize
-    return unit and value not in loops.into and access.offset == 0 and (width % CACHE_LINE == 0 or width in (16, 32))
+    fits = width % CACHE_LINE == 0 or width in STREAMED_PARTS
+    return unit and fits and value not in loops.into and access.offset == 0
 
 
 def past_caches(value: Value, loops: JoinedLoops, lanes: int, *, used: bool) -> Dim:

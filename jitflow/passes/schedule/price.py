@@ -15,24 +15,13 @@ from dataclasses import dataclass
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, evaluate
 from jitflow.passes.fusion.nest import Access, Loop
-from jitflow.passes.schedule.cost import cost_of
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Processor
 from jitflow.passes.schedule.tree import Deviate, Fold, For, Keep, Locate, Node, Reduce, Schedule, Store, When
 
-__all__ = ["Price", "price"]
-
-_LOOP = 0.3
-"""Nanoseconds of a turn beside its work."""
-_FOLD_LANES = 4.0
-_REST = 1.5
-"""Of a branch to what whole vectors have left."""
-_MASK = 0.5
-"""Instructions that a mask adds to reading or writing a vector."""
-_LATENCY = 1.0
-"""Until the sum of an addition may be added to."""
-_SHORT_PIECE = 100
-"""Bytes that might have been read instead of going from one piece of memory to the next."""
+__all__ = ["Price", "price", "price_product"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +43,27 @@ def price(schedule: Schedule, loops: JoinedLoops, processor: Processor, sizes: M
     return Price(pricing.nodes(schedule.body, {}), pricing.memory(schedule.body))
 
 
+def price_product(blocks: Blocks, count: Dim, processor: Processor, sizes: Mapping[str, int]) -> Price:
+    """What so many products take, each in such blocks. Raises KeyError for a size that is not given.
+
+    A step of a block multiplies and adds, or waits for what it reads; what is read and written is counted once.
+    """
+    factors, vectors = blocks.factors, blocks.columns // blocks.lanes
+    number, rows, inner, columns = (evaluate(dim, sizes) for dim in (count, *factors.sizes))
+    steps = -(-rows // blocks.rows) * -(-columns // blocks.columns) * inner
+    instructions = max(blocks.rows * vectors, blocks.rows + vectors)
+    nbytes = number * (rows * inner + inner * columns + rows * columns) * factors.itemsize
+    return Price(number * steps * instructions / processor.instructions, nbytes / processor.bandwidth(nbytes))
+
+
 class _Pricing:
     """The walk over a schedule; ``taken`` says how many positions the open loops have taken."""
 
     def __init__(self, loops: JoinedLoops, processor: Processor, sizes: Mapping[str, int]) -> None:
         self.loops, self.processor, self.sizes = loops, processor, sizes
         self.known: set[Value] = set()
+        self.along: Loop | None = None
+        """The innermost loop: what does not vary along it is computed in front of it."""
 
     def size(self, dim: Dim) -> int:
         """A size as a number."""
@@ -76,14 +80,14 @@ class _Pricing:
                     total += self._for(node, taken, registers)
                 case Reduce():
                     horizontal = self.loops.vector is not None and self.loops.vector.reduced
-                    total += self.nodes(node.body, taken, registers) + _FOLD_LANES * len(node.ops) * horizontal
+                    total += self.nodes(node.body, taken, registers) + cost.FOLDING * len(node.ops) * horizontal
                 case Locate():
-                    total += _REST
+                    total += cost.REST
                 case When():
                     total += self.nodes(node.then if self.size(node.size) else node.otherwise, taken)
                 case Fold() | Deviate():
                     values = [op.operands[0] for op in node.ops]
-                    total += max(self._instructions(values, len(values)) * registers / self._rate, _LATENCY)
+                    total += max(self._instructions(values, len(values)) * registers / self._rate, cost.LATENCY)
                 case Keep():
                     total += self._instructions([node.value], 1) * registers / self._rate
                 case Store():
@@ -99,34 +103,41 @@ class _Pricing:
     def _for(self, node: For, taken: Mapping[Loop, int], registers: float) -> float:
         extent = taken.get(node.loop, self.size(node.loop.dim))
         step = min(node.step, extent) or 1
-        inside = {**taken, node.loop: step}
+        inside, around = {**taken, node.loop: step}, self.along
+        self.along = node.loop
+        total = self._turns(node, extent, step, inside, registers)
+        self.along = around
+        return total
+
+    def _turns(self, node: For, extent: int, step: int, inside: Mapping[Loop, int], registers: float) -> float:
         if node.how != "lanes":
             self.known = set()
-            return -(-extent // step) * (_LOOP * (node.how != "written out") + self.nodes(node.body, inside, registers))
+            beside = cost.TURN * (node.how != "written out")
+            return -(-extent // step) * (beside + self.nodes(node.body, inside, registers))
         registers = max(1.0, node.step * self.loops.widest_item / self.processor.vector_bytes)
         self.known = set()
-        turn = _LOOP + self.nodes(node.body, inside, registers)
-        masks = _MASK * len(self.loops.nest.layouts) * registers / self._rate
+        turn = cost.TURN + self.nodes(node.body, inside, registers)
+        masks = cost.MASKING * len(self.loops.nest.layouts) * registers / self._rate
         if node.tail == "masked":
             return -(-extent // node.step) * (turn + masks)
         whole, left = divmod(extent, node.step)
         if node.tail == "narrow":
             return whole * turn + -(-left // node.narrow) * (turn * node.narrow / node.step + masks)
-        return whole * turn + (turn + masks + _REST if left else 0)
+        return whole * turn + (turn + masks + cost.REST if left else 0)
 
     def _instructions(self, values: Sequence[Value], done: int) -> float:
         """Of what these values need that is not known here yet, and of so many ops that take them."""
         nest, total, left = self.loops.nest, float(done), list(values)
         while left:
             value = nest.origin(left.pop())
-            if value in self.known:
+            if value in self.known or (self.along is not None and not self.loops.varies(value, self.along)):
                 continue
             self.known.add(value)
             op = nest.producer.get(value)
             if value in nest.layouts:
                 total += 1
             elif op is not None and "reduction" not in op.definition.traits:
-                total += cost_of(op)
+                total += cost.cost_of(op)
                 left += op.operands
         return total
 
@@ -164,4 +175,4 @@ class _Pricing:
             node = (node.then if self.size(node.size) else node.otherwise)[0]
         if not isinstance(node, For) or node.loop is not vector:
             return 1
-        return 1 + _SHORT_PIECE / (node.step * self.loops.widest_item)
+        return 1 + cost.SHORT_PIECE / (node.step * self.loops.widest_item)

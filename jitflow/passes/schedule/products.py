@@ -14,14 +14,15 @@ choose register blocks alone, on which no bit depends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jitflow.ir.dims import Dim, evaluate, maximum, minimum, symbols
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["AHEAD", "STEPS_AHEAD", "Blocks", "Factors", "Figures", "choose_blocks", "has_blocks"]
+__all__ = ["Blocks", "Factors", "Figures", "choose_blocks", "completed", "has_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ class Factors:
         column_stride = itemsize if columns == 1 else column_stride
         return Factors(itemsize, rows, inner, columns, (row_stride, left_step), (right_step, column_stride))
 
+    @property
+    def sizes(self) -> tuple[Dim, Dim, Dim]:
+        """Rows, steps and columns."""
+        return self.rows, self.inner, self.columns
+
     def swapped(self) -> Factors:
         """Those of the transposed product: its factors are the transposed ones, the other way round."""
         left, right = self.right[::-1], self.left[::-1]
@@ -55,6 +61,11 @@ class Factors:
     def are_turned(self) -> bool:
         """Whether the steps of the right matrix lie side by side, and not its columns."""
         return self.right[1] != self.itemsize
+
+    @property
+    def is_left_turned(self) -> bool:
+        """Whether the rows of the left matrix lie side by side, and not its steps."""
+        return self.left[0] == self.itemsize != self.left[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +96,15 @@ class Blocks:
     """Whether registers hold sums beside what works on others."""
     goes_on: Dim
     """1 where sums of a part go on in a next one, and must be kept until then."""
-    kept_rows: Dim
-    """How many rows of sums are kept: those of a part if they go on, else those of a block."""
-    panel_bytes: Dim
-    """How large the panels of a part of the right matrix are."""
-    pieces_down: Dim
-    pieces_across: Dim
     piece_rows: Dim
     piece_columns: Dim
+    kept_rows: Dim = 0
+    """How many rows of sums are kept: those of a part if they go on, else those of a block. This and what is below is
+    no choice (`completed`)."""
+    panel_bytes: Dim = 0
+    """How large the panels of a part of the right matrix are."""
+    pieces_down: Dim = 1
+    pieces_across: Dim = 1
 
     @property
     def overlaps(self) -> Dim:
@@ -122,7 +134,7 @@ class Blocks:
     @property
     def line_bytes(self) -> Dim:
         """How large a column of a panel is: one step more, so that panels do not fall into the same sets of a cache."""
-        return (minimum(self.factors.inner, _DEPTH) + 1) * self.factors.itemsize
+        return (minimum(self.factors.inner, cost.DEPTH) + 1) * self.factors.itemsize
 
     @property
     def left(self) -> tuple[Dim, Dim, Dim]:
@@ -132,37 +144,6 @@ class Blocks:
             return factors.inner * factors.itemsize, factors.itemsize, self.rows * factors.itemsize
         row_stride, step = factors.left
         return row_stride, row_stride, step
-
-
-_FEW_ROWS = 8
-"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed."""
-_SOME_COLUMNS = 64
-"""Columns up to which copying the left matrix costs more than reading it as it lies."""
-_NEAR = 1 << 16
-"""Bytes up to which the right matrix stays so near that packing it gains nothing."""
-_STEPS_OF_A_SUM = 32
-"""How many steps of a column are packed in the time in which the lanes of an element are added up."""
-_MOST_VECTORS = 4
-"""Vectors of a row of a block: longer pieces of many rows are more than processors foresee."""
-_DEPTH = 512
-"""Steps of a part: few sums are put away and read again, and rounding errors do not pile up."""
-_STREAMED = 16
-"""Steps of a part where few rows go over a large matrix: its rows are read from one end to the other. Half as many for
-a single row, of which the sums are put away at no cost."""
-AHEAD = 384
-"""Bytes of a row of the right matrix that are brought near before a block reads them."""
-STEPS_AHEAD = 8
-"""Steps by which numbers of a left matrix are brought near of which rows lie side by side."""
-_LONGEST = 1 << 20
-"""Steps of a part whose lanes are steps, at most: each lane has a sum of its own."""
-_USUAL = 256
-"""A size that nobody has told."""
-_HEIGHT = 256
-"""Rows that share a part of the sums."""
-_OVERLAPPED_BYTES = 64
-"""The vectors of which there are enough registers for sums, and for what works on other sums meanwhile."""
-_PIECES = 4
-"""Pieces for each thread, of which none then waits long for another."""
 
 
 def has_blocks(factors: Factors, processor: Processor | None) -> bool:
@@ -194,54 +175,73 @@ def choose_blocks(
 ) -> Blocks:
     """The schedule of a product on so many cores, or of each of a ``batch``; what follows it may divide.
 
-    It expects the sizes of the first call, as far as ``hints`` tell them.
+    It expects the sizes of the first call, as far as ``hints`` tell them, and is to be `completed`.
     """
     named, either = figures.named, figures.either
     itemsize, lanes = factors.itemsize, processor.vector_bytes // factors.itemsize
-    sizes = [_expected(dim, hints) for dim in (factors.rows, factors.inner, factors.columns)]
+    sizes = [_expected(dim, hints) for dim in factors.sizes]
     rows = _register_rows(processor, sizes[0])
     columns = _register_vectors(processor, rows) * lanes
     along = named("along", _prefers_along(factors))
     cache = processor.second_cache // 2
     right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
-    large, many = named("large", _exceeds(right_bytes, cache - 1)), named("many", _exceeds(factors.rows, _FEW_ROWS))
+    large = named("large", _exceeds(right_bytes, cache - 1))
+    many = named("many", _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
     streams = named("streams", 0 if factors.are_turned else large * (1 - many))
     several = named("several", _exceeds(factors.rows, 1))
-    depth = either("depth", streams, _STREAMED // 2 + several * (_STREAMED - _STREAMED // 2), _DEPTH)
+    depth = either("depth", streams, cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW), cost.DEPTH)
     # No bit depends on what follows.
-    may_overlap = divides and processor.vector_bytes == _OVERLAPPED_BYTES and rows * columns == 24 * lanes
-    spills = large if may_overlap else _exceeds(right_bytes, _NEAR)
+    may_overlap = divides and (processor.vector_bytes, rows * columns // lanes) == cost.OVERLAPPED
+    spills = large if may_overlap else _exceeds(right_bytes, cost.UNPACKED)
     packs_right = named("packs", (1 - along) if factors.are_turned else spills * many)
-    panels = max(cache // (columns * itemsize * _DEPTH), 1)
+    panels = max(cache // (columns * itemsize * cost.DEPTH), 1)
     narrow = minimum(factors.columns, columns * panels)
     width = either("width", named("narrow", packs_right * large), narrow, factors.columns)
-    goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, _DEPTH)))
-    few = either("some_rows", named("tall", maximum(large, goes_on)), max(_HEIGHT // rows, 1) * rows, rows)
+    goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
+    few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
-    turned_left = batch == 1 and factors.left[0] == itemsize != factors.left[1]
-    packs_left = turned_left and _prefers_packed_left(factors, sizes, cache)
-    panel_columns = (width + columns - 1) // columns * columns
+    packs_left = batch == 1 and factors.is_left_turned and _prefers_packed_left(factors, sizes, cache)
     return Blocks(
-        factors, lanes, rows, columns, height, depth + along * _LONGEST, width, along,
-        *_along_block(processor, rows), packs_left, packs_right,
-        may_overlap and not packs_left and packs_right != 1, goes_on, either("kept_rows", goes_on, height, rows),
-        named("panels", packs_right * panel_columns * (minimum(factors.inner, _DEPTH) + 1) * itemsize),
-        *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
+        factors, lanes, rows, columns, height, depth + along * cost.LONGEST_ALONG, width, along,
+        *_along_block(processor, rows), packs_left, packs_right, may_overlap and not packs_left and packs_right != 1,
+        goes_on, *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
     )  # fmt: skip
+
+
+def completed(blocks: Blocks, figures: Figures) -> Blocks:
+    """A schedule with what follows from its choices."""
+    factors = blocks.factors
+    panel_columns = (blocks.part_columns + blocks.columns - 1) // blocks.columns * blocks.columns
+    panels = blocks.packs_right * panel_columns * blocks.line_bytes
+    return replace(
+        blocks,
+        kept_rows=figures.either("kept_rows", blocks.goes_on, blocks.part_rows, blocks.rows),
+        panel_bytes=figures.named("panels", panels),
+        pieces_down=_pieces_of("rows", factors.rows, blocks.piece_rows, figures),
+        pieces_across=_pieces_of("columns", factors.columns, blocks.piece_columns, figures),
+    )
+
+
+def _pieces_of(name: str, size: Dim, length: Dim, figures: Figures) -> Dim:
+    """How many pieces of a length a size has, at least one."""
+    if size == length:
+        return 1
+    number = (size + maximum(length, 1) - 1) // maximum(length, 1)
+    return figures.named(f"pieces_{name}", maximum(number, 1))
 
 
 def _pieces(
     factors: Factors, steps: tuple[int, int], packs_right: Dim, many: Dim, threads: int, batch: Dim, figures: Figures
 ) -> tuple[Dim, ...]:
-    """How many pieces of rows and of columns threads share, and how many rows and columns these have.
+    """How many rows and columns the pieces have that threads share.
 
     They share rows, or columns where there are more blocks of these, or where these are packed: then nobody packs what
     others do. There are only as many pieces as threads where each packs the same, and where few rows read long lines.
     Of many products nothing is cut.
     """
     if threads == 1:
-        return 1, 1, factors.rows, factors.columns
-    named, either, wanted = figures.named, figures.either, threads * _PIECES
+        return factors.rows, factors.columns
+    named, either, wanted = figures.named, figures.either, threads * cost.PIECES
     down = named("blocks_down", (factors.rows + steps[0] - 1) // steps[0])
     across = named("blocks_across", (factors.columns + steps[1] - 1) // steps[1])
     is_one, wide = (
@@ -251,18 +251,15 @@ def _pieces(
     packed = named("wide_or_many", maximum(_exceeds(across, wanted - 1), wide))
     lying = named("wide_and_flat", wide * (1 - _exceeds(down, wanted - 1)))
     cuts = named("cuts_columns", is_one * either("prefers_columns", packs_right, packed, lying))
-    pieces, lengths = list[Dim](), list[Dim]()
+    lengths = list[Dim]()
     for name, size, step, blocks, cut, parts in (
         ("rows", factors.rows, steps[0], down, named("cuts_rows", is_one - cuts), (packs_right, threads, wanted)),
         ("columns", factors.columns, steps[1], across, cuts, (many, wanted, threads)),
     ):
         flag, yes, no = parts
         fair = either(f"fair_{name}", flag, (blocks + yes - 1) // yes, (blocks + no - 1) // no)
-        length = either(f"piece_{name}", cut, minimum(fair * step, size), size)
-        number = (size + maximum(length, 1) - 1) // maximum(length, 1)
-        lengths.append(length)
-        pieces.append(named(f"pieces_{name}", maximum(number, 1)))
-    return *pieces, *lengths
+        lengths.append(either(f"piece_{name}", cut, minimum(fair * step, size), size))
+    return tuple(lengths)
 
 
 def _exceeds(size: Dim, most: int) -> Dim:
@@ -272,9 +269,9 @@ def _exceeds(size: Dim, most: int) -> Dim:
 
 def _prefers_packed_left(factors: Factors, sizes: Sequence[int | None], cache: int) -> bool:
     """Whether copying the left matrix costs less than reading it as it lies, as far as sizes are known."""
-    _, inner, columns = (_USUAL if size is None else size for size in sizes)
-    rows = _USUAL if sizes[0] is None else sizes[0]
-    return inner * rows * factors.itemsize > cache and columns > _SOME_COLUMNS
+    _, inner, columns = (cost.USUAL if size is None else size for size in sizes)
+    rows = cost.USUAL if sizes[0] is None else sizes[0]
+    return inner * rows * factors.itemsize > cache and columns > cost.UNPACKED_COLUMNS
 
 
 def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
@@ -283,7 +280,7 @@ def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
 
 def _register_vectors(processor: Processor, rows: int) -> int:
     """How many vectors of so many rows the registers hold, beside a row of the right matrix and what multiplies it."""
-    return min((processor.registers - processor.registers // 8) // (rows + 1), _MOST_VECTORS)
+    return min(processor.for_sums // (rows + 1), cost.MOST_VECTORS)
 
 
 def _register_rows(processor: Processor, expected: int | None) -> int:
@@ -291,18 +288,16 @@ def _register_rows(processor: Processor, expected: int | None) -> int:
 
     With few rows, the vectors of the right matrix must be read so fast that this is what takes time.
     """
-    most = 8 if processor.registers == 32 else 6
-    if expected is None or expected >= 16 * most:
+    most, *fewer = cost.REGISTER_ROWS[processor.registers]
+    if expected is None or expected >= cost.MANY_BLOCKS * most:
         return most
-    choices = [most, 4, 2, 1]
-    costs = [-(-max(expected, 1) // rows) * max(4 * rows, 6 + 2 * rows) for rows in choices]
-    return next(rows for rows, cost in zip(choices, costs, strict=True) if 8 * cost <= 9 * min(costs))
+    found = {rows: -(-max(expected, 1) // rows) * cost.of_a_step(rows) for rows in (most, *fewer)}
+    return next(rows for rows, took in found.items() if took <= cost.AS_FAST * min(found.values()))
 
 
 def _along_block(processor: Processor, rows: int) -> tuple[int, int]:
     """Rows and columns of a block of which each element has a vector of sums."""
-    room = processor.registers - processor.registers // 8
-    return (1, 8) if rows == 1 else (rows, min(room // (rows + 1), 4))
+    return (1, cost.MOST_ALONG) if rows == 1 else (rows, _register_vectors(processor, rows))
 
 
 def _prefers_along(factors: Factors) -> Dim:
@@ -312,5 +307,5 @@ def _prefers_along(factors: Factors) -> Dim:
     """
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
-    few = 1 - _exceeds(factors.rows, _FEW_ROWS)
-    return few * minimum(maximum(factors.inner + 1 - _STEPS_OF_A_SUM * factors.rows, 0), 1)
+    few = 1 - _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS)
+    return few * minimum(maximum(factors.inner + 1 - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)

@@ -8,9 +8,10 @@ from typing import NoReturn, cast
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim
-from jitflow.ir.parser import ParseError, parse_dim
-from jitflow.passes.fusion.nest import Loop
+from jitflow.ir.dims import Dim, symbols
+from jitflow.ir.parser import parse_dim
+from jitflow.ir.tokens import ParseError
+from jitflow.passes.fusion.nest import Loop, is_folded
 from jitflow.passes.schedule.text import ScheduleNames
 from jitflow.passes.schedule.tree import (
     Deviate,
@@ -106,9 +107,13 @@ class _Reader:
     def dim(self, text: str) -> Dim:
         """A size."""
         try:
-            return parse_dim(text)
+            dim = parse_dim(text)
         except ParseError as error:
             self.fail(str(error), "a size")
+        for name in symbols(dim):
+            if name not in self.names.sizes:
+                self.fail(f"there is no size {name}", ", ".join(sorted(self.names.sizes)) or "numbers")
+        return dim
 
     def values(self, text: str) -> tuple[Value, ...]:
         return tuple(self.value(name) for name in text.split(", "))
@@ -122,7 +127,7 @@ class _Reader:
         """The reductions of these names."""
         values = self.values(text)
         for value in values:
-            if "reduction" not in self.names.producer[value].definition.traits:
+            if not is_folded(self.names.producer[value]):
                 self.fail(f"{self.names.text([value])} is no reduction", "one")
         return tuple(self.names.producer[value] for value in values)
 

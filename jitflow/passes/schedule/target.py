@@ -14,8 +14,12 @@ __all__ = ["A100", "CPU", "GPU", "H200", "Given", "Gpu", "Processor", "Target"]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The text of a schedule that a user gives for a kernel, the loops that it is for, and where it stands."""
+    """The text of a schedule that a user gives for a kernel, the loops that it is for, and where it stands.
 
+    ``kind`` is what it says: a ``schedule`` of loops, the ``blocks`` of a product, the ``panels`` of a contraction.
+    """
+
+    kind: str
     kernel: str
     loops: str
     text: str
@@ -36,6 +40,11 @@ class Processor:
     second_cache: int = 1 << 20
     instructions: float = 4.0
     bandwidths: tuple[float, ...] = (150.0, 100.0, 70.0, 20.0)
+
+    @property
+    def for_sums(self) -> int:
+        """Registers for the sums of a block and for what they are made of, beside some for everything else."""
+        return self.registers - self.registers // 8
 
     @property
     def caches(self) -> tuple[int, ...]:

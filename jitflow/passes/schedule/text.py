@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import symbols
 from jitflow.ir.printer import Names
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.tree import (
@@ -53,6 +54,9 @@ class ScheduleNames:
         self.by_value = {f"%{values[result]}": result for op in loops.nest.region.ops for result in op.results}
         self.by_value |= {f"%{values[parameter]}": parameter for parameter in loops.nest.region.parameters}
         self.producer = loops.nest.producer
+        accesses = [*map(loops.access, loops.nest.loads), *map(loops.output_access, loops.yielded)]
+        dims = [*(loop.dim for loop in self.loops), *(one for access in accesses for one in access.strides.values())]
+        self.sizes = {name for dim in dims for name in symbols(dim)}
 
     def text(self, values: Sequence[Value]) -> str:
         """Values by their names."""

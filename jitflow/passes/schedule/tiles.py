@@ -18,13 +18,11 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
+from jitflow.passes.schedule.cost import GPU_TILE_DEPTHS
 
-__all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "prefers_tiles"]
+__all__ = ["Tiles", "choose_tiles", "prefers_tiles"]
 
-TILE, WARPS = 128, 8
-"""Rows and columns of a tile of the result, and warps of the team that makes it."""
 _FORMS = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
-_DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,8 @@ def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, fastmath: boo
 def choose_tiles(dtype: DType, left: Layout, right: Layout) -> Tiles:
     """The tiles of a product of factors that lie so."""
     form, itemsize = _FORMS[dtype.name], dtype.itemsize
-    return Tiles(form, _DEPTHS[form], left.strides[1] == itemsize, right.strides[0] == itemsize != right.strides[1])
+    right_along = right.strides[0] == itemsize != right.strides[1]
+    return Tiles(form, GPU_TILE_DEPTHS[form], left.strides[1] == itemsize, right_along)
 
 
 def _is_along(layout: Layout, dtype: DType) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.text import ScheduleNames
 from jitflow.passes.schedule.tree import Schedule
 
-__all__ = ["forget", "keep", "key_of", "tuned_path", "tuned_schedule"]
+__all__ = ["forget", "keep", "key_of", "known_by", "tuned_path", "tuned_schedule", "tuned_text"]
 
 
 def tuned_path() -> Path:
@@ -35,15 +35,16 @@ def tuned_path() -> Path:
 
 def tuned_schedule(op: Op, loops: JoinedLoops, target: Target) -> Schedule | None:
     """The fastest schedule of a nest, if it was looked for on this machine."""
-    known = _known()
-    if not known:
-        return None
     values = Names()
-    print_op(op, values)
-    names = ScheduleNames(loops, values)
-    text = known.get(key_of(op, loops, names, target))
+
+    def key() -> str:
+        print_op(op, values)
+        return key_of(op, loops, ScheduleNames(loops, values), target)
+
+    text = tuned_text(key)
     if text is None:
         return None
+    names = ScheduleNames(loops, values)
     try:
         schedule = parse_schedule(text, names, loops.vector)
         check_schedule(schedule, loops, target, names)
@@ -52,13 +53,24 @@ def tuned_schedule(op: Op, loops: JoinedLoops, target: Target) -> Schedule | Non
     return schedule
 
 
+def tuned_text(key: Callable[[], str]) -> str | None:
+    """The text of the fastest schedule of what has this key, which is asked for if any were looked for."""
+    known = _known()
+    return known.get(key()) if known else None
+
+
 def key_of(op: Op, loops: JoinedLoops, names: ScheduleNames, target: Target) -> str:
     """What a kernel is known by: its ops and how it reads and writes memory, and nothing of where it stands."""
-    lines = [line.partition(";")[0].rstrip() for line in print_op(op, Names()).splitlines()[1:]]
     accesses = [*loops.nest.loads, *map(loops.output_access, loops.yielded)]
     memory = [(access.dtype.name, *map(str, access.strides.values())) for access in accesses]
+    return known_by(print_op(op, Names()).splitlines()[1:], target, names.loops_text, memory)
+
+
+def known_by(ops: Iterable[str], target: Target, *memory: object) -> str:
+    """What stands for ops, in lines of text, on a kind of processor, and how they read and write memory."""
+    lines = [line.partition(";")[0].rstrip() for line in ops]
     processor = (target.vector_bytes, target.lanes, target.threads, target.processor)
-    about = (*lines, names.loops_text, memory, *processor)
+    about = (*lines, *memory, *processor)
     return hashlib.sha256("\n".join(map(str, about)).encode()).hexdigest()[:32]
 
 

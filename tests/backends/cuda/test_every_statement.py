@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from jitflow.api import _aligned_item
+from jitflow.aligned import aligned_item
 from jitflow.backends.cuda import compile_to_cubin
 from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc
 from tests.backends.cuda.native import OnDevice
@@ -104,7 +104,7 @@ def check(rows: Sequence[Row], dtype: str, size: int, layout: str) -> OnDevice |
     """
     program = OfRows(rows, dtype, size, layout).program()
     while program.statements:
-        arguments = {name: _aligned_item(argument) for name, argument in evaluate(program.calls[0]).items()}
+        arguments = {name: aligned_item(argument) for name, argument in evaluate(program.calls[0]).items()}
         with quiet():
             expected = define(program.source())(*arguments.values())
             try:

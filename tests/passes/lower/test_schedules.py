@@ -38,6 +38,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "questions": lambda x, y: ((x > 2).any(1), (x > -9).all(), (x == y).any(0)),
     "product of elements": lambda x, y: ((x / 4).prod(1), (x / 4).prod(0)),
     "short": lambda x, y: ((x[:, :3] - y[:, :3]) ** 2).sum(1),
+    "running": lambda x, y: (np.cumsum(x, 0), np.maximum.accumulate(x, 1), np.cumsum(y * 2, 0)),
     "all": lambda x, y: (x.sum(), x.var(), np.abs(x).max()),
 }
 SIZES = [(70, 40), (3, 1100), (1, 1), (1030, 5), (0, 4), (4, 0), (33, 65)]
@@ -167,6 +168,7 @@ def test_a_schedule_is_followed(printed: str, tmp_path: Path) -> None:
 MISTAKES = {
     "fold %2 ": ("store %2 ", "%2 is folded 0 times"),
     "by 1024": ("by 512", "%2 is folded in blocks of 1024"),
+    "by 1024 {": ("by 1024 in threads of q {", "there is no size q"),
     "i: m, j: n": ("i: n, j: m", "kernel kernel_0 has other loops"),
     "@kernel_0": ("@kernel_1", "there is no kernel kernel_1 to be scheduled"),
     "for i": ("for k", "there is no loop k"),

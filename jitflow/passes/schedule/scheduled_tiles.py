@@ -1,0 +1,54 @@
+"""A product in tiles on a GPU with its schedule, as people read it. Nothing of it is for them to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from jitflow.ir.core import Op
+from jitflow.ir.dims import Dim
+from jitflow.ir.printer import Names, print_op
+from jitflow.passes.schedule.cost import GPU_TILE, GPU_TILE_WARPS
+from jitflow.passes.schedule.scheduled import Proposal
+from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.tiles import Tiles
+from jitflow.passes.schedule.tuned import known_by
+
+__all__ = ["ScheduledTiles"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduledTiles:
+    """A ``fusion`` op with a product of so many rows, steps and columns."""
+
+    op: Op
+    tiles: Tiles
+    sizes: tuple[Dim, Dim, Dim]
+    target: Target
+    kind = "tiles"
+
+    @property
+    def loops_text(self) -> str:
+        """Its sizes."""
+        return ", ".join(f"{name}: {size}" for name, size in zip(("rows", "steps", "columns"), self.sizes, strict=True))
+
+    @property
+    def key(self) -> str:
+        """What it is known by."""
+        return known_by(print_op(self.op, Names()).splitlines(), self.target, self.tiles)
+
+    def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
+        """The op and the schedule of the kernel of this name."""
+        return f"{print_op(self.op)}\n{self.kind} @{name} ({self.loops_text}) {{\n{self._body()}}}\n"
+
+    def _body(self) -> str:
+        multiplied = f"multiply {GPU_TILE} x {GPU_TILE} by {self.tiles.form}, in threads of {GPU_TILE_WARPS}"
+        heads = [f"for {axis} by {GPU_TILE} in parallel {{" for axis in ("rows", "columns")]
+        inside = [f"for steps by {self.tiles.depth} {{", f"  {multiplied}", "}", "what follows, on each element"]
+        lines = [heads[0], f"  {heads[1]}", *(f"    {line}" for line in inside), "  }", "}"]
+        return "".join(f"  {line}\n" for line in lines)
+
+    def proposals(self, sizes: Mapping[str, int] = MappingProxyType({})) -> Iterator[Proposal]:
+        """That which it has."""
+        yield Proposal("as chosen", self._body())
