@@ -104,10 +104,13 @@ def _parts(name: str) -> Iterator[tuple[str, Works]]:
             if number == 0 and inputs == 3:
                 continue  # pictures have no gradient in training
 
-            def gradient(x: Any, weight: Any, dy: Any, call: Any = forwards, number: int = number) -> Any:
-                return jitflow.vjp(call, x, weight)[1](dy)[number]
+            def gradients(x: Any, weight: Any, dy: Any, call: Any = forwards) -> Any:
+                return jitflow.vjp(call, x, weight)[1](dy)
 
-            wanted, found = [number == 0, number == 1, False], jitflow.function(gradient)
+            # A number in the text: where it were one of the run, both gradients would be computed.
+            of_inputs = jitflow.function(lambda x, weight, dy, both=gradients: both(x, weight, dy)[0])
+            of_weights = jitflow.function(lambda x, weight, dy, both=gradients: both(x, weight, dy)[1])
+            wanted, found = [number == 0, number == 1, False], (of_inputs, of_weights)[number]
             yield (
                 f"{shape}: gradient of {what}",
                 {
