@@ -104,13 +104,14 @@ def _parts(name: str) -> Iterator[tuple[str, Works]]:
             if number == 0 and inputs == 3:
                 continue  # pictures have no gradient in training
 
-            def gradients(x: Any, weight: Any, dy: Any, call: Any = forwards) -> Any:
-                return jitflow.vjp(call, x, weight)[1](dy)
+            def of_inputs(x: Any, weight: Any, dy: Any, call: Any = forwards) -> Any:
+                return jitflow.vjp(lambda x: call(x, weight), x)[1](dy)
 
-            # A number in the text: where it were one of the run, both gradients would be computed.
-            of_inputs = jitflow.function(lambda x, weight, dy, both=gradients: both(x, weight, dy)[0])
-            of_weights = jitflow.function(lambda x, weight, dy, both=gradients: both(x, weight, dy)[1])
-            wanted, found = [number == 0, number == 1, False], (of_inputs, of_weights)[number]
+            def of_weights(x: Any, weight: Any, dy: Any, call: Any = forwards) -> Any:
+                return jitflow.vjp(lambda weight: call(x, weight), weight)[1](dy)
+
+            wanted = [number == 0, number == 1, False]
+            found = jitflow.function(of_weights if number else of_inputs)
             yield (
                 f"{shape}: gradient of {what}",
                 {
