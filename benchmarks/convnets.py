@@ -104,10 +104,14 @@ def _parts(name: str) -> Iterator[tuple[str, Works]]:
             if number == 0 and inputs == 3:
                 continue  # pictures have no gradient in training
 
-            def gradient(x: Any, weight: Any, dy: Any, call: Any = forwards, number: int = number) -> Any:
-                return jitflow.vjp(call, x, weight)[1](dy)[number]
+            def of_inputs(x: Any, weight: Any, dy: Any, call: Any = forwards) -> Any:
+                return jitflow.vjp(lambda x: call(x, weight), x)[1](dy)
 
-            wanted, found = [number == 0, number == 1, False], jitflow.function(gradient)
+            def of_weights(x: Any, weight: Any, dy: Any, call: Any = forwards) -> Any:
+                return jitflow.vjp(lambda weight: call(x, weight), weight)[1](dy)
+
+            wanted = [number == 0, number == 1, False]
+            found = jitflow.function(of_weights if number else of_inputs)
             yield (
                 f"{shape}: gradient of {what}",
                 {

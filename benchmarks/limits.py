@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from llvmlite import binding
 
+from jitflow import processor
+
 from .machine import usable_cores
 
 __all__ = ["arithmetic_peak", "copy_bandwidth"]
@@ -91,7 +93,8 @@ def _repeated(
 def arithmetic_peak(itemsize: int) -> float:
     """Return the operations per second of vectors of floats of so many bytes, each multiplied and added to another."""
     cores = usable_cores()
-    kind, lanes = {4: ("float", 16), 8: ("double", 8)}[itemsize]
+    kind = {4: "float", 8: "double"}[itemsize]
+    lanes = (processor.vectors()[0] or 16) // itemsize  # wider ones take more registers than there are
     with _compiled(_multiply_and_add(f"<{lanes} x {kind}>"), 1) as work, ThreadPoolExecutor(cores) as pool:
         memory = [_aligned_memory(_LINE * _CHAINS).ctypes.data for _ in range(cores)]
         seconds = _least_seconds(pool, memory, work, 15)

@@ -197,6 +197,23 @@ def test_several_kernels():
     assert result.tolist() == [5, 6]
 
 
+def test_kernels_that_compute_the_same_are_written_once():
+    def filling(value):
+        return lambda kit, target: kit.add("write", target, kit.constant(0), kit.constant(value, Scalar(F32)))
+
+    def build(kit):
+        target = kit.make("argument", slot=0, types=[Buffer(F32)])
+        for number, name in enumerate("abcde"):
+            kit.add("launch", kit.make("offset", target, kit.constant(4 * number)), types=(), kernel=name)
+
+    values = [0.0, 2.0, -0.0, 2.0, 0.0]
+    kernels = [kernel([Buffer(F32)], filling(value), name) for name, value in zip("abcde", values, strict=True)]
+    executable, result = compile_program(host(build, *kernels)), np.ones(5, np.float32)
+    run(executable, [result])
+    assert result.tobytes() == np.array(values, np.float32).tobytes()
+    assert [f'define hidden i32 @"{name}"' in executable.text for name in "abcde"] == [True, True, True, False, False]
+
+
 MATRIX_PRODUCTS = {"sgemm": F32, "dgemm": F64, "cgemm": C64, "zgemm": C128}
 
 

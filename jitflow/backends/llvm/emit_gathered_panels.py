@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from jitflow import processor
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.panel_writing import Writing
 from jitflow.backends.llvm.vector_text import exchanged
@@ -61,20 +62,19 @@ def _written(
 # -- packing
 
 
-def _pack(f: Writing) -> None:
+def _pack(f: Writing, vectors: int) -> None:
     panel, source, steps, columns, depth, count = (f"%{number}" for number in range(6))
-    groups = f.groups(count)
-    pitch = f.let(f"mul i64 {groups}, {PANEL_BYTES}")
+    whole = f.groups(count)
     with f.where(f.is_line(columns, count), "done"):
         begin = f.at(source, f.load("i64", columns, 8))
-        with f.loop(groups) as (group, _):
+        with f.loop(whole) as (group, _):
             first = f.let(f"mul i64 {group}, {f.lanes}")
             mask = f.mask(first, count)
-            shown, packed = f.at(begin, first, f.element), f.at(panel, first, f.element)
+            shown = f.at(begin, first, f.element)
+            packed, pitch = _piece(f, panel, first, whole, depth, vectors)
             with f.loop(depth) as (step, _):
                 value = f.load_masked(f.at(shown, f.offset(steps, step)), mask)
-                place = f.at(packed, f.let(f"mul i64 {step}, {pitch}"))
-                f.do(f"store {f.piece} {value}, ptr {place}, align {f.itemsize}")
+                f.do(f"store {f.piece} {value}, ptr {f.row(packed, step, pitch)}, align {f.itemsize}")
     f.use_registers()
     groups = f.groups(count)
     with f.loop(depth, step=f.lanes) as (top, _):
@@ -82,7 +82,7 @@ def _pack(f: Writing) -> None:
         is_line = f.is_block(steps, top, depth)
         with f.loop(groups) as (group, _):
             first, packed_group = f.let(f"mul i64 {group}, {f.lanes}"), f.fresh("packed")
-            packed = f.at(panel, first, f.element)
+            packed, pitch = _piece(f, panel, first, whole, depth, vectors)
             with f.where(is_line, packed_group):
                 _turn_into_panel(f, f.at(source, f.offset(steps, top)), columns, (first, count), packed, (top, pitch))
             with f.where(f.is_block(columns, first, count), packed_group):
@@ -90,15 +90,51 @@ def _pack(f: Writing) -> None:
                 with f.loop(below, start=top) as (step, _):
                     value = f.load(f.piece, f.at(begin, f.offset(steps, step)), f.itemsize)
                     f.do(f"store {f.piece} {value}, ptr {f.row(packed, step, pitch)}, align {f.itemsize}")
-            places = f.addresses(source, f.offsets(columns, first))
-            mask = f.mask(first, count)
+            read = _scattered(f, source, columns, first, count)
             with f.loop(below, start=top) as (step, _):
-                shown = f.let(f"getelementptr i8, <{f.lanes} x ptr> {places}, i64 {f.offset(steps, step)}")
-                f.do(f"store {f.piece} {f.gather(shown, mask)}, ptr {f.row(packed, step, pitch)}, align {f.itemsize}")
+                value = read(f.offset(steps, step))
+                f.do(f"store {f.piece} {value}, ptr {f.row(packed, step, pitch)}, align {f.itemsize}")
             f.do(f"br label %{packed_group}")
             f.label(packed_group)
     f.do("br label %done")
     f.label("done")
+
+
+def _piece(f: Writing, panel: str, first: str, groups: str, depth: str, vectors: int) -> tuple[str, str]:
+    """Where the columns from ``first`` on are in a panel, and how far apart its steps are there.
+
+    What a block of rows reads at a step stands together, and its steps stand one behind the other.
+    """
+    most = _together(f, vectors)
+    place = f.let(f"mul i64 {first}, {f.itemsize}")
+    group = f.let(f"sdiv i64 {place}, {PANEL_BYTES}")
+    begin = f.let(f"mul i64 {f.let(f'sdiv i64 {group}, {most}')}, {most}")
+    number = f.call("i64", "llvm.smin.i64", ("i64", str(most)), ("i64", f.let(f"sub i64 {groups}, {begin}")))
+    start = f.let(f"mul i64 {begin}, {PANEL_BYTES}")
+    inside = f.let(f"sub i64 {place}, {start}")
+    return f.at(f.row(panel, start, depth), inside), f.let(f"mul i64 {number}, {PANEL_BYTES}")
+
+
+def _together(f: Writing, vectors: int) -> int:
+    """How many groups of columns are multiplied at a time."""
+    return vectors * f.vector_bytes // PANEL_BYTES
+
+
+def _scattered(f: Writing, source: str, columns: str, first: str, count: str) -> Callable[[str], str]:
+    """What reads a piece of columns that lie anywhere, at the offset of a step: at once where that is faster."""
+    if processor.gathers():
+        places, mask = f.addresses(source, f.offsets(columns, first)), f.mask(first, count)
+        return lambda step: f.gather(f.let(f"getelementptr i8, <{f.lanes} x ptr> {places}, i64 {step}"), mask)
+    begins = [f.at(source, f.offset(columns, column)) for column in f.following(first, count)]
+
+    def read(step: str) -> str:
+        found = "poison"
+        for lane, begin in enumerate(begins):
+            one = f.load(f.element, f.at(begin, step), f.itemsize)
+            found = f.let(f"insertelement {f.piece} {found}, {f.element} {one}, i64 {lane}")
+        return found
+
+    return read
 
 
 def _turn_into_panel(
@@ -120,7 +156,7 @@ def _turn_into_panel(
 
 def _multiply(f: Writing, rows: int, vectors: int, ahead: int) -> None:
     *_, count, _ = (f"%{number}" for number in range(9))
-    groups, most = f.groups(count), vectors * f.vector_bytes // PANEL_BYTES
+    groups, most = f.groups(count), _together(f, vectors)
     with f.loop(groups, step=most) as (group, _):
         left = f.let(f"sub i64 {groups}, {group}")
         end = f.fresh("multiplied")
@@ -139,29 +175,29 @@ def _multiply_groups(f: Writing, groups: str, group: str, number: int, at_once: 
     lanes = f.vector_bytes // f.itemsize
     vector, suffix = f"<{lanes} x {f.element}>", f"v{lanes}f{8 * f.itemsize}"
     width = number * PANEL_BYTES // f.vector_bytes
-    ahead = f.let(f"mul i64 {pitch}, {distance}")
+    panel = f.row(panel, begin, depth)
     last, follows = f.let(f"sub i64 {high}, 1"), f.let(f"icmp sgt i64 {before}, 0")
     with f.loop(high, step=at_once) as (top, _):
         shown, places = [], []
-        for number in range(at_once):  # the last rows once more, where there are fewer
-            row = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {number}")), ("i64", last))
+        for above in range(at_once):  # the last rows once more, where there are fewer
+            row = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {above}")), ("i64", last))
             shown.append(f.at(left, f.offset(rows, row)))
             place = f.at(f.at(sums, f.let(f"mul i64 {row}, {pitch}")), begin)
             places += [f.at(place, str(column * f.vector_bytes)) for column in range(width)]
         loaded = [f.load(vector, place, f.itemsize) for place in places]
         starts = [f.let(f"select i1 {follows}, {vector} {value}, {vector} zeroinitializer") for value in loaded]
         with f.loop(depth, sums=starts, type=vector) as (step, totals):
-            line = f.at(f.at(panel, f.let(f"mul i64 {step}, {pitch}")), begin)
+            line = f.at(panel, f.let(f"mul i64 {step}, {number * PANEL_BYTES}"))
             factors = [f.load(vector, f.at(line, str(column * f.vector_bytes)), f.itemsize) for column in range(width)]
             for start in range(0, width * f.vector_bytes, _LINE):
-                f.bring_near(f.at(line, f.let(f"add i64 {ahead}, {start}")))
+                f.bring_near(f.at(line, str(distance * number * PANEL_BYTES + start)))
             offset = f.offset(steps, step)
-            for number, begins in enumerate(shown):
+            for above, begins in enumerate(shown):
                 one = f.load(f.element, f.at(begins, offset), f.itemsize)
                 lane = f.let(f"insertelement {vector} poison, {f.element} {one}, i64 0")
                 every = f.let(f"shufflevector {vector} {lane}, {vector} poison, <{lanes} x i32> zeroinitializer")
                 for column, factor in enumerate(factors):
-                    cell = number * width + column
+                    cell = above * width + column
                     operands = ((vector, every), (vector, factor), (vector, totals[cell]))
                     totals[cell] = f.call(vector, f"llvm.fma.{suffix}", *operands)
         for place, total in zip(places, totals, strict=True):
@@ -233,7 +269,7 @@ def _turn_out_of_sums(f: Writing, found: str, pitch: str, target: str, columns: 
 
 
 GATHERED_EMISSION: dict[str, Emission] = {
-    "gather_panel": _emission("gather_panel", 4, _pack),
+    "gather_panel": _emission("gather_panel", 4, _pack, "vectors"),
     "multiply_gathered": _emission("multiply_gathered", 5, _multiply, "rows", "vectors", "ahead"),
     "scatter_sums": _emission("scatter_sums", 4, _unpack),
 }

@@ -8,13 +8,14 @@ the op in `table.EMISSION`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jitflow.backends.llvm.types import Number, lanes_of, register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.equality import function_key
 from jitflow.ir.types import Vector
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class ModuleText:
     def __init__(
         self, programs: Sequence[Function], symbols: Sequence[str], *, fast_math: bool, sites: Sequence[Op] = ()
     ) -> None:
-        self.kernels: dict[str, Function] = {k.name: k for program in programs for k in program.kernels}
+        self.kernels = _written_once(kernel for program in programs for kernel in program.kernels)
+        """What is launched by each name: of kernels that compute the same, the first one."""
         self.called: dict[str, Function] = {
             function.name: function
             for program in programs
@@ -281,6 +283,15 @@ def _type_of(argument: str) -> str:
         if character == " " and depth == 0:
             return argument[:position]
     raise CompilerBug(f"expected a type and an operand, got {argument!r}")
+
+
+def _written_once(kernels: Iterable[Function]) -> dict[str, Function]:
+    """Of kernels that compute the same the first one. One that may fail says where, so it is like no other."""
+    first: dict[object, Function] = {}
+    return {
+        kernel.name: kernel if can_fail(kernel) else first.setdefault(function_key(kernel), kernel)
+        for kernel in kernels
+    }  # fmt: skip
 
 
 def _levels(program: Function) -> int:

@@ -107,7 +107,7 @@ def emit_program(
         if texts:
             parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame), shared))
 
-    kernels = [kernel for program in programs for kernel in program.kernels if not _is_of_gpu(kernel)]
+    kernels = [kernel for kernel in dict.fromkeys(module.kernels.values()) if not _is_of_gpu(kernel)]
     scalar = [kernel for kernel in kernels if kernel.attributes.get("scalar")]
     everyone_s = [kernel for kernel in kernels if kernel.attributes.get("shared")]
     vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
@@ -241,7 +241,8 @@ def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function]
     ops = list(walk(caller.region))
     for name in dict.fromkeys(op.attributes["kernel"] for op in ops if op.name == "launch" and caller.layer == "host"):
         if name in module.kernels:
-            module.declare(f'"{name}"', "i32", _parameter_types(module.kernels[name]))
+            kernel = module.kernels[name]
+            module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
     names = {op.attributes["function"] for op in ops if op.name == "call"}
     for function in (module.called[name] for name in sorted(names)):
         if not function.attributes.get("recursive"):
@@ -271,7 +272,7 @@ def _parameter_types(kernel: Function) -> list[str]:
 
 def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     program = programs[number]
-    for kernel in program.kernels:
+    for kernel in dict.fromkeys(module.kernels[one.name] for one in program.kernels):
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
     _know_callees(module, program)
     out = Emitter(module, program, EMISSION)

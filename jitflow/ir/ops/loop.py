@@ -160,11 +160,11 @@ LOOP_OPS = [
           "position is ``work``", "loop", 2, _infer_write, None, (), frozenset(), ("step", "threads", "worth"),
           regions=1),
     OpDef("gather_panel", "panel, offset, source, offset, steps, offset, columns, offset, number of steps, of columns: "
-          "rows of a panel, one a step, of the elements that lie at the sum of an offset in ``steps`` and one in "
-          "``columns``; up to a multiple of 64 bytes there are zeros behind them. It is done in vectors of "
-          "``vector_bytes``", "loop", 10, _infer_write,
+          "a panel of the elements that lie at the sum of an offset in ``steps`` and one in ``columns``, which are "
+          "whole multiples of 64 bytes; those that are not there are anything. Columns in so many ``vectors`` of "
+          "``vector_bytes`` stand together, and their steps one behind the other", "loop", 10, _infer_write,
           memory.gather_panel, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
-          frozenset(), ("dtype", "vector_bytes")),
+          frozenset(), ("dtype", "vector_bytes", "vectors")),
     OpDef("multiply_gathered", "sums, offset, left, offset, rows, offset, steps, offset, panel, offset, number of "
           "rows, of steps, of columns, of steps before: the products of rows with a panel, added to sums if there were "
           "steps before; addends are rounded once, with a sum so far. An element of what is left lies at the sum of an "

@@ -7,7 +7,7 @@ reference interpreter find a lowering that reads or writes too far.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,7 +274,10 @@ def gather_panel(operands: Sequence[Any], attributes: Attributes, types: Sequenc
     packed = np.zeros((depth, pitch), dtype.numpy)
     places = (source_at + along[:, None] + across).reshape(-1)
     packed[:, :count] = source.read(places, dtype, np.ones(places.size, np.bool_)).reshape(depth, count)
-    panel.write(_line(panel_at, dtype.itemsize, packed.size), packed.reshape(-1), np.ones(packed.size, np.bool_))
+    at = _line(panel_at, dtype.itemsize, packed.size)
+    for first, last in _pieces(attributes, pitch):
+        piece = packed[:, first:last].reshape(-1)
+        panel.write(at[depth * first : depth * last], piece, np.ones(piece.size, np.bool_))
     return ()
 
 
@@ -285,15 +288,17 @@ def multiply_gathered(operands: Sequence[Any], attributes: Attributes, types: Se
     sums, sums_at, left, left_at, rows, rows_at, steps, steps_at, panel, panel_at, high, depth, count, before = operands
     dtype, pitch = attributes["dtype"], _pitch(attributes, count)
     along, down = _offsets(steps, steps_at, depth), _offsets(rows, rows_at, high)
-    everywhere = np.ones(pitch, np.bool_)
+    everywhere, at = np.ones(pitch, np.bool_), _line(panel_at, dtype.itemsize, depth * pitch)
+    packed = np.zeros((depth, pitch), dtype.numpy)
+    for first, last in _pieces(attributes, pitch):
+        places = at[depth * first : depth * last]
+        packed[:, first:last] = panel.read(places, dtype, np.ones(places.size, np.bool_)).reshape(depth, last - first)
     for row in range(high):
         places = _line(sums_at + row * pitch * dtype.itemsize, dtype.itemsize, pitch)
         total = sums.read(places, dtype, everywhere) if before else np.zeros(pitch, dtype.numpy)
         for step in range(depth):
             factor = left.read(np.array([left_at + down[row] + along[step]]), dtype, everywhere[:1])
-            at = panel_at + step * pitch * dtype.itemsize
-            line = panel.read(_line(at, dtype.itemsize, pitch), dtype, everywhere)
-            total = add_product([np.full(pitch, factor[0]), line, total], {}, types)
+            total = add_product([np.full(pitch, factor[0]), packed[step], total], {}, types)
         sums.write(places, total, everywhere)
     return ()
 
@@ -317,6 +322,12 @@ def _pitch(attributes: Attributes, count: int) -> int:
     """How many elements a row of a panel with so many columns has."""
     lanes = PANEL_BYTES // int(attributes["dtype"].itemsize)
     return -(-count // lanes) * lanes
+
+
+def _pieces(attributes: Attributes, pitch: int) -> Iterator[tuple[int, int]]:
+    """The columns of a panel that stand together: from the first one on, and up to where."""
+    width = attributes["vectors"] * attributes["vector_bytes"] // attributes["dtype"].itemsize
+    return ((first, min(first + width, pitch)) for first in range(0, pitch, width))
 
 
 def _offsets(table: Memory, at: int, count: int) -> Array:

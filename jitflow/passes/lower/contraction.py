@@ -198,7 +198,7 @@ class _Contraction:
             emitter.here(
                 "gather_panel", *packed, self.right, right, *self._at(self.step_right),
                 *self._at(self.column_right), depth, count, dtype=self.dtype,
-                vector_bytes=self.panels.vector_bytes,
+                vectors=self.panels.vectors, vector_bytes=self.panels.vector_bytes,
             )  # fmt: skip
             is_last = emitter.emit("greater_equal", emitter.emit("add", start, depth), steps)
 

@@ -15,12 +15,12 @@ from typing import Any
 from jitflow.ir.core import Attributes, Builder, Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, symbol
 from jitflow.ir.dtypes import I64
+from jitflow.ir.equality import exact_key
 from jitflow.ir.location import Loc
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.types import Container, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.analyses.integers import is_integer
 from jitflow.passes.rules.rewrite import Replacement, Rewriter, Rule
-from jitflow.passes.values.cse import exact_key
 
 __all__ = ["BRANCH_RULES"]
 

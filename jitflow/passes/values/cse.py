@@ -16,17 +16,17 @@ and so is what makes storage of its own. Results that were arrays of their own s
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 from typing import Any, get_args
 
 from jitflow.ir.core import Function, Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.effects import Effects
+from jitflow.ir.equality import exact_key
 from jitflow.ir.types import Scalar, Type, map_dims
 from jitflow.passes.rules.identity import keep_apart
 
-__all__ = ["cse", "exact_key"]
+__all__ = ["cse"]
 
 Key = tuple[Any, ...]
 
@@ -138,14 +138,3 @@ class _Sweep:
 def _renamed(region: Region, sizes: dict[str, Dim]) -> Region:
     values: dict[Value, Value] = {}
     return Region(region.parameters, tuple(clone_op(op, values, sizes) for op in region.ops))
-
-
-def exact_key(value: Any) -> Any:
-    """A key that tells 1, 1.0 and True apart, and 0.0 from -0.0, and finds a nan equal to itself."""
-    if isinstance(value, tuple):
-        return tuple(map(exact_key, value))
-    if isinstance(value, float):
-        return ("float", struct.pack("<d", value))
-    if isinstance(value, complex):
-        return ("complex", struct.pack("<dd", value.real, value.imag))
-    return (type(value).__name__, value)
