@@ -155,7 +155,7 @@ STEPS_AHEAD = 8
 """Steps by which numbers of the left matrix are brought near: from the next line of a wide matrix that is transposed,
 which processors do not foresee."""
 ROWS_AHEAD = 4
-"""Rows by which the right matrix is brought near as it is packed: in short pieces of rows, processors foresee little."""
+"""Rows by which the right matrix is brought near as it is packed: in short pieces processors foresee little."""
 USUAL = 256
 """A size that nobody has told."""
 OVERLAPPED = 64, 24
