@@ -14,7 +14,7 @@ spans.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from types import MappingProxyType
@@ -51,27 +51,21 @@ class Sharing:
         self.parts = {
             op: Part(kernel, op, f"{kernel.name}_part{number}", self._producers) for number, op in enumerate(shared)
         }
-        self._needed: set[Op] = set()
-        if shared:
-            for op in self.own:
-                if op.own_effects or op.regions:
-                    self._need(op)
-            self._need_all(kernel.results)
-        self.left = {op for op in self.own if op not in self._needed} if shared else set()
+        self._needed = self._find_needed(kernel) if shared else set(self.own)
+        self.left = {op for op in self.own if op not in self._needed}
 
-    def _need(self, op: Op) -> None:
-        if op not in self._needed:
-            self._needed.add(op)
-            self._need_all(op.operands)
-            if op in self.parts:
-                self._need_all(self.parts[op].taken)
-            else:
-                self._need_all(value for region in op.regions for value in region.yielded)
-
-    def _need_all(self, values: Iterable[Value]) -> None:
-        for value in values:
-            if value in self._producers:
-                self._need(self._producers[value])
+    def _find_needed(self, kernel: Function) -> set[Op]:
+        needed: set[Op] = set()
+        waiting = [op for op in self.own if op.own_effects or op.regions]
+        waiting += [self._producers[value] for value in kernel.results if value in self._producers]
+        while waiting:
+            op = waiting.pop()
+            if op not in needed:
+                needed.add(op)
+                yielded = (value for region in op.regions for value in region.yielded)
+                read = [*op.operands, *(self.parts[op].taken if op in self.parts else yielded)]
+                waiting += [self._producers[value] for value in read if value in self._producers]
+        return needed
 
     @property
     def is_all(self) -> bool:
