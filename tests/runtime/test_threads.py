@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -225,6 +226,16 @@ def test_outermost_loops_are_shared() -> None:
     assert text.count("share %") == 1
     assert "{step=1, threads=2, worth=262144} (%first: index, %last: index, %worker: index)" in text
     assert "{step=1, threads=2, worth=262144}" in jitflow.function(softmax).ir(np.ones((1000, 1000)), stage="kernels")
+
+
+def test_a_kernel_that_only_shares_is_written_out_where_it_is_launched() -> None:
+    jitflow.set_num_threads(2)
+    text = jitflow.function(elementwise).ir(np.ones((1000, 1000)), stage="llvm")
+    assert re.findall(r'^define hidden \w+ @"(\w+)"', text, re.MULTILINE) == ["kernel_0_part0"]
+    _, _, run = text.partition("@run(")
+    assert len(re.findall(r'call void @"kernel_0_part0"', run)) == 1
+    reduced = jitflow.function(lambda x: (x * 2).sum()).ir(np.ones(1000), stage="llvm")
+    assert re.findall(r'^define hidden \w+ @"(\w+)"', reduced, re.MULTILINE) == ["kernel_0_part0", "kernel_0"]
 
 
 @pytest.mark.parametrize("places", [(1_999_999,), (5, 1_999_999), (1_200_000, 1_200_001, 1_100_000, 1_500_000)])

@@ -12,6 +12,7 @@ from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from ctypes import string_at
+from functools import cache
 from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
@@ -31,8 +32,9 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
+@cache
 def processors() -> int:
-    """How many threads of this one's may compile at the same time."""
+    """How many threads may compile at the same time. To ask the system takes as long as to lower a small kernel."""
     return min(usable_cores(), MOST)
 
 

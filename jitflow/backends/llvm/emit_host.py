@@ -16,7 +16,7 @@ from jitflow.backends.llvm.slots import from_slot, to_slots
 from jitflow.backends.llvm.symbols import FLAG_LETTERS, LIBRARY
 from jitflow.backends.llvm.types import element_type, register_type
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Op, Value
+from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dtypes import parse_dtype
 from jitflow.ir.status import OUT_OF_MEMORY
 
@@ -96,6 +96,8 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
         raise CompilerBug(
             f"launch: expected a kernel of this program, got {op.attributes['kernel']!r}", location=op.loc
         )
+    if kernel.name in out.module.written_out:
+        return _written_out(out, op, kernel)
     types = [register_type(result.type) for result in op.results]
     places = [out.stack(text) for text in types]
     arguments = ", ".join(
@@ -111,6 +113,15 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
         passed = out.let(f"icmp eq i32 {status}, 0")
         out.fail_unless(passed, lambda: out.leave(status))
     return [out.let(f"load {text}, ptr {place}") for text, place in zip(types, places, strict=True)]
+
+
+def _written_out(out: Emitter, op: Op, kernel: Function) -> Sequence[str]:
+    """A kernel that only shares loops, in lines of its host program: values go at once to where parts find them."""
+    out.sharing = out.module.written_out[kernel.name]
+    out.operands.update(zip(kernel.parameters, map(out.operand, op.operands), strict=True))
+    results = out.emit_region(kernel.region)
+    out.sharing = None
+    return results
 
 
 def _library(out: Emitter, op: Op) -> Sequence[str]:

@@ -2,7 +2,9 @@
 
 The region becomes a function of its own, the *part*, which runs one span. What it uses from outside lies in the
 caller's frame for as long as the loop lasts; what is made of constants and such values it makes again, since LLVM knows
-a constant only where it sees it. A loop that is too short to be worth threads is one call of the part.
+a constant only where it sees it, and the caller leaves out what parts alone need. A loop that is too short to be worth
+threads is one call of the part. A kernel that does nothing but share is a few lines of stores and calls, which are
+written out where it is launched.
 
 A part that may fail ends where it fails, as a loop does. Of all failures the one with the lowest span is that of the
 loop: the spans before it have run to their ends, and what the later ones do or leave out nobody sees, since a kernel
@@ -12,31 +14,79 @@ spans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from types import MappingProxyType
 
 from jitflow.backends.llvm.emit_notes import read_clock, write_note
 from jitflow.backends.llvm.emit_poll import open_polls
-from jitflow.backends.llvm.emitter import Emission, Emitter, region_can_fail
+from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText, region_can_fail
 from jitflow.backends.llvm.slots import ERROR_SLOTS
 from jitflow.backends.llvm.types import register_type
-from jitflow.ir.core import Op, Value, free_values, walk
+from jitflow.ir.core import Function, Op, Region, Value, free_values, walk
 from jitflow.ir.routines import SHARE
 from jitflow.ir.status import INTERRUPTED
+from jitflow.ir.types import Vector
 
-__all__ = ["SHARING_EMISSION"]
+__all__ = ["SHARING_EMISSION", "Sharing"]
 
 _SPAN = "ptr %area, i64 %first, i64 %last, i64 %worker"
-_FAILURE = f"{{ i64, i64, i32, [{ERROR_SLOTS} x i64] }}"
-"""A lock, then the first position of the lowest span that has failed, its status, and what it reports."""
+_LOCK, _POSITION, _STATUS, _REPORT = 0, 8, 16, 24
+"""Where a failure has its lock, the first position of the lowest span that has failed, its status, and its report."""
+_FAILURE_BYTES = _REPORT + 8 * ERROR_SLOTS
 _NOWHERE = str((1 << 63) - 1)
 
 
+class Sharing:
+    """The shared loops of a kernel.
+
+    ``left``: the ops outside that nothing needs but parts, which do them again.
+    """
+
+    def __init__(self, kernel: Function) -> None:
+        self.own = list(_outside(kernel.region))
+        self._producers = {value: op for op in self.own for value in op.results}
+        shared = [op for op in self.own if op.name == "share"]
+        self.parts = {
+            op: Part(kernel, op, f"{kernel.name}_part{number}", self._producers) for number, op in enumerate(shared)
+        }
+        self._needed = self._find_needed(kernel) if shared else set(self.own)
+        self.left = {op for op in self.own if op not in self._needed}
+
+    def _find_needed(self, kernel: Function) -> set[Op]:
+        needed: set[Op] = set()
+        waiting = [op for op in self.own if op.own_effects or op.regions]
+        waiting += [self._producers[value] for value in kernel.results if value in self._producers]
+        while waiting:
+            op = waiting.pop()
+            if op not in needed:
+                needed.add(op)
+                yielded = (value for region in op.regions for value in region.yielded)
+                read = [*op.operands, *(self.parts[op].taken if op in self.parts else yielded)]
+                waiting += [self._producers[value] for value in read if value in self._producers]
+        return needed
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the kernel does nothing by itself that takes time."""
+        return bool(self.parts) and not any(
+            op.regions or any(isinstance(result.type, Vector) for result in op.results)
+            for op in self._needed
+            if op not in self.parts
+        )
+
+    def define(self, module: ModuleText, rows: Mapping[str, Emission]) -> None:
+        """Add the functions of the parts to the module under construction."""
+        for part in self.parts.values():
+            part.define(module, rows)
+
+
 def _share(out: Emitter, op: Op) -> Sequence[str]:
-    part = _Part(out, op)
+    assert out.sharing is not None
+    part = out.sharing.parts[op]
     count, work = map(out.operand, op.operands)
-    area = part.fill_area()
+    area = part.fill_area(out)
     step, worth = op.attributes["step"], op.attributes["worth"]
     together, alone, done = map(out.label, ("together", "alone", "done"))
     enough = out.let(f"icmp uge i64 {out.let(f'mul i64 {count}, {work}')}, {2 * worth}")
@@ -44,27 +94,26 @@ def _share(out: Emitter, op: Op) -> Sequence[str]:
     out.branch(out.let(f"and i1 {enough}, {several}"), together, alone)
     out.begin(alone)
     if part.polls:
-        part.fill_rest(area)
-    part.end(part.call(out, part.name, f"ptr {area}, i64 0, i64 {count}, i64 0", "%error"))
+        part.fill_rest(out, area)
+    part.end(out, part.call(out, f"ptr {area}, i64 0, i64 {count}, i64 0", "%error"))
     out.jump(done)
     out.begin(together)
-    part.fill_rest(area)
+    part.fill_rest(out, area)
     share = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(SHARE)))}, align 8")
     least = out.call("i64", "llvm.umax.i64", f"i64 {out.let(f'udiv i64 {worth}, {work}')}", f"i64 {step}")
     sizes = f"i64 {count}, i64 {step}, i64 {least}, i64 {op.attributes['threads']}"
-    out.do(f"call void {share}(ptr @{part.shared_name()}, ptr {area}, {sizes})")
-    part.end(part.failure(area))
+    out.do(f"call void {share}(ptr @{part.shared_name(out)}, ptr {area}, {sizes})")
+    part.end(out, part.failure(out, area))
     out.jump(done)
     out.begin(done)
     return ()
 
 
-class _Part:
+class Part:
     """The function of a region, and the record in the caller's frame that it reads: values, context, failure."""
 
-    def __init__(self, out: Emitter, op: Op) -> None:
-        self.out, self.op = out, op
-        self.name = f"{out.function.name}_part{out.fresh()}"
+    def __init__(self, function: Function, op: Op, name: str, producers: Mapping[Value, Op]) -> None:
+        self.function, self.op, self.name = function, op, name
         self.may_fail = region_can_fail(op.regions[0])
         self.polls = any("polls" in one.attributes for one in walk(op.regions[0]))
         self.made: dict[Op, None] = {}
@@ -72,72 +121,77 @@ class _Part:
         self.taken: dict[Value, None] = {}
         """The values that it finds in the record."""
         for value in free_values(replace(op, operands=())):
-            self._need(value)
-        self.record = "{ " + ", ".join([*(register_type(value.type) for value in self.taken), "ptr", _FAILURE]) + " }"
-        out.module.define(self.name, self._text())
+            self._need(value, producers)
+        sizes = [max(value.type.lanes * value.type.dtype.itemsize, 8) if isinstance(value.type, Vector) else 8
+                 for value in self.taken]  # fmt: skip
+        self.offsets = list(accumulate(sizes, initial=0))
+        """Where the values lie in the record, and behind them the context. A failure lies behind that."""
 
-    def _need(self, value: Value) -> None:
-        producer = self.out.producers.get(value)
+    def _need(self, value: Value, producers: Mapping[Value, Op]) -> None:
+        producer = producers.get(value)
         if producer is None or producer.own_effects or producer.regions:
             self.taken[value] = None
         elif producer not in self.made:
             for operand in producer.operands:
-                self._need(operand)
+                self._need(operand, producers)
             self.made[producer] = None
 
-    def field(self, out: Emitter, area: str, number: int, *inside: int) -> str:
-        """The address of a field. Those of the values are not aligned: vectors may be wider than frames are."""
-        path = "".join(f", i32 {place}" for place in (number, *inside))
-        return out.let(f"getelementptr {self.record}, ptr {area}, i32 0{path}")
+    def place(self, out: Emitter, area: str, number: int) -> str:
+        """The address of a value. Those are not aligned: vectors may be wider than frames are."""
+        return out.at(area, str(self.offsets[number]))
 
-    def of_failure(self, out: Emitter, area: str, *inside: int) -> str:
-        return self.field(out, area, len(self.taken) + 1, *inside)
+    def of_failure(self, out: Emitter, area: str, inside: int) -> str:
+        return out.at(area, str(self.offsets[-1] + 8 + inside))
 
     # The caller's side
 
-    def fill_area(self) -> str:
+    def fill_area(self, out: Emitter) -> str:
         """The record, with the values."""
-        area = self.out.stack(self.record)
+        area = out.stack("i8", self.offsets[-1] + 8 + (_FAILURE_BYTES if self.may_fail else 0))
         for number, value in enumerate(self.taken):
-            self.out.do(f"store {self.out.typed(value)}, ptr {self.field(self.out, area, number)}, align 1")
+            out.do(f"store {out.typed(value)}, ptr {self.place(out, area, number)}, align 1")
         return area
 
-    def fill_rest(self, area: str) -> None:
+    def fill_rest(self, out: Emitter, area: str) -> None:
         """What only threads need."""
-        out = self.out
         if out.module.notes or self.polls:
-            out.do(f"store ptr %context, ptr {self.field(out, area, len(self.taken))}, align 1")
+            out.do(f"store ptr %context, ptr {self.place(out, area, -1)}, align 1")
         if self.may_fail:
-            out.do(f"store i64 0, ptr {self.of_failure(out, area, 0)}, align 8")
-            out.do(f"store i64 {_NOWHERE}, ptr {self.of_failure(out, area, 1)}, align 8")
-            out.do(f"store i32 0, ptr {self.of_failure(out, area, 2)}, align 8")
+            out.do(f"store i64 0, ptr {self.of_failure(out, area, _LOCK)}, align 8")
+            out.do(f"store i64 {_NOWHERE}, ptr {self.of_failure(out, area, _POSITION)}, align 8")
+            out.do(f"store i32 0, ptr {self.of_failure(out, area, _STATUS)}, align 8")
 
-    def failure(self, area: str) -> str:
+    def failure(self, out: Emitter, area: str) -> str:
         """The status behind all spans; what was reported is then where the caller looks for it."""
         if not self.may_fail:
             return ""
-        source, size = self.of_failure(self.out, area, 3), 8 * ERROR_SLOTS
-        status = self.out.let(f"load i32, ptr {self.of_failure(self.out, area, 2)}, align 8")
-        passed = self.out.let(f"icmp eq i32 {status}, 0")
+        source, size = self.of_failure(out, area, _REPORT), 8 * ERROR_SLOTS
+        status = out.let(f"load i32, ptr {self.of_failure(out, area, _STATUS)}, align 8")
+        passed = out.let(f"icmp eq i32 {status}, 0")
 
         def fail() -> None:
-            _copy(self.out, "%error", source, size)
-            self.out.leave(status)
+            _copy(out, "%error", source, size)
+            out.leave(status)
 
-        self.out.fail_unless(passed, fail)
+        out.fail_unless(passed, fail)
         return ""
 
-    def call(self, out: Emitter, name: str, span: str, error: str) -> str:
+    def call(self, out: Emitter, span: str, error: str) -> str:
         """Run the part on a span; its status, if it has one."""
+        kinds = ["ptr", "i64", "i64", "i64", *(["ptr"] if self.may_fail else [])]
+        out.module.declare(f'"{self.name}"', self._kind, kinds)
+        return self._call(out, self.name, span, error)
+
+    def _call(self, out: Emitter, name: str, span: str, error: str) -> str:
         if self.may_fail:
             return out.let(f'call i32 @"{name}"({span}, ptr {error})')
         out.do(f'call void @"{name}"({span})')
         return ""
 
-    def end(self, status: str) -> None:
+    def end(self, out: Emitter, status: str) -> None:
         """End as the part did that the caller has run alone."""
         if status:
-            self.out.fail_unless(self.out.let(f"icmp eq i32 {status}, 0"), lambda: self.out.leave(status))
+            out.fail_unless(out.let(f"icmp eq i32 {status}, 0"), lambda: out.leave(status))
 
     # The functions
 
@@ -145,29 +199,31 @@ class _Part:
     def _error(self) -> str:
         return ", ptr %error" if self.may_fail else ""
 
-    def _text(self) -> str:
-        inner = Emitter(self.out.module, self.out.function, self.out.rows)
+    def define(self, module: ModuleText, rows: Mapping[str, Emission]) -> None:
+        """Add it. Where it can be promised what does not overlap, its values are parameters of a second function."""
+        inner = Emitter(module, self.function, rows)
         inner.lines.append("  br label %enter")
         inner.begin("enter")
         for number, value in enumerate(self.taken):
-            place = self.field(inner, "%area", number)
+            place = self.place(inner, "%area", number)
             inner.operands[value] = inner.let(f"load {register_type(value.type)}, ptr {place}, align 1")
-        if "unaliased" not in self.out.function.attributes:
+        hidden = f'hidden {self._kind} @"{self.name}"({_SPAN}{self._error})'
+        if "unaliased" not in self.function.attributes:
             self._emit_region(inner)
-            return inner.text(f'internal {self._kind} @"{self.name}"({_SPAN}{self._error}) noinline #0')
-        self.out.module.define(f"{self.name}_turns", self._turns_text())
+            module.define(f'"{self.name}"', inner.text(f"{hidden} noinline #0"))
+            return
+        module.define(f"{self.name}_turns", self._turns_text(module, rows))
         values = "".join(f"{inner.typed(value)}, " for value in self.taken)
-        status = self.call(inner, f"{self.name}_turns", f"{values}{_SPAN}", "%error")
+        status = self._call(inner, f"{self.name}_turns", f"{values}{_SPAN}", "%error")
         inner.do(f"ret i32 {status}" if status else "ret void")
-        return inner.text(f'internal {self._kind} @"{self.name}"({_SPAN}{self._error}) #0')
+        module.define(f'"{self.name}"', inner.text(f"{hidden} #0"))
 
     @property
     def _kind(self) -> str:
         return "i32" if self.may_fail else "void"
 
-    def _turns_text(self) -> str:
-        """The part with its values as parameters, of which it can be promised what does not overlap."""
-        inner, function = Emitter(self.out.module, self.out.function, self.out.rows), self.out.function
+    def _turns_text(self, module: ModuleText, rows: Mapping[str, Emission]) -> str:
+        inner, function = Emitter(module, self.function, rows), self.function
         inner.lines.append("  br label %enter")
         inner.begin("enter")
         unaliased = {function.parameters[position] for position in function.attributes["unaliased"]}
@@ -183,9 +239,8 @@ class _Part:
         (region,) = self.op.regions
         if self.polls:
             open_polls(inner)
-            place = self.field(inner, "%area", len(self.taken))
-            inner.do(f"%context = load ptr, ptr {place}, align 1")
-            inner.lowest_failure = self.of_failure(inner, "%area", 1)
+            inner.do(f"%context = load ptr, ptr {self.place(inner, '%area', -1)}, align 1")
+            inner.lowest_failure = self.of_failure(inner, "%area", _POSITION)
         inner.operands.update(zip(region.parameters, ("%first", "%last", "%worker"), strict=True))
         for producer in self.made:
             inner.emit(producer)
@@ -195,29 +250,29 @@ class _Part:
             inner.do("fence seq_cst")
         inner.do("ret i32 0" if self.may_fail else "ret void")
 
-    def shared_name(self) -> str:
+    def shared_name(self, out: Emitter) -> str:
         """What the threads call: the part, with what they have to note."""
-        if not (self.may_fail or self.out.module.notes):
+        if not (self.may_fail or out.module.notes):
             return f'"{self.name}"'
         name = f'"{self.name}_span"'
-        self.out.module.define(name, self._span_text(name))
+        out.module.define(name, self._span_text(out, name))
         return name
 
-    def _span_text(self, name: str) -> str:
-        inner, notes = Emitter(self.out.module, self.out.function, self.out.rows), self.out.module.notes
+    def _span_text(self, out: Emitter, name: str) -> str:
+        inner, notes = Emitter(out.module, self.function, out.rows), out.module.notes
         inner.lines.append("  br label %enter")
         inner.begin("enter")
         over, context, start = inner.label("over"), "", ""
         if self.may_fail:
-            lowest = inner.let(f"load atomic i64, ptr {self.of_failure(inner, '%area', 1)} monotonic, align 8")
+            lowest = inner.let(f"load atomic i64, ptr {self.of_failure(inner, '%area', _POSITION)} monotonic, align 8")
             go_on = inner.label("on")
             inner.branch(inner.let(f"icmp slt i64 {lowest}, %first"), over, go_on)
             inner.begin(go_on)
         if notes:
-            context = inner.let(f"load ptr, ptr {self.field(inner, '%area', len(self.taken))}, align 1")
+            context = inner.let(f"load ptr, ptr {self.place(inner, '%area', -1)}, align 1")
             start = read_clock(inner, context)
         error = inner.stack("i64", ERROR_SLOTS) if self.may_fail else ""
-        status = self.call(inner, self.name, _SPAN, error)
+        status = self.call(inner, _SPAN, error)
         if notes:
             write_note(inner, self._site(), start, context=context)
         if self.may_fail:
@@ -233,7 +288,7 @@ class _Part:
 
     def _note_failure(self, inner: Emitter, status: str, error: str, over: str) -> None:
         """Keep the failure if no lower span has one; one thread at a time."""
-        lock, position = (self.of_failure(inner, "%area", place) for place in (0, 1))
+        lock, position = (self.of_failure(inner, "%area", place) for place in (_LOCK, _POSITION))
         interrupted = inner.let(f"icmp eq i32 {status}, {INTERRUPTED}")  # which counts before all that was found
         mine = inner.let(f"select i1 {interrupted}, i64 -1, i64 %first")
         wait, held, lower, free = map(inner.label, ("wait", "held", "lower", "free"))
@@ -246,8 +301,8 @@ class _Part:
         inner.branch(inner.let(f"icmp slt i64 {mine}, {lowest}"), lower, free)
         inner.begin(lower)
         inner.do(f"store atomic i64 {mine}, ptr {position} monotonic, align 8")
-        inner.do(f"store i32 {status}, ptr {self.of_failure(inner, '%area', 2)}, align 8")
-        _copy(inner, self.of_failure(inner, "%area", 3), error, 8 * ERROR_SLOTS)
+        inner.do(f"store i32 {status}, ptr {self.of_failure(inner, '%area', _STATUS)}, align 8")
+        _copy(inner, self.of_failure(inner, "%area", _REPORT), error, 8 * ERROR_SLOTS)
         inner.jump(free)
         inner.begin(free)
         inner.do(f"store atomic i64 0, ptr {lock} release, align 8")
@@ -255,9 +310,18 @@ class _Part:
 
     def _site(self) -> Op:
         """The op under which a profile knows the spans: it tells the kernel and the device."""
-        function = self.out.function
+        function = self.function
         known = {"kernel": function.name, **{k: v for k, v in function.attributes.items() if k == "device"}}
         return replace(self.op, attributes=MappingProxyType({**self.op.attributes, **known}))
+
+
+def _outside(region: Region) -> Iterator[Op]:
+    """The ops of a region that stand in no shared loop."""
+    for op in region.body:
+        yield op
+        if op.name != "share":
+            for inner in op.regions:
+                yield from _outside(inner)
 
 
 def _copy(out: Emitter, target: str, source: str, size: int) -> None:

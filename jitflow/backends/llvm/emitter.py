@@ -19,6 +19,7 @@ from jitflow.ir.equality import function_key
 from jitflow.ir.types import Vector
 
 if TYPE_CHECKING:
+    from jitflow.backends.llvm.emit_sharing import Sharing
     from jitflow.backends.llvm.ledger import Ledger
     from jitflow.backends.llvm.tapes import TapeEnd
 
@@ -57,6 +58,8 @@ class ModuleText:
         """Whether the program is profiled."""
         self.declarations: dict[str, str] = {}
         """Declared or helper functions by name: the whole text of each."""
+        self.written_out: dict[str, Sharing] = {}
+        """The kernels that only share loops, by name: they are written out where they are launched."""
         self.shared: dict[str, str] = {}
         """Functions that are the same in all programs, by name."""
 
@@ -108,6 +111,8 @@ class Emitter:
         self.rows = rows
         self.operands: dict[Value, str] = {}
         self.producers: dict[Value, Op] = {}
+        self.sharing: Sharing | None = None
+        """The loops that threads share, of the kernel that is being written."""
         self.entry: list[str] = []
         self.lines: list[str] = []
         self.block = "start"
@@ -261,8 +266,10 @@ class Emitter:
 
     def emit_region(self, region: Region) -> list[str]:
         """Write the ops of a region and return the operands that it yields."""
+        left = self.sharing.left if self.sharing is not None else ()
         for op in region.body:
-            self.emit(op)
+            if op not in left:
+                self.emit(op)
         return [self.operand(value) for value in region.yielded]
 
     def text(self, signature: str) -> str:

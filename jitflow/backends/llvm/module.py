@@ -26,6 +26,7 @@ from jitflow.backends.llvm.emit_containers import release_heap
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
+from jitflow.backends.llvm.emit_sharing import Sharing
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, returned_type, takes_context
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
@@ -104,19 +105,29 @@ def emit_program(
 
     def add(work: Work, functions: Iterable[str], *, shared: bool = False) -> None:
         texts = list(functions)
-        if texts:
-            parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame), shared))
+        declared = module.take_declarations()
+        if texts or declared:
+            parts.append(ModuleCode(work, _assemble(declared, texts, *frame), shared))
 
     kernels = [kernel for kernel in dict.fromkeys(module.kernels.values()) if not _is_of_gpu(kernel)]
     scalar = [kernel for kernel in kernels if kernel.attributes.get("scalar")]
     everyone_s = [kernel for kernel in kernels if kernel.attributes.get("shared")]
     vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
+    sharing = {kernel: Sharing(kernel) for kernel in kernels}
+    module.written_out = {kernel.name: sharing[kernel] for kernel in vectors if sharing[kernel].is_all}
+
+    def texts(these: Iterable[Function]) -> Iterator[str]:
+        for kernel in these:
+            sharing[kernel].define(module, EMISSION)
+            if kernel.name not in module.written_out:
+                yield _kernel(module, kernel, sharing[kernel])
+
     for kernel in everyone_s:
-        add("vectors", [_kernel(module, kernel)], shared=True)
+        add("vectors", texts([kernel]), shared=True)
     for share in _shares(vectors):
-        add("vectors", (_kernel(module, kernel) for kernel in share))
+        add("vectors", texts(share))
     for share in _shares(scalar):
-        add("loops", (_kernel(module, kernel) for kernel in share))
+        add("loops", texts(share))
     add("loops", _procedures(module))
     in_turns = [_computes_in_turns(program.region) for program in programs]
     for number in (number for number, computes in enumerate(in_turns) if computes):
@@ -182,8 +193,9 @@ _METADATA = (
 containers refer to."""
 
 
-def _kernel(module: ModuleText, kernel: Function) -> str:
+def _kernel(module: ModuleText, kernel: Function, sharing: Sharing) -> str:
     out = Emitter(module, kernel, EMISSION)
+    out.sharing = sharing
     unaliased = kernel.attributes.get("unaliased", ())
     parameters = []
     for position, parameter in enumerate(kernel.parameters):
@@ -200,7 +212,7 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
     for number, (value, operand) in enumerate(zip(kernel.results, results, strict=True)):
         out.do(f"store {register_type(value.type)} {operand}, ptr %r{number}")
         parameters.append(f"ptr noalias %r{number}")
-    if any(op.attributes.get("streaming") for op in walk(kernel.region)):
+    if any(op.attributes.get("streaming") for op in sharing.own):
         # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
         out.do("fence seq_cst")
     close_tapes(out)
@@ -236,13 +248,18 @@ def _procedures(module: ModuleText) -> Iterator[str]:
         yield procedure_text(out, f"hidden {returned_type(function)} @{symbol}({parameters}) #0")
 
 
+def _declare_kernel(module: ModuleText, kernel: Function) -> None:
+    """Declare a kernel, unless it is written out where it is launched."""
+    if kernel.name not in module.written_out:
+        module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
+
+
 def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function] = ()) -> None:
     """Declare the functions that a function calls and that are no kernels, unless they are in the module ``here``."""
     ops = list(walk(caller.region))
     for name in dict.fromkeys(op.attributes["kernel"] for op in ops if op.name == "launch" and caller.layer == "host"):
         if name in module.kernels:
-            kernel = module.kernels[name]
-            module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
+            _declare_kernel(module, module.kernels[name])
     names = {op.attributes["function"] for op in ops if op.name == "call"}
     for function in (module.called[name] for name in sorted(names)):
         if not function.attributes.get("recursive"):
@@ -273,7 +290,7 @@ def _parameter_types(kernel: Function) -> list[str]:
 def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     program = programs[number]
     for kernel in dict.fromkeys(module.kernels[one.name] for one in program.kernels):
-        module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
+        _declare_kernel(module, kernel)
     _know_callees(module, program)
     out = Emitter(module, program, EMISSION)
     out.ledger = Ledger(program)
