@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from jitflow.backends.llvm.emit_notes import read_clock, write_note
 from jitflow.backends.llvm.emit_poll import open_polls
-from jitflow.backends.llvm.emitter import Emission, Emitter, region_can_fail
+from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail, region_can_fail
 from jitflow.backends.llvm.slots import ERROR_SLOTS
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.core import Op, Value, free_values, walk
@@ -43,7 +43,7 @@ def _share(out: Emitter, op: Op) -> Sequence[str]:
     several = out.let(f"icmp sge i64 {count}, {2 * step}")
     out.branch(out.let(f"and i1 {enough}, {several}"), together, alone)
     out.begin(alone)
-    if part.polls:
+    if part.takes_context:
         part.fill_rest(area)
     part.end(part.call(out, part.name, f"ptr {area}, i64 0, i64 {count}, i64 0", "%error"))
     out.jump(done)
@@ -65,8 +65,10 @@ class _Part:
     def __init__(self, out: Emitter, op: Op) -> None:
         self.out, self.op = out, op
         self.name = f"{out.function.name}_part{out.fresh()}"
-        self.may_fail = region_can_fail(op.regions[0])
+        launched = [out.module.kernels[one.attributes["kernel"]] for one in walk(op.regions[0]) if one.name == "launch"]
+        self.may_fail = region_can_fail(op.regions[0]) or any(map(can_fail, launched))
         self.polls = any("polls" in one.attributes for one in walk(op.regions[0]))
+        self.takes_context = self.polls or bool(launched)
         self.made: dict[Op, None] = {}
         """The ops outside that the part does again, in order."""
         self.taken: dict[Value, None] = {}
@@ -78,7 +80,8 @@ class _Part:
 
     def _need(self, value: Value) -> None:
         producer = self.out.producers.get(value)
-        if producer is None or producer.own_effects or producer.regions:
+        in_host = self.out.ledger is not None  # there nothing is gained by knowing more than numbers
+        if producer is None or producer.own_effects or producer.regions or (in_host and producer.name != "size"):
             self.taken[value] = None
         elif producer not in self.made:
             for operand in producer.operands:
@@ -105,7 +108,7 @@ class _Part:
     def fill_rest(self, area: str) -> None:
         """What only threads need."""
         out = self.out
-        if out.module.notes or self.polls:
+        if out.module.notes or self.takes_context:
             out.do(f"store ptr %context, ptr {self.field(out, area, len(self.taken))}, align 1")
         if self.may_fail:
             out.do(f"store i64 0, ptr {self.of_failure(out, area, 0)}, align 8")
@@ -181,10 +184,11 @@ class _Part:
 
     def _emit_region(self, inner: Emitter) -> None:
         (region,) = self.op.regions
-        if self.polls:
-            open_polls(inner)
+        if self.takes_context:
             place = self.field(inner, "%area", len(self.taken))
             inner.do(f"%context = load ptr, ptr {place}, align 1")
+        if self.polls:
+            open_polls(inner)
             inner.lowest_failure = self.of_failure(inner, "%area", 1)
         inner.operands.update(zip(region.parameters, ("%first", "%last", "%worker"), strict=True))
         for producer in self.made:

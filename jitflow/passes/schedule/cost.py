@@ -60,6 +60,8 @@ STREAM_FROM = 5 << 22
 STREAM_USED_FROM = 1 << 25
 """Bytes of a result for the same, if the program works on it next."""
 CACHE_LINE = 64
+NEAR = 1 << 18
+"""Bytes that the second cache holds beside what is read and written meanwhile: what goes through it item by item."""
 
 # Bands
 
@@ -96,6 +98,8 @@ NARROW = 1 << 30
 
 WORTH = 1 << 18
 """Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
+TURNS = 4
+"""Turns for each thread from which on threads share a loop that runs kernels, and not these: none waits long then."""
 FOR_MEMORY = 4
 """What reading or writing an element costs in these."""
 
