@@ -37,7 +37,7 @@ class Explanation:
     sizes that the code rests on, and where they were made. ``loops``: which of the program's loops became native loops,
     which were unrolled, and why. ``kept``: what the reverse passes of gradients need again of each turn: kept in an
     array or on a tape, or computed again. ``fusions``: what became of the program's ops. ``kernels``:
-    the names of the kernels. ``threads``: which loops of the program that are kernels threads share, and why not the
+    the names of the kernels. ``threads``: which loops that are kernels, or run some, threads share, and why not the
     others. ``peak``: the most bytes that it has taken from the system at a time, as an expression of
     sizes, and whether that is all; what lists and loops of unknown length keep comes on top. ``sizes``: those seen.
     ``times``: seconds of each stage.
@@ -63,8 +63,9 @@ class Explanation:
         self.kept: tuple[str, ...] = tuple(line for one in fused for line in one.attributes.get("kept", ()))
         self.fusions = tuple(line for one in fused for line in _fusion_lines(one))
         self.kernels = tuple(kernel.name for host in compilation.hosts for kernel in host.kernels)
-        said = (_spread_text(kernel) for host in compilation.hosts for kernel in host.kernels)
-        self.threads = tuple(line for line in said if line)
+        said = [line for one in (*fused, *compilation.hosts) for line in one.attributes.get("turns", ())]
+        said += [_spread_text(kernel) for host in compilation.hosts for kernel in host.kernels]
+        self.threads = tuple(line for line in dict.fromkeys(said) if line)
         peaks = [find_peak(host) for host in compilation.hosts]
         self.peak = Peak(sum((one.bytes for one in peaks), start=0), bool(peaks) and all(one.complete for one in peaks))
         self.sizes = {name: size for name, size in traced.hints.items() if name not in traced.described}
@@ -85,7 +86,7 @@ class Explanation:
             **({"kept for the reverse pass": self.kept} if self.kept else {}),
             "fusion": self.fusions or ("none: there is nothing to compute",),
             "kernels": self.kernels or ("none",),
-            **({"loops that are kernels": self.threads} if self.threads else {}),
+            **({"threads": self.threads} if self.threads else {}),
             **({"memory": _memory_text(self.peak, self.sizes)} if self.peak.bytes != 0 or self.peak.complete else {}),
             f"compiled in {total * 1e3:.1f} ms": tuple(
                 f"{stage:<16}{seconds * 1e3:8.2f} ms" for stage, seconds in self.times.items()

@@ -117,7 +117,7 @@ def _only(functions: tuple[Function, ...]) -> Function:
 def _without_decisions(fused: Function) -> Function:
     """What `explain` shows, a line for each op, would stand on one line in front of the IR."""
     attributes = {
-        name: value for name, value in fused.attributes.items() if name not in ("decisions", "kept", "numbers")
+        name: value for name, value in fused.attributes.items() if name not in ("decisions", "kept", "numbers", "turns")
     }
     return replace(fused, attributes=MappingProxyType(attributes))
 

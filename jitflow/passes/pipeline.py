@@ -15,7 +15,9 @@ from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fusion.absorb import absorb
 from jitflow.passes.fusion.contract import contract, contract_all
 from jitflow.passes.fusion.fuse import fuse
+from jitflow.passes.fusion.itemize import itemize
 from jitflow.passes.fusion.materialize import materialize
+from jitflow.passes.fusion.parallel import parallel
 from jitflow.passes.fusion.reload import reload
 from jitflow.passes.fusion.snapshot import snapshot
 from jitflow.passes.fusion.unfold import unfold
@@ -71,6 +73,8 @@ PASSES: dict[str, Pass] = {
     "fuse": fuse,
     "reload": reload,
     "absorb": absorb,
+    "itemize": itemize,
+    "parallel": parallel,
     **HOST_PASSES,
 }
 """Every pass by its name."""
@@ -89,7 +93,7 @@ STORAGE_PIPELINE = (*_VALUES, *_ELEMENTS)
 LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_ELEMENTS)
 """What those go through that have variables which outlive them."""
 
-FUSION_PIPELINE = ("unfold", "contract", "snapshot", "materialize", "fuse", "reload", "absorb")
+FUSION_PIPELINE = ("unfold", "contract", "snapshot", "materialize", "fuse", "reload", "absorb", "itemize", "parallel")
 """What groups a tensor function into kernels."""
 
 HOST_PIPELINE = tuple(HOST_PASSES)
@@ -105,7 +109,8 @@ def fusion_pipeline(device: str) -> tuple[str, ...]:
     """The passes that group a function for a device into kernels."""
     if not is_gpu(device):
         return FUSION_PIPELINE
-    return tuple("contract_all" if name == "contract" else name for name in FUSION_PIPELINE if name != "unfold")
+    names = (name for name in FUSION_PIPELINE if name not in ("unfold", "itemize", "parallel"))
+    return tuple("contract_all" if name == "contract" else name for name in names)
 
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:

@@ -124,10 +124,29 @@ def turns_that_meet(x: Any) -> Any:
     return shifted, turned, running
 
 
+def stacked(x: Any) -> Any:
+    return x.ravel()[: 150 * 30 * 30].reshape(150, 30, 30)
+
+
+def attention(x: Any) -> Any:
+    q = stacked(x)
+    heads = q.reshape(50, 3, 30, 30)
+    weights = np.exp(heads @ heads.transpose(0, 1, 3, 2) / 30 - 1)
+    return np.exp(q @ np.swapaxes(q, 1, 2) / 30) @ q, (weights @ heads).transpose(0, 2, 1, 3)
+
+
+def turns_of_products(x: Any) -> Any:
+    q = stacked(x)
+    y = np.empty(q.shape)
+    for i in range(len(q)):
+        y[i] = np.exp(q[i] @ q[i].T / 30) @ q[i]
+    return y
+
+
 @pytest.mark.parametrize(
     "program",
     [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures, whole_sums,
-     whole_extremes, standardised, turns_of_a_loop, triangles, turns_that_meet],
+     whole_extremes, standardised, turns_of_a_loop, triangles, turns_that_meet, attention, turns_of_products],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
@@ -182,9 +201,27 @@ def handing_on(x: Any) -> Any:
     return y
 
 
+def summed_products(x: Any) -> Any:
+    total = np.zeros((1, 1))
+    for i in range(x.size):
+        total = total @ total + x[i]
+    return total
+
+
+def overlapping_products(x: Any) -> Any:
+    y = np.zeros((x.size + 1, x.size))
+    for i in range(x.size):
+        y[i : i + 2] = y[i : i + 2] @ np.exp(x[:, None] * x)
+    return y
+
+
 @pytest.mark.parametrize(
     ("program", "said"),
     [
+        (lambda x: attention(np.broadcast_to(x[0], (150, 900))), "shared by threads"),
+        (lambda x: turns_of_products(np.broadcast_to(x[0], (150, 900))), "shared by threads"),
+        (summed_products, "turns hand on what they have computed"),
+        (overlapping_products, "turns may write where others read or write"),
         (own, "shared by threads"),
         (given_surely, "shared by threads"),
         (in_a_triangle, "shared by threads"),
@@ -197,8 +234,9 @@ def test_explain_says_which_loops_are_shared(program: Program, said: str) -> Non
     jitflow.set_num_threads(2)
     x = np.ones(50)
     arguments = (x, np.zeros(50))[: program.__code__.co_argcount]
-    (line,) = jitflow.function(program).explain(*arguments).threads
-    assert line.endswith(said)
+    lines = jitflow.function(program).explain(*arguments).threads
+    assert lines
+    assert all(line.endswith(said) for line in lines)
 
 
 def test_the_first_turn_that_fails_raises() -> None:
@@ -208,6 +246,24 @@ def test_the_first_turn_that_fails_raises() -> None:
         jitflow.set_num_threads(count)
         with pytest.raises(ValueError, match=r"^math domain error"):
             jitflow.function(own)(x)
+
+
+def test_the_first_turn_of_products_that_fails_raises() -> None:
+    q, places = np.ones((150, 30, 30)), np.arange(150)
+    places[[70, 140]] = 1000, 2000
+
+    def program(q: Any, places: Any) -> Any:
+        y = np.empty(q.shape)
+        for i in range(len(q)):
+            y[i] = q[places[i]] @ q[i]
+        return y
+
+    for count in (1, 3):
+        jitflow.set_num_threads(count)
+        compiled = jitflow.function(program)
+        for _ in range(5):
+            with pytest.raises(IndexError, match=r"^index 1000 is out of bounds"):
+                compiled(q, places)
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 256 * 65_536 + 3])

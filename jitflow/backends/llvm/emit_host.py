@@ -117,10 +117,10 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
 
 def _written_out(out: Emitter, op: Op, kernel: Function) -> Sequence[str]:
     """A kernel that only shares loops, in lines of its host program: values go at once to where parts find them."""
-    out.sharing = out.module.written_out[kernel.name]
+    sharing, out.sharing = out.sharing, out.module.written_out[kernel.name]
     out.operands.update(zip(kernel.parameters, map(out.operand, op.operands), strict=True))
     results = out.emit_region(kernel.region)
-    out.sharing = None
+    out.sharing = sharing
     return results
 
 

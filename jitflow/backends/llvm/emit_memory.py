@@ -233,8 +233,15 @@ def _read_at(out: Emitter, op: Op) -> Sequence[str]:
 def _write(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, value = op.operands[:3]
     type = number_type(value.type)
-    operand = _to_memory(out, type, out.operand(value))
-    _store(out, op, type, _pointer(out, buffer, offset, type), operand, _mask(out, op, 3))
+    operand, pointer = _to_memory(out, type, out.operand(value)), _pointer(out, buffer, offset, type)
+
+    def store(mask: str | None) -> None:
+        _store(out, op, type, pointer, operand, mask)
+
+    if isinstance(type, Vector) and not processor.has_features("avx512f"):
+        _under_mask(out, op, 3, None, store)
+    else:
+        store(_mask(out, op, 3))
     return ()
 
 
@@ -314,16 +321,23 @@ def _paired_mask(out: Emitter, type: Vector, mask: str | None) -> str | None:
     return _shuffle(out, f"<{type.lanes} x i1>", mask, "poison", twice)
 
 
-def _under_mask(out: Emitter, op: Op, position: int, type: Vector, access: Callable[[str | None], str | None]) -> str:
-    """An access of pairs under the mask at a position, for vectors of a type; what it gives if it reads.
+def _under_mask(
+    out: Emitter, op: Op, position: int, pairs: Vector | None, access: Callable[[str | None], str | None]
+) -> str:
+    """An access under the mask at a position, of ``pairs`` of vectors or of one; what it gives if it reads pairs.
 
     Where mostly no lane is masked, those turns branch round the mask. To stretch a mask over pairs takes several
-    instructions for each access, and loops with them were three times slower; a branch that goes one way costs nothing.
+    instructions for each access, and loops with them were three times slower; where there are no registers for masks, a
+    store under one takes twelve cycles (Zen 3), a quarter of a softmax. A branch that goes one way costs nothing.
     """
     mask = _mask(out, op, position)
     below = None if mask is None else out.producers.get(op.operands[position])
+
+    def touched(mask: str | None) -> str | None:
+        return mask if pairs is None else _paired_mask(out, pairs, mask)
+
     if below is None or not below.attributes.get("mostly"):
-        return access(_paired_mask(out, type, mask)) or ""
+        return access(touched(mask)) or ""
     whole, some, done = (out.label(hint) for hint in ("whole", "some", "done"))
     left, lanes = out.operand(below.operands[0]), below.attributes["lanes"]
     out.branch(out.let(f"icmp sge i64 {left}, {lanes}"), whole, some, UNLIKELY)
@@ -332,12 +346,12 @@ def _under_mask(out: Emitter, op: Op, position: int, type: Vector, access: Calla
     out.jump(done)
     with out.cold(some):
         (again,) = out.rows["lanes_below"](out, below)  # rather than kept in a register for this alone
-        loaded_some = access(_paired_mask(out, type, again))
+        loaded_some = access(touched(again))
         out.jump(done)
     out.begin(done)
-    if loaded is None or loaded_some is None:
+    if pairs is None or loaded is None or loaded_some is None:
         return ""
-    return out.let(phi(memory_type(_pair_type(type)), (loaded, whole), (loaded_some, some)))
+    return out.let(phi(memory_type(_pair_type(pairs)), (loaded, whole), (loaded_some, some)))
 
 
 def _read_pair(out: Emitter, op: Op) -> Sequence[str]:

@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from jitflow.backends.llvm.emit_notes import read_clock, write_note
 from jitflow.backends.llvm.emit_poll import open_polls
-from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText, region_can_fail
+from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText, can_fail, region_can_fail
 from jitflow.backends.llvm.slots import ERROR_SLOTS
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.core import Function, Op, Region, Value, free_values, walk
@@ -39,17 +39,18 @@ _NOWHERE = str((1 << 63) - 1)
 
 
 class Sharing:
-    """The shared loops of a kernel.
+    """The shared loops of a kernel, or of a host program that launches some of these ``kernels``.
 
     ``left``: the ops outside that nothing needs but parts, which do them again.
     """
 
-    def __init__(self, kernel: Function) -> None:
+    def __init__(self, kernel: Function, kernels: Mapping[str, Function]) -> None:
         self.own = list(_outside(kernel.region))
         self._producers = {value: op for op in self.own for value in op.results}
         shared = [op for op in self.own if op.name == "share"]
         self.parts = {
-            op: Part(kernel, op, f"{kernel.name}_part{number}", self._producers) for number, op in enumerate(shared)
+            op: Part(kernel, op, f"{kernel.name}_part{number}", self._producers, kernels)
+            for number, op in enumerate(shared)
         }
         self._needed = self._find_needed(kernel) if shared else set(self.own)
         self.left = {op for op in self.own if op not in self._needed}
@@ -93,7 +94,7 @@ def _share(out: Emitter, op: Op) -> Sequence[str]:
     several = out.let(f"icmp sge i64 {count}, {2 * step}")
     out.branch(out.let(f"and i1 {enough}, {several}"), together, alone)
     out.begin(alone)
-    if part.polls:
+    if part.takes_context:
         part.fill_rest(out, area)
     part.end(out, part.call(out, f"ptr {area}, i64 0, i64 {count}, i64 0", "%error"))
     out.jump(done)
@@ -112,10 +113,14 @@ def _share(out: Emitter, op: Op) -> Sequence[str]:
 class Part:
     """The function of a region, and the record in the caller's frame that it reads: values, context, failure."""
 
-    def __init__(self, function: Function, op: Op, name: str, producers: Mapping[Value, Op]) -> None:
+    def __init__(
+        self, function: Function, op: Op, name: str, producers: Mapping[Value, Op], kernels: Mapping[str, Function]
+    ) -> None:
         self.function, self.op, self.name = function, op, name
-        self.may_fail = region_can_fail(op.regions[0])
+        launched = [kernels[one.attributes["kernel"]] for one in walk(op.regions[0]) if one.name == "launch"]
+        self.may_fail = region_can_fail(op.regions[0]) or any(map(can_fail, launched))
         self.polls = any("polls" in one.attributes for one in walk(op.regions[0]))
+        self.takes_context = self.polls or bool(launched)
         self.made: dict[Op, None] = {}
         """The ops outside that the part does again, in order."""
         self.taken: dict[Value, None] = {}
@@ -129,7 +134,8 @@ class Part:
 
     def _need(self, value: Value, producers: Mapping[Value, Op]) -> None:
         producer = producers.get(value)
-        if producer is None or producer.own_effects or producer.regions:
+        in_host = self.function.layer == "host"  # there nothing is gained by knowing more than numbers
+        if producer is None or producer.own_effects or producer.regions or (in_host and producer.name != "size"):
             self.taken[value] = None
         elif producer not in self.made:
             for operand in producer.operands:
@@ -154,7 +160,7 @@ class Part:
 
     def fill_rest(self, out: Emitter, area: str) -> None:
         """What only threads need."""
-        if out.module.notes or self.polls:
+        if out.module.notes or self.takes_context:
             out.do(f"store ptr %context, ptr {self.place(out, area, -1)}, align 1")
         if self.may_fail:
             out.do(f"store i64 0, ptr {self.of_failure(out, area, _LOCK)}, align 8")
@@ -237,9 +243,10 @@ class Part:
 
     def _emit_region(self, inner: Emitter) -> None:
         (region,) = self.op.regions
+        if self.takes_context:
+            inner.do(f"%context = load ptr, ptr {self.place(inner, '%area', -1)}, align 1")
         if self.polls:
             open_polls(inner)
-            inner.do(f"%context = load ptr, ptr {self.place(inner, '%area', -1)}, align 1")
             inner.lowest_failure = self.of_failure(inner, "%area", _POSITION)
         inner.operands.update(zip(region.parameters, ("%first", "%last", "%worker"), strict=True))
         for producer in self.made:

@@ -35,7 +35,7 @@ from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region, walk, walk_loops
-from jitflow.ir.types import Buffer, Tape
+from jitflow.ir.types import Buffer, Index, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 
@@ -113,7 +113,7 @@ def emit_program(
     scalar = [kernel for kernel in kernels if kernel.attributes.get("scalar")]
     everyone_s = [kernel for kernel in kernels if kernel.attributes.get("shared")]
     vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
-    sharing = {kernel: Sharing(kernel) for kernel in kernels}
+    sharing = {kernel: Sharing(kernel, module.kernels) for kernel in kernels}
     module.written_out = {kernel.name: sharing[kernel] for kernel in vectors if sharing[kernel].is_all}
 
     def texts(these: Iterable[Function]) -> Iterator[str]:
@@ -171,8 +171,8 @@ take five times as long to compile."""
 
 
 def _computes_in_turns(region: Region) -> bool:
-    """Whether the loops of a host program do much beside launching."""
-    inside = Counter(op.name for op in walk_loops(region))
+    """Whether the loops of a host program do much beside launching, and finding the sizes that launches are told."""
+    inside = Counter(op.name for op in walk_loops(region) if not any(isinstance(r.type, Index) for r in op.results))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches
@@ -293,6 +293,9 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
         _declare_kernel(module, kernel)
     _know_callees(module, program)
     out = Emitter(module, program, EMISSION)
+    if any(op.name == "share" for op in walk(program.region)):
+        out.sharing = Sharing(program, module.kernels)
+        out.sharing.define(module, EMISSION)
     out.ledger = Ledger(program)
     out.ledger.open(out)
     for device in {

@@ -45,9 +45,10 @@ HOST_OPS = [
           (), frozenset(), ("slot",)),
     OpDef("result", "puts a buffer, size, stride or scalar into a result slot", "host", 1, _nothing, None, _EXTERNAL,
           frozenset(), ("slot",)),
-    OpDef("alloc", "operand: bytes; new memory, failing with MemoryError; ``kept`` until the program ends, never freed",
-          "host", 1, _infer_alloc, memory.alloc, (Effect("allocates"), Effect("check")), frozenset(),
-          ("dtype", "device", "kept")),
+    OpDef("alloc", "operand: bytes; new memory, failing with MemoryError; ``kept`` until the program ends, never "
+          "freed; with ``parts``, equal ones, one for each thread", "host", 1, _infer_alloc, memory.alloc,
+          (Effect("allocates"), Effect("check")), frozenset(),
+          ("dtype", "device", "kept", "parts")),
     OpDef("free", "buffer, bytes: gives memory back", "host", 2, _nothing,
           lambda operands, attributes, types: (), (Effect("writes", 0),)),
     OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "

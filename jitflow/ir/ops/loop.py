@@ -157,7 +157,7 @@ LOOP_OPS = [
     OpDef("share", "count, work (index): the region runs on spans of the positions below ``count``, several at the "
           "same time: it takes the first position, the one behind the last, both multiples of ``step`` but for the "
           "end, and the number of the thread, below ``threads``; a thread's while is worth ``worth``, of which each "
-          "position is ``work``", "loop", 2, _infer_write, None, (), frozenset(), ("step", "threads", "worth"),
+          "position is ``work``", "any", 2, _infer_write, None, (), frozenset(), ("step", "threads", "worth"),
           regions=1),
     OpDef("gather_panel", "panel, offset, source, offset, steps, offset, columns, offset, number of steps, of columns: "
           "a panel of the elements that lie at the sum of an offset in ``steps`` and one in ``columns``, which are "

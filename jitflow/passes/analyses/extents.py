@@ -19,10 +19,10 @@ from typing import Any
 from jitflow.ir.bounds import Bounds
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.dims import Dim, Expression, Symbol, minimum, substitute, symbols
-from jitflow.ir.types import Index
+from jitflow.ir.types import Index, dims_of
 from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside
 
-__all__ = ["Extents", "covers", "factor_of", "position_of", "signed_sizes"]
+__all__ = ["Extents", "covers", "factor_of", "position_of", "renames", "signed_sizes"]
 
 Attributes = Mapping[str, Any]
 
@@ -42,15 +42,18 @@ class Extents:
 
         ``loop`` is a loop that they stand in and the array does not, or None.
         """
-        if loop is not None:
-            position = position_of(loop)
-            if position is None:
-                return False
-            varying = {*sizes_inside(loop.regions[0])} - {position}
-            common = set.intersection(*(_own_stretches(part, position) for part in parts))
-            if all(not varying.isdisjoint(symbols(start)) for _, start, _ in common):
-                return False
+        if loop is not None and not self.turns_never_meet(parts, loop):
+            return False
         return all(self.apart(one, other) for one, other in combinations(parts, 2))
+
+    def turns_never_meet(self, parts: Sequence[Op], loop: Op) -> bool:
+        """Whether what a turn of a loop shows of an array by these slices is apart from what any other turn shows."""
+        position = position_of(loop)
+        if position is None:
+            return False
+        varying = {*sizes_inside(loop.regions[0])} - {position}
+        common = set.intersection(*(self._own_stretches(part, position) for part in parts))
+        return any(varying.isdisjoint(symbols(start)) for _, start, _ in common)
 
     def apart(self, first: Op, second: Op) -> bool:
         """Whether two slices of one array have no element in common, in the same turn of all loops."""
@@ -73,6 +76,15 @@ class Extents:
             for (start, size), end in zip(stretches, ends, strict=True)
         )
 
+    def _own_stretches(self, part: Op, position: str) -> set[tuple[int, Dim, Dim]]:
+        """Axis, start and size of what each turn of the loop with this position has of its own in a slice."""
+        axes = zip(*(part.attributes[name] for name in ("starts", "sizes", "steps")), strict=True)
+        return {
+            (axis, start, size)
+            for axis, (start, size, step) in enumerate(axes)
+            if step == 1 and self._bounds.proves(abs(factor_of(start, position) or 0) - size)
+        }
+
     def _is_before(self, first: _Range | None, second: _Range | None) -> bool:
         return first is not None and second is not None and self._bounds.proves(second[0] - first[1])
 
@@ -89,16 +101,6 @@ def _ranges(part: Op) -> Iterator[_Range | None]:
 
 def _is_cut(part: Attributes, axis: int, dim: Dim) -> bool:
     return (part["starts"][axis], part["sizes"][axis], part["steps"][axis]) != (0, dim, 1)
-
-
-def _own_stretches(part: Op, position: str) -> set[tuple[int, Dim, Dim]]:
-    """Axis, start and size of what each turn of the loop with this position has of its own in a slice."""
-    axes = zip(*(part.attributes[name] for name in ("starts", "sizes", "steps")), strict=True)
-    return {
-        (axis, start, size)
-        for axis, (start, size, step) in enumerate(axes)
-        if isinstance(size, int) and step == 1 and size <= abs(factor_of(start, position) or 0)
-    }
 
 
 def covers(loop: Op, part: Attributes, dims: Sequence[Dim]) -> bool:
@@ -147,3 +149,9 @@ def signed_sizes(function: Function) -> Iterator[str]:
             yield from named_sizes(op.regions[0].parameters[0].type)
         elif op.name == "to_index":
             yield from bound_sizes(op)
+
+
+def renames(op: Op) -> bool:
+    """Whether a view only gives sizes other names."""
+    rank = len(dims_of(op.operands[0].type))
+    return op.name == "broadcast" and len(dims_of(op.result.type)) == rank

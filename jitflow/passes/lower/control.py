@@ -2,7 +2,7 @@
 
 What flows into a region or out of it flows as values of the host program: a number as itself, an array as the address
 of memory that is the loop's own, together with the sizes that its type binds there. So arrays swap by swapping
-addresses, and may change their size from turn to turn.
+addresses, and may change their size from turn to turn. Threads share a loop whose turns are known to be independent.
 
 A place that may show one of several variables flows as an address as well, with strides where not everything that
 arrives is a whole variable in C order; a place that always shows the same variable needs not flow at all.
@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, product
 from jitflow.ir.effects import calls_again
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.plan.record import Carried
+from jitflow.passes.schedule.cost import TURNS, WORTH
+from jitflow.passes.schedule.turns import work_of_turn
 
 __all__ = ["lower_for", "lower_if", "lower_recur", "lower_recursion", "lower_while"]
 
@@ -46,9 +48,28 @@ def lower_for(host: OwningProgram, op: Op) -> None:
     position, *parameters = region.parameters
     flow = _Flow(host, op, [parameters, op.results], bound=(position,))
     initial = flow.send(op, op.operands[3:])
+    if op.attributes.get("parallel") and host.target.threads > 1:
+        _share(host, op, flow)
+        return
     body = flow.body(region, parameters, position)
     results = host.builder.add("for", start, stop, step, *initial, types=flow.types(), regions=(body,))
     flow.receive(op.results, results)
+
+
+def _share(host: OwningProgram, op: Op, flow: _Flow) -> None:
+    """A loop whose turns threads share, where there are several for each: else they share the kernels in it."""
+    build, threads = host.builder.make, host.target.threads
+    start, stop, step = (host.number(operand) for operand in op.operands[:3])
+    count = build("subtract", stop, start)
+    several = build("greater_equal", count, host.dim(threads * TURNS))
+    work = build("select", several, host.dim(work_of_turn(op, host.scopes.knows)), host.dim(0))
+    first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
+    body = flow.body(op.regions[0], (), op.regions[0].parameters[0])
+    inside = Builder(loc=op.loc)
+    ends = [inside.make("add", start, end) for end in (first, last)]
+    inside.add("for", *ends, step, types=(), regions=(body,))
+    region = inside.region((first, last, worker), ())
+    host.builder.add("share", count, work, types=(), regions=(region,), step=1, threads=threads, worth=WORTH)
 
 
 def lower_while(host: OwningProgram, op: Op) -> None:

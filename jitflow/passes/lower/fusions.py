@@ -24,6 +24,7 @@ __all__ = [
     "layouts_of",
     "lower_accumulation",
     "lower_fusion",
+    "memory_of",
     "placed_layouts",
     "places_of",
 ]
@@ -89,13 +90,13 @@ def placed_layouts(host: OwningProgram, op: Op) -> dict[int, Layout]:
 def places_of(host: OwningProgram, op: Op) -> dict[Value, Storage]:
     """The memory of those results that get none of their own."""
     places, replaced = host.plan.places, host.plan.replaced
-    found = {result: _memory_of(host, result, places[result]) for result in op.results if result in places}
+    found = {result: memory_of(host, result, places[result]) for result in op.results if result in places}
     found.update((result, host.whole(replaced[result])) for result in op.results if result in replaced)
     return found
 
 
-def _memory_of(host: OwningProgram, result: Value, place: Place) -> Storage:
-    """A concatenation, the place that a result is stored to, or the end of a tape."""
+def memory_of(host: OwningProgram, result: Value, place: Place) -> Storage:
+    """Where a result goes that gets no memory of its own: a concatenation, where it is stored to, the end of a tape."""
     if place.op.name == "concatenate":
         return part_of(host, place.op)
     if place.op.name == "push":

@@ -2,8 +2,9 @@
 
 The attribute ``polls`` of a loop says after how many of its turns, more or less, the next poll is due. That is many for
 the loops of scalar kernels, which turn in a nanosecond, and few for loops of the host program, whose turns launch
-kernels. Loops inside share what their loops around have left, so any nest polls in time. Loops that turn a few times,
-known beforehand, do not poll: their turns count for the loop around them.
+kernels: each where threads share these, who take a few turns at a time. Loops inside share what their loops around have
+left, so any nest polls in time. Loops that turn a few times, known beforehand, do not poll: their turns count for the
+loop around them.
 
     for %0, %n, %1 (%i: index) {          ->      for %0, %n, %1 (%i: index) {
       ...                                           ...
@@ -51,7 +52,9 @@ class _Marking:
     def op(self, op: Op) -> Op:
         if not op.regions:
             return op
+        around, self.turns = self.turns, 1 if op.name == "share" and self.turns == _HOST_TURNS else self.turns
         op = replace(op, regions=tuple(map(self.region, op.regions)))
+        self.turns = around
         if op.name not in ("for", "while") or self.few_turns(op):
             return op
         turns = max(self.turns // sum(map(self.weight, op.regions)), 1)

@@ -122,16 +122,16 @@ class _Plain:
 
 
 def lower_plain(
-    blocks: Blocks, dtype: DType, target: Target, offsets: tuple[Dim, Dim], batch: Batch, *, name: str
+    blocks: Blocks, dtype: DType, target: Target, offsets: Sequence[Dim], batch: Batch, row_stride: Dim, *, name: str
 ) -> Kernel:
-    """The kernel of products that nothing follows, from their factors, which begin at these offsets."""
+    """The kernel of products that nothing follows: factors and results begin at these offsets."""
     kernel, factors = _Plain(target, dtype, ["operand", "operand", "output"]), blocks.factors
     emitter, (left, right, result) = kernel.emitter, kernel.buffers
     size = emitter.size
-    pitch, itemsize = size(factors.columns * factors.itemsize), size(factors.itemsize)
+    pitch, itemsize = size(row_stride), size(factors.itemsize)
 
     def part(rows: Ends, columns: Ends, places: Sequence[Value]) -> None:
-        starts = [size(offset) for offset in (*offsets, 0)]
+        starts = [size(offset) for offset in offsets]
         for place, (_, strides) in zip(places, batch, strict=True):
             moved = [emitter.arithmetic("multiply", place, size(stride)) for stride in strides]
             starts = [emitter.arithmetic("add", *pair) for pair in zip(starts, moved, strict=True)]

@@ -13,7 +13,6 @@ from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dims import product as product_of_dims
-from jitflow.ir.dtypes import F32, F64
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.lower.block_kernel import scrap_layout
@@ -22,6 +21,7 @@ from jitflow.passes.lower.fusions import (
     give_results,
     layouts_of,
     lower_fusion,
+    memory_of,
     placed_layouts,
     places_of,
 )
@@ -32,10 +32,10 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.scopes import Scopes
-from jitflow.passes.plan.products import factors_of
+from jitflow.passes.plan.products import factors_of, multiplies_by_blocks
 from jitflow.passes.schedule.blocks_text import FigureTexts
 from jitflow.passes.schedule.given import given_for
-from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, completed, has_blocks
+from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, completed
 from jitflow.passes.schedule.scheduled_product import ScheduledProduct
 from jitflow.passes.schedule.tuned import tuned_text
 
@@ -43,32 +43,35 @@ __all__ = ["lower_matmul", "lower_product", "with_factors"]
 
 
 def lower_matmul(host: OwningProgram, op: Op) -> None:
-    """The product in memory of its own."""
+    """The product in memory of its own, or where it is stored to."""
     type = op.result.type
     assert isinstance(type, Tensor)
+    place = host.plan.places.get(op.result)
+    if place is not None:
+        _multiply(host, op, memory_of(host, op.result, place), place.layout)
+        return
     storage = host.allocate(type.dtype, type.dims)
-    if type.dtype in (F32, F64) and has_blocks(factors_of(op, host.layouts), host.target.processor):
-        _multiply(host, op, storage)
+    if multiplies_by_blocks(op, host.layouts, host.target.processor):
+        _multiply(host, op, storage, storage.layout)
     else:
         multiply_into(host, op, storage)
     host.give(op.result, storage)
 
 
-def _multiply(host: OwningProgram, op: Op, storage: Storage) -> None:
-    """Products of two matrices go to memory in C order, by blocks."""
+def _multiply(host: OwningProgram, op: Op, storage: Storage, layout: Layout) -> None:
+    """Products of two matrices go by blocks to where rows lie side by side."""
     type = op.result.type
     assert isinstance(type, Tensor)
-    assert storage.layout is not None
     *batch, _, _ = type.dims
     name = host.kernel_name(f"product_{type.dtype.name}")
     scheduled = _schedule(host, op, op, name, batch=product_of_dims(batch))
     blocks = scheduled.blocks
     op, temporary = _packed(host, op, blocks)
-    layouts = [host.layouts[factor] for factor in op.operands]
-    strides = zip(*(layout.strides[: len(batch)] for layout in (*layouts, storage.layout)), strict=True)
+    layouts = [*(host.layouts[factor] for factor in op.operands), layout]
+    strides = zip(*(one.strides[: len(batch)] for one in layouts), strict=True)
     kernel = lower_plain(
-        blocks, type.dtype, host.target, (layouts[0].offset, layouts[1].offset),
-        list(zip(batch, strides, strict=True)), name=f"product_{type.dtype.name}",
+        blocks, type.dtype, host.target, [one.offset for one in layouts], list(zip(batch, strides, strict=True)),
+        layout.strides[-2], name=f"product_{type.dtype.name}",
     )  # fmt: skip
     host.launch(replace(kernel, scheduled=scheduled, known_as=name), op.operands, [storage])
     if temporary is not None:

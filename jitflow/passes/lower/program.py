@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from jitflow.ir.core import Builder, Function, Region, Value
+from jitflow.ir.core import Builder, Function, Region, Value, walk
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
 from jitflow.ir.dtypes import BOOL, C128, DType
 from jitflow.ir.layout import Layout, contiguous, stride_name
@@ -245,8 +245,9 @@ class HostProgram:
         self, kernel: Kernel, operands: Sequence[Value], outputs: Sequence[Storage], stored: Sequence[Storage | None]
     ) -> None:
         """Call a kernel, and those that follow it."""
+        parts = {"parts": True} if any(op.name == "share" for op in walk(kernel.function.region)) else {}
         scratch = [
-            (self.builder.make("alloc", nbytes, dtype=argument.dtype), nbytes)
+            (self.builder.make("alloc", nbytes, dtype=argument.dtype, **parts), nbytes)
             for argument in kernel.arguments if argument.kind == "scratch" for nbytes in [self._bytes(argument.dim)]
         ]  # fmt: skip
 

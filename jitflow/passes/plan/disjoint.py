@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.types import dims_of
-from jitflow.passes.analyses.extents import Extents
+from jitflow.passes.analyses.extents import Extents, renames
 
 __all__ = ["Disjoint"]
 
@@ -58,13 +58,7 @@ class Disjoint:
             op = views[value]
             if op.name == "slice":
                 found = op
-            elif op.name != "load" and dims_of(op.operands[0].type) and not _renames(op):
+            elif op.name != "load" and dims_of(op.operands[0].type) and not renames(op):
                 found = None
             value = op.operands[0]
         return value, found
-
-
-def _renames(op: Op) -> bool:
-    """Whether a view only gives sizes other names."""
-    rank = len(dims_of(op.operands[0].type))
-    return op.name == "broadcast" and len(dims_of(op.result.type)) == rank

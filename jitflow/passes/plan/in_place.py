@@ -1,6 +1,6 @@
 """Results that their kernel writes to the place that they are stored to, so that nothing is copied.
 
-The value of a ``store`` qualifies if a fusion in the same region computes it for this store alone, and if nobody could
+The value of a ``store`` qualifies if a kernel in the same region computes it for this store alone, and if nobody could
 tell that the write came early: nothing between the two touches what the place shows, nor may fail while a caller sees
 it; the place is known before the fusion; and the kernel itself reads nothing that it overwrites, but for elements that
 it replaces at the very same position (``u += v``).
@@ -36,7 +36,7 @@ class Early:
 
 
 def early_stores(function: Function, effects: Effects, meeting: Meeting) -> dict[Value, Early]:
-    """For each result of a fusion that may be written where it is stored to, that store."""
+    """For each result of a fusion or a product that may be written where it is stored to, that store."""
     if not any(op.name == "store" for op in walk(function.region)):
         return {}
     finder = _Finder(function, effects, meeting)
@@ -66,7 +66,7 @@ class _Finder:
         if start is None or not isinstance(value.type, Tensor) or not value.type.dims or self.counts[value] != 1:
             return
         fusion = region.body[start]
-        if fusion.name != "fusion" or (_checks_elements(fusion) and self._is_visible(place)):
+        if fusion.name not in ("fusion", "matmul") or (_checks_elements(fusion) and self._is_visible(place)):
             return
         views = self._views(region, position, place, start)
         if views is None:
@@ -128,7 +128,8 @@ def _pushed_early(region: Region, effects: Effects, counts: Counter[Value]) -> I
 
 def _checks_elements(fusion: Op) -> bool:
     """Whether a kernel may fail after it has written something."""
-    return any("gather" in op.definition.traits and op.own_effects for op in fusion.regions[0].body)
+    inside = (op for region in fusion.regions for op in region.body)
+    return any("gather" in op.definition.traits and op.own_effects for op in inside)
 
 
 def _sizes_bound(op: Op) -> Iterator[str]:

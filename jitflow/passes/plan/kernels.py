@@ -22,7 +22,7 @@ from jitflow.passes.plan.in_place import early_pushes, early_stores, replaces_ow
 from jitflow.passes.plan.meeting import Meeting
 from jitflow.passes.plan.memory import Memory
 from jitflow.passes.plan.numbers import is_number_work, looked_up
-from jitflow.passes.plan.products import factors_of
+from jitflow.passes.plan.products import factors_of, multiplies_by_blocks
 from jitflow.passes.plan.record import Place, Product
 from jitflow.passes.schedule.cost import LONG_ROW
 from jitflow.passes.schedule.products import has_blocks
@@ -90,6 +90,22 @@ class Kernels(Memory):
             self.number_work(op)
         else:
             self.kernel(op)
+
+    def product(self, op: Op) -> None:
+        """Products by blocks are made where they are stored to, if rows lie side by side there."""
+        early, type = self.stores.get(op.result), op.result.type
+        assert isinstance(type, Tensor)
+        if early is not None and not self.distributed and multiplies_by_blocks(op, self.layouts, self.processor):
+            for view in early.views:
+                self.view(view)
+            place = early.store.operands[0]
+            layout = self.layouts[place]
+            lies = type.dims[-1] == 1 or layout.strides[-1] == type.dtype.itemsize
+            if lies and not any(self.meeting.may_meet(factor, place) for factor in op.operands):
+                self.places[op.result] = Place(early.store, layout, early.views)
+                self.written.add(early.store)
+                return
+        self.make(op.result)
 
     def _prefers_own(self, product: Op) -> bool:
         """Whether a product is made where it is worked on, and not by the library before."""

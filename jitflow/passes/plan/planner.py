@@ -273,6 +273,7 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "recursion": _Planner.recursion,
     "recur": _Planner.recur,
     "fusion": _Planner.fusion,
+    "matmul": _Planner.product,
     "concatenate": _Planner.concatenate,
     "load": _Planner.load,
     "store": _Planner.store,
@@ -284,5 +285,5 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "send": _Planner.message,
     "recv": _Planner.message,
 }
-_MAKING = frozenset({"constant", "contract", "empty", "matmul"})
+_MAKING = frozenset({"constant", "contract", "empty"})
 """Ops whose arrays get memory of their own."""

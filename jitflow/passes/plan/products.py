@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import F32, F64
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
-from jitflow.passes.schedule.products import Factors
+from jitflow.passes.schedule.products import Factors, has_blocks
+from jitflow.passes.schedule.target import Processor
 
-__all__ = ["as_it_lies", "factors_of"]
+__all__ = ["as_it_lies", "factors_of", "multiplies_by_blocks"]
 
 
 def factors_of(product: Op, layouts: Mapping[Value, Layout]) -> Factors:
@@ -19,6 +21,12 @@ def factors_of(product: Op, layouts: Mapping[Value, Layout]) -> Factors:
     assert isinstance(left.type, Tensor)
     assert isinstance(right.type, Tensor)
     return Factors.of(left.type, layouts[left], right.type, layouts[right])
+
+
+def multiplies_by_blocks(product: Op, layouts: Mapping[Value, Layout], processor: Processor | None) -> bool:
+    """Whether products that nothing follows are made by blocks of our own, and not by the library."""
+    type = product.result.type
+    return isinstance(type, Tensor) and type.dtype in (F32, F64) and has_blocks(factors_of(product, layouts), processor)
 
 
 def as_it_lies(type: Tensor, layout: Layout) -> tuple[bool, Dim] | None:

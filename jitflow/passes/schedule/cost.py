@@ -73,6 +73,8 @@ STREAM_USED_FROM = 1 << 25
 CACHE_LINE = 64
 STREAMED_PARTS = (16, 32)
 """Bytes of parts of a line that there are stores past the caches for."""
+NEAR = 1 << 18
+"""Bytes that the second cache holds beside what is read and written meanwhile: what goes through it item by item."""
 
 # Bands
 
@@ -109,6 +111,8 @@ NARROW = 1 << 30
 
 WORTH = 1 << 18
 """Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
+TURNS = 4
+"""Turns for each thread from which on threads share a loop that runs kernels, and not these: none waits long then."""
 FOR_MEMORY = 4
 """What reading or writing an element costs in these."""
 SOME_TURNS = 16
