@@ -164,6 +164,7 @@ FACTS = {
     "backends/llvm/emit_memory.py": "which instructions read and write lanes that lie apart, and where registers end",
     "backends/llvm/emit_poll.py: PERIOD": "how soon Ctrl-C ends a program",
     "backends/llvm/emit_select.py: _DEPTH": "how far an instruction is looked for",
+    "backends/llvm/emit_sharing.py": "where a failure has its fields",
     "backends/llvm/emit_short_rows.py": "rows that a routine sorts instead of NumPy's",
     "backends/llvm/vector_text.py": "bytes of a line of a cache, and of the shortest vectors",
 }
