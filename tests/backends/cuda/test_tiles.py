@@ -104,6 +104,15 @@ def test_a_product_alone_and_batches() -> None:
         )
 
 
+def test_two_products_of_a_program_share_their_tiles_room() -> None:
+    """Each kernel has what the module declares once, for itself."""
+    x, w, b = factors("layer", 40, 40, 40, "f2")
+    code = OnDevice(lambda x, w, b: np.maximum(x @ w, 0) @ w + b, x, w, b, architecture="compute_80")
+    wide, weights = x.astype("f4"), w.astype("f4")
+    agree(code(x, w, b), np.maximum(wide @ weights, 0) @ weights + b, 2e-3)
+    assert code.source.count("multiply_tile<") == 2
+
+
 def test_an_update_of_what_is_multiplied_waits_for_all_tiles() -> None:
     """What takes the place of a factor would be read by tiles that come later."""
 
