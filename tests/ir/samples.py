@@ -227,7 +227,7 @@ _LOOP_BODIES = {
     " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",
     "multiply_tile": "multiply_tile %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %four, %zero, %zero, "
-    '%zero {dtype=f32, form="fma", tile=128, steps=16, along=[true, false], threads=8} '
+    '%zero {dtype=f32, form="fma", tile=128, steps=16, along=[true, false], threads=8, room=40000, pitch=132} '
     "(%i: index, %j: index, %t: f32) {\n yield\n }\n yield",
     "on_chip": "%0: buffer f32 = on_chip %four {dtype=f32}\n yield",
     "stage": "%0: buffer f32 = on_chip %four {dtype=f32}\n stage %0, %m, %four, %four\n yield",

@@ -149,9 +149,10 @@ LOOP_OPS = [
           "many rows, columns and steps there are, and the row and column where a tile begins: a team of ``threads`` "
           "warps of a GPU multiplies ``tile`` of each, ``steps`` at a time, and the region takes the row, the column "
           "and the number of each element, in f32. ``form`` is the arithmetic (fma f16 bf16 tf32), ``along`` says "
-          "which factors lie without gaps along steps", "loop", 13, _infer_write, None,
+          "which factors lie without gaps along steps, ``room`` the bytes on the chip, through which go rows that "
+          "are ``pitch`` numbers apart", "loop", 13, _infer_write, None,
           (Effect("reads", 0), Effect("reads", 4)), frozenset(),
-          ("dtype", "form", "tile", "steps", "along", "threads"), regions=1),
+          ("dtype", "form", "tile", "steps", "along", "threads", "room", "pitch"), regions=1),
     OpDef("on_chip", "operand: bytes (index); so much memory for numbers of ``dtype`` near the processor, which a "
           "worker of a GPU has for itself", "loop", 1, _infer_local, memory.on_chip, (Effect("allocates"),),
           frozenset(), ("dtype",)),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from jitflow.ir.core import Value
 from jitflow.ir.types import Buffer, Index, Scalar, Vector
 from jitflow.passes.schedule.cost import WORTH
-from jitflow.passes.schedule.folding import chunk_positions
+from jitflow.passes.schedule.folding import chunk_positions, chunks_on_chip
 from jitflow.passes.schedule.tree import For
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ __all__ = ["Chunks"]
 
 MOST = 256
 """Chunks that are shared at a time, which is how many results of chunks the frame has room for."""
-ROOM_BESIDE_ROW, ROOM_OF_LANES = 4096, 16384
-"""Bytes that a sweep may have for that on a GPU, where a row may lie beside it (`ROOM_OF_A_TEAM`), and elsewhere."""
 
 
 class Chunks:
@@ -158,8 +156,7 @@ class Chunks:
         initial = self._nothing()
         most = MOST
         if self.lowering.target.distributed:
-            room = ROOM_BESIDE_ROW if self.lowering.horizontal else ROOM_OF_LANES
-            most = max(1, min(most, room // max(1, sum(map(_bytes, initial)))))
+            most = min(most, chunks_on_chip(self.lowering.joined, self.lowering.lanes))
         together = self.length * most
         cells = [self._cell(value, most) for value in initial]
 
@@ -224,12 +221,6 @@ class Chunks:
         assert isinstance(cell.type, Buffer)
         size = cell.type.dtype.itemsize * max(_lanes(value), 1)
         return self.emitter.arithmetic("multiply", number, self.emitter.size(size))
-
-
-def _bytes(value: Value) -> int:
-    """How much memory a state takes."""
-    assert isinstance(value.type, Scalar | Vector)
-    return value.type.dtype.itemsize * max(_lanes(value), 1)
 
 
 def _lanes(value: Value) -> int:

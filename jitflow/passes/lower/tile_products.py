@@ -28,7 +28,7 @@ from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.schedule.tiles import TILE, WARPS, Tiles, choose_tiles, prefers_tiles
+from jitflow.passes.schedule.tiles import PITCH, TILE, WARPS, Tiles, choose_tiles, prefers_tiles
 from jitflow.passes.schedule.tree import Store
 
 __all__ = ["lower_matmul_on_grid", "lower_product_on_grid"]
@@ -120,6 +120,7 @@ class TileKernel(KernelLowering):
                 "multiply_tile", *factor(left), *factor(right), size(rows), size(columns), size(steps), *starts,
                 types=(), regions=(self._rest(columns),), dtype=dtype, form=tiles.form, tile=TILE,
                 steps=tiles.depth, along=(tiles.left_along_steps, tiles.right_along_steps), threads=WARPS,
+                room=tiles.room, pitch=PITCH,
             )  # fmt: skip
             return ()
 

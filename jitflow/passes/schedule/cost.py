@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitflow.hardware import ON_CHIP
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor
@@ -80,8 +81,10 @@ TEAM = 8
 """Warps of a team that takes rows, or chunks of them: several such blocks fit on a multiprocessor."""
 LONGEST_OF_A_WARP, DEEPEST_OF_A_WARP = 2048, 128
 """Elements of a row, or of a column, up to which it is left to a warp."""
-ROOM_OF_A_WARP, ROOM_OF_A_TEAM = 24 << 10, 36 << 10
-"""Bytes on the chip that may be a row's: a block has two warps that keep rows there, or is a team."""
+ROOM_OF_A_WARP, ROOM_OF_A_TEAM = ON_CHIP // 2, 36 << 10
+"""Bytes of that which may be a row's: a block has two warps that keep rows there, or is a team."""
+ROOM_BESIDE_ROWS, ROOM_OF_LANES = ON_CHIP - ROOM_OF_A_TEAM, 16 << 10
+"""Bytes for what a team's chunks come to, beside a row, and where lanes are columns, of which none is on the chip."""
 TEAM_DEPTH = 64
 """Rows that a warp of a team adds up at a time, where lanes are columns; of a row it is a block."""
 FEW_ROWS, FEW_COLUMNS, MANY_COLUMNS = 64, 2048, 32768

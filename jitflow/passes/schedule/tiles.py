@@ -25,6 +25,9 @@ TILE, WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
 _FORMS = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
 _DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16}
+_ITEMSIZES = {"f16": 2, "bf16": 2, "tf32": 4}
+ROWS_THROUGH, PITCH = 16, 132
+"""Rows of the product that go through memory on the chip at a time, and how far apart they lie there, in numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,14 @@ class Tiles:
     depth: int
     left_along_steps: bool
     right_along_steps: bool
+
+    @property
+    def room(self) -> int:
+        """Bytes on the chip: two tiles of each factor, in whose place the product's rows go through memory later."""
+        itemsize = _ITEMSIZES[self.form]
+        sides = (self.depth, TILE)
+        lines = (sides if along else sides[::-1] for along in (self.left_along_steps, self.right_along_steps))
+        return max(sum(2 * count * (length * itemsize + 16) for length, count in lines), ROWS_THROUGH * PITCH * 4)
 
 
 def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, fastmath: bool) -> bool:

@@ -16,11 +16,14 @@ import pytest
 from benchmarks.rooflines import CASES, execute, predict
 from jitflow.backends.cuda import compile_to_ptx
 from jitflow.backends.cuda.nvrtc import resources
+from jitflow.errors import CompilerBug
+from jitflow.ir.parser import parse
+from jitflow.passes.schedule.cost import ROOM_BESIDE_ROWS, ROOM_OF_LANES
 from jitflow.passes.schedule.target import A100, H200
-from tests.backends.cuda.kernels import needs_nvrtc, sources
+from tests.backends.cuda.kernels import module_of, needs_nvrtc, sources
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.test_teams import WAYS
-from tests.backends.cuda.test_tiles import FORMS, factors, layer
+from tests.backends.cuda.test_tiles import FORMS, PROGRAMS, factors, layer
 
 pytestmark = needs_nvrtc
 
@@ -45,9 +48,15 @@ def test_every_way_of_a_reduction_spills_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_products_are_tensor_cores_work(form: str) -> None:
+@pytest.mark.parametrize("lies", ["x @ w", "x @ w.T", "x.T @ w.T"])
+def test_products_are_tensor_cores_work(form: str, lies: str) -> None:
     dtype, options, _ = FORMS[form]
-    text = OnDevice(layer, *factors("layer", 2, 3, 4, dtype), architecture="compute_80", **options).source
+    name = "turned" if lies == "x.T @ w.T" else "layer"
+    given = factors(name, 2, 3, 4, dtype)
+    function = PROGRAMS[name]
+    if lies == "x @ w.T":
+        given, function = (given[0], given[1].T.copy(), given[2]), lambda x, w, b: layer(x, w.T, b)
+    text = OnDevice(function, *given, architecture="compute_80", **options).source
     ptx = compile_to_ptx(text, "compute_80")
     expected = {
         "tf32": "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
@@ -57,8 +66,39 @@ def test_products_are_tensor_cores_work(form: str) -> None:
     assert expected[form] in ptx
     assert "cp.async.cg.shared.global" in ptx
     assert ("ldmatrix.sync.aligned.m8n8.x4" in ptx) == (form in ("f16", "bf16"))
-    for gpu in (A100, H200):
+    for gpu in (A100, H200) if lies == "x @ w" else (A100,):
         assert all((found.stack, found.spilled) == (0, 0) for found in resources(text, gpu.architecture).values())
+
+
+def normed(x: Any) -> Any:
+    for _ in range(4):
+        x = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + x.dtype.type(1e-3))
+    return x
+
+
+CROWDED: dict[str, Callable[[Any], Any]] = {
+    "sweep after sweep": normed,
+    "columns": lambda x: (*((x**power).sum(0) for power in range(1, 9)), x.argmax(0), x.var(0), x.min(0), x.max(0)),
+    "many columns": lambda x: tuple((x * number).var(0) for number in range(1, 20)),
+    "rows": lambda x: (*((x * number).sum(1) for number in range(1, 30)), x.var(1)),
+}
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_what_a_block_has_on_the_chip_is_there_on_every_gpu(name: str) -> None:
+    """However many sweeps and reductions a nest has: beside a row, or alone."""
+    text = OnDevice(CROWDED[name], np.ones((9, 9), "f4")).source
+    for kernel in re.split(r"(?=template <typename index>)", text)[1:]:
+        sizes = re.findall(r"__shared__ (?:__align__\(16\) )?[a-z]+(\d+) \w+\[(\d+)\];", kernel)
+        room = sum(int(bits) // 8 * int(count) for bits, count in sizes)
+        assert room <= (ROOM_BESIDE_ROWS if "extern __shared__" in kernel else ROOM_OF_LANES)
+
+
+def test_more_than_a_block_may_have_is_refused() -> None:
+    cells = "%0: buffer f32 = local {dtype=f32, count=12289}"
+    span = "share %n, %n {step=1, threads=2, worth=9} (%i: index, %j: index, %k: index) {\n yield\n }"
+    with pytest.raises(CompilerBug, match="expected at most 49152 bytes on the chip, got 49156"):
+        module_of(parse(f"kernel @k(%n: index) {{\n {cells}\n {span}\n yield\n}}"))
 
 
 STREAMS: dict[str, tuple[Callable[..., Any], Any]] = {
