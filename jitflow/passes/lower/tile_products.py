@@ -1,9 +1,10 @@
 """Products on a GPU that tiles make (`schedule/tiles.py`): one kernel, with what the program does with the product.
 
-    for row by 128 in parallel:
-      for column by 128 in parallel:
-        multiply_tile left[row.., :], right[:, column..] (i, j, number):
-          ... number ...; write result[i, j]
+    for matrix in parallel:  (of batches)
+      for row by 128 in parallel:
+        for column by 128 in parallel:
+          multiply_tile left[matrix, row.., :], right[matrix, :, column..] (i, j, number):
+            ... number ...; write result[matrix, i, j]
 
 What does not lie along rows or columns is copied first. A product that nothing works on is one that is copied to where
 it belongs.
@@ -17,10 +18,11 @@ from dataclasses import replace
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim
+from jitflow.ir.dims import product as dims_product
 from jitflow.ir.dtypes import F32
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Index, Scalar, Tensor
-from jitflow.passes.fusion.nest import nest_of
+from jitflow.passes.fusion.nest import Loop, nest_of
 from jitflow.passes.lower.emitter import Scope
 from jitflow.passes.lower.fusions import allocate_outputs, give_results, layouts_of, placed_layouts, places_of
 from jitflow.passes.lower.kernel import Kernel, KernelLowering
@@ -28,7 +30,7 @@ from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.schedule.tiles import PITCH, TILE, WARPS, Tiles, choose_tiles, prefers_tiles
+from jitflow.passes.schedule.tiles import PITCH, TILE, WARPS, Tiles, choose_tiles, is_along, prefers_tiles
 from jitflow.passes.schedule.tree import Store
 
 __all__ = ["lower_matmul_on_grid", "lower_product_on_grid"]
@@ -41,13 +43,14 @@ def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
         return
     assert isinstance(op.result.type, Tensor)
     storage = host.allocate(op.result.type.dtype, op.result.type.dims)
-    product = Value(op.result.type, "product")
-    inside, parameter = Builder(loc=op.loc), Value(op.result.type, "product")
+    one = Tensor(op.result.type.dtype, op.result.type.dims[-2:])
+    product = Value(one, "product")
+    inside, parameter = Builder(loc=op.loc), Value(one, "product")
     region = inside.region((parameter,), (inside.make("copy", parameter),))
     outside = Builder(loc=op.loc)
-    outside.add("fusion", product, types=[op.result.type], regions=(region,))
-    multiplied = replace(op, results=(product,))
-    _launch_tiles(host, multiplied, outside.ops[0], [storage], {0: storage.layout}, host.kernel_name("product"))
+    outside.add("fusion", product, types=[one], regions=(region,))
+    multiplied, layout = replace(op, results=(product,)), contiguous(one.dims, one.dtype.itemsize)
+    _launch_tiles(host, multiplied, outside.ops[0], [storage], {0: layout}, host.kernel_name("product"))
     host.give(op.result, storage)
 
 
@@ -72,7 +75,7 @@ def _launch_tiles(
     factors, copies = [], []
     for factor in product.operands:
         assert isinstance(factor.type, Tensor)
-        if factor.type.dtype.itemsize not in host.layouts[factor].strides:
+        if not is_along(host.layouts[factor], factor.type.dtype):
             copy = Value(factor.type, factor.name)
             copies.append(host.contiguous_copy(factor))
             host.give(copy, copies[-1])
@@ -100,6 +103,8 @@ class TileKernel(KernelLowering):
 
     product: Value
     tiles: Tiles
+    matrices: Loop | None = None
+    """The loop over all matrices, where there are several."""
 
     def emit_loops(self, name: str) -> None:
         """Every tile of the result is a team's."""
@@ -107,12 +112,14 @@ class TileKernel(KernelLowering):
         left, right = self.region.parameters[-2:]
         assert isinstance(left.type, Tensor)
         assert isinstance(right.type, Tensor)
-        tiles, dtype, (rows, steps) = self.tiles, left.type.dtype, left.type.dims
-        columns = right.type.dims[1]
+        tiles, dtype, (rows, steps) = self.tiles, left.type.dtype, left.type.dims[-2:]
+        columns = right.type.dims[-1]
+        batch = left.type.dims[:-2]
 
         def factor(value: Value) -> list[Value]:
             layout = self.nest.layouts[value]
-            return [self.buffers[value], size(layout.offset), *map(size, layout.strides)]
+            start = self._start_of_matrix(layout, batch)
+            return [self.buffers[value], start, *map(size, layout.strides[-2:])]
 
         def tile(_: Sequence[Value]) -> Sequence[Value]:
             starts = [scope.index for scope in emitter.scopes[-2:] if scope.index is not None]
@@ -128,7 +135,30 @@ class TileKernel(KernelLowering):
             emitter.loop(size(0), size(columns), size(TILE), (), tile, parallel=True)
             return ()
 
-        emitter.loop(size(0), size(rows), size(TILE), (), line, parallel=True)
+        def matrix(_: Sequence[Value]) -> Sequence[Value]:
+            emitter.loop(size(0), size(rows), size(TILE), (), line, parallel=True)
+            return ()
+
+        if not batch:
+            matrix(())
+            return
+        self.matrices = Loop(dims_product(batch), reduced=False)
+        for _, _, access in self.outputs.values():
+            access.strides[self.matrices] = rows * columns * access.dtype.itemsize
+        emitter.loop(size(0), size(self.matrices.dim), size(1), (), matrix, self.matrices, parallel=True)
+
+    def _start_of_matrix(self, layout: Layout, batch: Sequence[Dim]) -> Value:
+        """Where the matrix of a factor begins whose number the loop over all has."""
+        emitter, size = self.emitter, self.emitter.size
+        start = size(layout.offset)
+        left = next((scope.index for scope in emitter.scopes if scope.loop is self.matrices), None)
+        for dim, stride in reversed([*zip(batch, layout.strides, strict=False)]):
+            assert left is not None
+            around = emitter.emit("divide_truncated", left, size(dim))
+            place = emitter.emit("subtract", left, emitter.emit("multiply", around, size(dim)))
+            start = emitter.arithmetic("add", start, emitter.arithmetic("multiply", place, size(stride)))
+            left = around
+        return start
 
     def _finish(self, name: str) -> Kernel:
         """The kernel, without the product among what it is given."""

@@ -19,7 +19,7 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 
-__all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "prefers_tiles"]
+__all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "is_along", "prefers_tiles"]
 
 TILE, WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
@@ -53,19 +53,19 @@ def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, fastmath: boo
     left, right = product.operands
     assert isinstance(left.type, Tensor)
     dtype = left.type.dtype
-    if left.type.rank != 2 or dtype.name not in _FORMS:
+    if dtype.name not in _FORMS:
         return False
     if dtype.name != "f32":
         return True
-    return fastmath and all(_is_along(layouts[factor], dtype) for factor in (left, right))
+    return fastmath and all(is_along(layouts[factor], dtype) for factor in (left, right))
 
 
 def choose_tiles(dtype: DType, left: Layout, right: Layout) -> Tiles:
     """The tiles of a product of factors that lie so."""
     form, itemsize = _FORMS[dtype.name], dtype.itemsize
-    return Tiles(form, _DEPTHS[form], left.strides[1] == itemsize, right.strides[0] == itemsize != right.strides[1])
+    return Tiles(form, _DEPTHS[form], left.strides[-1] == itemsize, right.strides[-2] == itemsize != right.strides[-1])
 
 
-def _is_along(layout: Layout, dtype: DType) -> bool:
-    """Whether rows or columns of a matrix lie without gaps."""
-    return dtype.itemsize in layout.strides
+def is_along(layout: Layout, dtype: DType) -> bool:
+    """Whether rows or columns of matrices lie without gaps."""
+    return dtype.itemsize in layout.strides[-2:]

@@ -96,12 +96,20 @@ def test_factors_that_lie_anywhere() -> None:
         agree(OnDevice(layer, left, right, b, architecture="compute_80")(left, right, b), wanted, 2e-3)
 
 
-def test_a_product_alone_and_batches() -> None:
-    for x, w in ((numbers(70, 40, dtype="f2"), numbers(40, 50, dtype="f2")),
-                 (numbers(3, 7, 4, dtype="f2"), numbers(3, 4, 5, dtype="f2"))):  # fmt: skip
-        agree(
-            OnDevice(lambda x, w: x @ w, x, w, architecture="compute_80")(x, w), x.astype("f4") @ w.astype("f4"), 2e-3
-        )
+@pytest.mark.parametrize("form", FORMS)
+def test_a_product_alone_and_batches(form: str) -> None:
+    dtype, options, rounding = FORMS[form]
+    alone = numbers(70, 40, dtype=dtype), numbers(40, 50, dtype=dtype)
+    turned = numbers(3, 130, 2, 20, dtype=dtype), numbers(3, 140, 2, 20, dtype=dtype)
+    cases: tuple[tuple[Callable[..., Any], tuple[Any, Any]], ...] = (
+        (lambda x, w: x @ w, alone),
+        (lambda x, w: x @ w, (numbers(3, 2, 7, 4, dtype=dtype), numbers(3, 2, 4, 5, dtype=dtype))),
+        (lambda x, w: np.maximum(x.transpose(0, 2, 1, 3) @ w.transpose(0, 2, 3, 1), 0), turned),
+    )
+    for function, given in cases:
+        code = OnDevice(function, *given, architecture="compute_80", **options)
+        agree(code(*given), function(*(one.astype("f4") for one in given)), rounding)
+        assert code.source.count("multiply_tile<") == 1
 
 
 def test_two_products_of_a_program_share_their_tiles_room() -> None:
