@@ -207,6 +207,7 @@ _LOOP_BODIES = {
     "fold_lanes": '%0: f32 = fold_lanes %v {combine="add"}\n yield %0',
     "any_lane": "%0: bool = any_lane %mask\n yield %0",
     "first_lane": "%0: index = first_lane %mask\n yield %0",
+    "shift_lanes": "%0: f32x4 = shift_lanes %v {count=3}\n yield",
     "extract_lane": "%0: f32 = extract_lane %v, %zero\n yield %0",
     "divide_truncated": "%0: u32 = divide_truncated %u, %u\n yield %0",
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",

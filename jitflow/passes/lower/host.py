@@ -25,6 +25,7 @@ from jitflow.passes.lower.control import lower_for, lower_if, lower_recur, lower
 from jitflow.passes.lower.draws import lower_draw
 from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
 from jitflow.passes.lower.fusions import lower_fusion
+from jitflow.passes.lower.grid_scan import lower_accumulation_on_grid
 from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.messages import MESSAGE_OPS, meet_at_end
 from jitflow.passes.lower.notes import note_program, noted_op
@@ -61,6 +62,10 @@ def _lower_matmul(host: OwningProgram, op: Op) -> None:
     (lower_matmul_on_grid if host.target.distributed else lower_matmul)(host, op)
 
 
+def _lower_accumulation(host: OwningProgram, op: Op) -> None:
+    (lower_accumulation_on_grid if host.target.distributed else lower_accumulation)(host, op)
+
+
 def _lower_view(host: OwningProgram, op: Op) -> None:
     host.view(op)
 
@@ -68,7 +73,7 @@ def _lower_view(host: OwningProgram, op: Op) -> None:
 LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     **dict.fromkeys(_names("elementwise"), lower_arithmetic),
     **dict.fromkeys(_names("view"), _lower_view),
-    **dict.fromkeys(_names("accumulation"), lower_accumulation),
+    **dict.fromkeys(_names("accumulation"), _lower_accumulation),
     **TAPE_OPS,
     **CONTAINER_LOWERING,
     **MESSAGE_OPS,

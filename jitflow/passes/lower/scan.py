@@ -14,7 +14,7 @@ from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["lower_accumulation"]
+__all__ = ["Scan", "lower_accumulation"]
 
 
 def lower_accumulation(host: HostProgram, op: Op) -> None:
@@ -23,42 +23,37 @@ def lower_accumulation(host: HostProgram, op: Op) -> None:
     type = op.result.type
     assert isinstance(type, Tensor)
     storage = host.allocate(type.dtype, type.dims)
-    scan = _Scan(op, host.layouts[operand], storage.layout, host.target)
-    host.launch(scan.kernel(f"accumulate_{len(host.kernels)}"), (operand,), (storage,))
+    scan = Scan(op, type, op.attributes["axis"], (host.layouts[operand], storage.layout), host.target)
+    arguments = [KernelArgument("operand"), KernelArgument("output")]
+    host.launch(scan.kernel(f"accumulate_{len(host.kernels)}", scan.buffers, arguments), (operand,), (storage,))
     host.give(op.result, storage)
 
 
-class _Scan:
+class Scan:
     """The kernel of one accumulation: loops over the lines, the innermost of them by vectors, and along each line."""
 
-    def __init__(self, op: Op, source_layout: Layout, target_layout: Layout, target: Target) -> None:
-        type = op.result.type
-        assert isinstance(type, Tensor)
+    def __init__(self, op: Op, type: Tensor, axis: int, layouts: tuple[Layout, Layout], target: Target) -> None:
         self.type = type
         self.fold = op.name.removeprefix("accumulate_")
         self.target = target
-        self.layouts = (source_layout, target_layout)
+        self.layouts = layouts
         self.emitter = Emitter()
         self.emitter.loc = op.loc
         self.buffers = (Value(Buffer(type.dtype), "source"), Value(Buffer(type.dtype), "out"))
         self.emitter.depth_of.update(dict.fromkeys(self.buffers, 0))
-        axis, last = op.attributes["axis"], type.rank - 1
+        last = type.rank - 1
         self.order = [other for other in range(type.rank) if other != axis] + [axis]
         across = axis != last and type.dims[last] != 1
         self.lanes = (target.lanes or max(2, 2 * target.vector_bytes // type.dtype.itemsize)) if across else 0
 
-    def kernel(self, name: str) -> Kernel:
-        """The finished kernel."""
+    def kernel(self, name: str, buffers: Sequence[Value], arguments: Sequence[KernelArgument]) -> Kernel:
+        """The finished kernel, given these buffers."""
         self._lines(0, [])
         sizes: list[tuple[Dim, Value]] = [(d, v) for d, v in self.emitter.sizes.items() if not isinstance(d, int)]
-        region = self.emitter.close([*self.buffers, *(value for _, value in sizes)], [])
-        arguments = (
-            KernelArgument("operand", 0),
-            KernelArgument("output", 0),
-            *(KernelArgument("size", 0, dim) for dim, _ in sizes),
-        )
+        region = self.emitter.close([*buffers, *(value for _, value in sizes)], [])
         function = Function(name, region, (), "loop", MappingProxyType({}))
-        return Kernel(function, arguments, self.layouts[1:])
+        given = (*arguments, *(KernelArgument("size", 0, dim) for dim, _ in sizes))
+        return Kernel(function, given, self.layouts[1:])
 
     def _lines(self, depth: int, indices: list[Value]) -> None:
         """The loops over the lines from ``depth`` on."""

@@ -92,6 +92,10 @@ FEW_ROWS, FEW_COLUMNS, MANY_COLUMNS = 64, 2048, 32768
 LONG = 4
 """Chunks from which on a reduction is long."""
 
+SCANS_ALONG, SCANS_DOWN = (1024, 2048, 4096, 2048), (64, 256, 512, 32768)
+"""Of a running accumulation: elements of the shortest chunk, chunks of a line, elements of a line from which on it is
+cut, and lines from which on it is not; along lines, which warps take, and where lanes are lines."""
+
 NARROW = 1 << 30
 """Bytes that operands and results of a kernel reach over from which on its indices have 64 bits on a GPU."""
 

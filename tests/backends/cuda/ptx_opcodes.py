@@ -200,15 +200,17 @@ def _warps(machine: Machine, mask: str) -> Array:
     return machine.active.reshape(-1, WARP)
 
 
-def _shuffle(source_of: Callable[[Array, Array], Array]) -> Run:
+def _shuffle(source_of: Callable[[Array, Array], Array], last: int = WARP - 1) -> Run:
+    """From other lanes, up to the ``last`` in the direction; a lane whose source is beyond that keeps its own."""
+
     def run(machine: Machine, result: str, *operands: str) -> None:
         inside, (value, lane, clamp, mask) = (operands[0], operands[1:]) if len(operands) == 5 else ("", operands)
-        if (machine.read(clamp, "u32") != WARP - 1).any():
+        if (machine.read(clamp, "u32") != last).any():
             raise PtxError("expected a shuffle within whole warps")
         rows = _warps(machine, mask)
         own = np.tile(np.arange(WARP), len(rows))
         wanted = source_of(own, machine.read(lane, "u32").astype(np.int64) % WARP)
-        fits = wanted < WARP
+        fits = (wanted >= 0) & (wanted < WARP)
         start = np.repeat(np.arange(len(rows)) * WARP, WARP)
         shuffled = machine.read(value, "b32")[start + np.where(fits, wanted, own)]
         machine.write(result, shuffled)
@@ -308,7 +310,8 @@ def _table() -> dict[str, Run]:
         "cvta.to.global.u64": _move("u64"), "atom.global.cas.b64": _exchange, "bfi.b64": _insert,
         "prmt.b32": _permute,
         "clz.b64": _leading_zeros,
-        "shfl.sync.down.b32": _shuffle(operator.add), "shfl.sync.idx.b32": _shuffle(lambda own, lane: lane),
+        "shfl.sync.down.b32": _shuffle(operator.add), "shfl.sync.up.b32": _shuffle(operator.sub, 0),
+        "shfl.sync.idx.b32": _shuffle(lambda own, lane: lane),
         "vote.sync.any.pred": _vote(lambda votes: votes.any(1), "pred"),
         "vote.sync.ballot.b32": _vote(lambda votes: votes @ (1 << np.arange(WARP)), "u32"),
     }  # fmt: skip

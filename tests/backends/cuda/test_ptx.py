@@ -95,6 +95,13 @@ def test_lanes_are_shuffled_down_and_stay_at_the_end() -> None:
     ]  # fmt: skip
 
 
+def test_lanes_are_shuffled_up_and_stay_at_the_start() -> None:
+    body = LANES + "mov.u32 %r3, 0; shfl.sync.up.b32 %r5|%p1, %r1, 8, %r3, %r2; st.global.u32 [%rd3], %r5;"
+    assert run(body, np.zeros(64, np.uint32), 64) == [
+        *range(8), *range(24), *range(32, 40), *range(32, 56),
+    ]  # fmt: skip
+
+
 def test_threads_that_part_meet_again() -> None:
     body = (
         LANES

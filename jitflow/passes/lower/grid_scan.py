@@ -1,0 +1,240 @@
+"""Running accumulations on a GPU: lines are cut into chunks, which warps take at the same time.
+
+    kernel 1: for line, for chunk, in parallel: what the chunk comes to               -> %cells
+    kernel 2: for line: the running accumulation of %cells, in its place
+    kernel 3: for line, for chunk, in parallel: from the cell before on, each element -> %out
+
+Where lines lie without gaps a warp has 32 elements of one, and folds over them in five steps, in each of which a lane
+takes in what lies 1, 2, 4, 8 and 16 lanes before it; the last lane has what goes on. Across lines, lanes are lines, and
+each is one loop. Short lines, and those of which there are many, are one chunk, and one kernel. How long chunks are
+depends on the shape alone, so the bits do; they are not those of a processor, which adds one by one as NumPy does.
+Products and extremes of complex numbers, which have no number that changes nothing, stay one by one.
+
+Rejected: a single kernel whose chunks wait for those before (decoupled look-back), which reads memory once and not
+twice: it needs its blocks to be started in order, and to wait for each other in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim, maximum, minimum, product
+from jitflow.ir.dtypes import DType
+from jitflow.ir.layout import Layout, contiguous
+from jitflow.ir.types import Buffer, Tensor
+from jitflow.passes.lower.kernel import Kernel, KernelArgument
+from jitflow.passes.lower.program import HostProgram
+from jitflow.passes.lower.reduction import IDENTITY
+from jitflow.passes.lower.scan import Scan, lower_accumulation
+from jitflow.passes.schedule import cost
+
+__all__ = ["lower_accumulation_on_grid"]
+
+
+def lower_accumulation_on_grid(host: HostProgram, op: Op) -> None:
+    """``accumulate_F``, in chunks where lines are long and few."""
+    (operand,) = op.operands
+    type = op.result.type
+    assert isinstance(type, Tensor)
+    if type.dtype.is_complex and op.name != "accumulate_add":
+        lower_accumulation(host, op)
+        return
+    storage = host.allocate(type.dtype, type.dims)
+    layouts, axis = (host.layouts[operand], storage.layout), op.attributes["axis"]
+    make = partial(_GridScan, op, target=host.target)
+    lines = [dim for place, dim in enumerate(type.dims) if place != axis]
+    whole, length, count = make(type, axis, layouts), type.dims[axis], product(lines)
+    least, most, long, few = cost.SCANS_ALONG if whole.is_along else cost.SCANS_DOWN
+    chunk = least * maximum(length // (least * most), 1)
+    joined = (length - 1) // chunk  # nothing follows the last chunk
+    dims = (*lines, joined) if whole.is_along else (joined, *lines)
+    cells = Tensor(type.dtype, dims)
+    apart = contiguous(dims, type.dtype.itemsize)
+    name = f"accumulate_{len(host.kernels)}"
+    chosen = minimum(length // (long + 1), 1) * (1 - minimum(count // (few + 1), 1))
+    cut = _Cut(chunk, joined, product(dims) * type.dtype.itemsize, apart)
+    parts = (
+        make(type, axis, layouts).part(f"{name}_chunks", "fold", cut),
+        make(cells, len(lines) if whole.is_along else 0, (apart, apart)).part(f"{name}_cells", "join", cut),
+        make(type, axis, layouts).part(f"{name}_rest", "finish", cut),
+    )
+    instead = whole.part(name, "whole", cut)
+    if chosen == 0:
+        kernel = instead
+    else:
+        kernel = replace(parts[0], following=parts[1:], choice=chosen, instead=None if chosen == 1 else instead)
+    host.launch(kernel, (operand,), (storage,))
+    host.give(op.result, storage)
+
+
+class _Cut:
+    """How lines are cut: positions of a chunk, how many chunks others follow, and how lies what these come to."""
+
+    def __init__(self, chunk: Dim, joined: Dim, nbytes: Dim, layout: Layout) -> None:
+        self.chunk, self.joined, self.nbytes, self.layout = chunk, joined, nbytes, layout
+
+
+class _GridScan(Scan):
+    """One kernel of an accumulation."""
+
+    def part(self, name: str, does: str, cut: _Cut) -> Kernel:
+        """The kernel that folds chunks, joins what they come to, finishes them, or goes over whole lines."""
+        self.does, self.cut = does, cut
+        self.cells = Value(Buffer(self.type.dtype), "cells")
+        self.emitter.depth_of[self.cells] = 0
+        if does == "join":
+            self.buffers = (self.cells, self.cells)
+        arguments = [KernelArgument("operand"), KernelArgument("output")]
+        given = [Value(Buffer(self.type.dtype), "source"), Value(Buffer(self.type.dtype), "out")]
+        given = given if does == "join" else [*self.buffers]
+        if does != "whole":
+            given.append(self.cells)
+            arguments.append(KernelArgument("scratch", 0, cut.nbytes, self.type.dtype))
+        return self.kernel(name, given, arguments)
+
+    @property
+    def is_along(self) -> bool:
+        """Whether lanes are neighbours of a line."""
+        return not self.lanes
+
+    @property
+    def identity(self) -> Value:
+        """What changes no number that follows it; of zeros that is the one with a sign."""
+        dtype: DType = self.type.dtype
+        nothing = IDENTITY[self.fold](dtype)
+        if self.fold == "add" and dtype.kind in "fc":
+            nothing = complex(-0.0, -0.0) if dtype.is_complex else -0.0
+        return self.emitter.number(nothing, dtype)
+
+    def _line(self, indices: list[Value]) -> None:
+        emitter, cut = self.emitter, self.cut
+        zero, one, length = emitter.size(0), emitter.size(1), emitter.size(self.type.dims[self.order[-1]])
+        if self.does in ("whole", "join"):
+            self._stretch(indices, zero, length, self.identity)
+            return
+
+        def chunk(_: Sequence[Value]) -> Sequence[Value]:
+            number = emitter.scope.index
+            assert number is not None
+            start = emitter.emit("multiply", number, emitter.size(cut.chunk))
+            stop = emitter.emit("minimum", emitter.emit("add", start, emitter.size(cut.chunk)), length)
+            if self.does == "fold":
+                total = self._total(indices, start, stop)
+                emitter.here("write", self.cells, self._cell(indices, number), total, *self._mask)
+                return ()
+            before = emitter.emit("maximum", emitter.emit("subtract", number, one), zero)
+            cell = emitter.here("read", self.cells, self._cell(indices, before), *self._mask, lanes=self.lanes)[0]
+            first = emitter.emit("equal", number, zero)
+            self._stretch(indices, start, stop, emitter.elementwise("select", first, self.identity, cell))
+            return ()
+
+        count = cut.joined if self.does == "fold" else cut.joined + 1
+        emitter.loop(zero, emitter.size(count), one, (), chunk, parallel=True)
+
+    def _cell(self, indices: Sequence[Value], number: Value) -> Value:
+        """Where the cell of a chunk lies."""
+        places = [*indices, number] if self.is_along else [number, *indices]
+        total = self.emitter.size(0)
+        for place, stride in zip(places, self.cut.layout.strides, strict=True):
+            share = self.emitter.arithmetic("multiply", place, self.emitter.size(stride))
+            total = self.emitter.arithmetic("add", total, share)
+        return total
+
+    def _total(self, indices: list[Value], start: Value, stop: Value) -> Value:
+        """What a chunk comes to, all of whose positions are there."""
+        emitter = self.emitter
+        nothing = self.identity if self.is_along else emitter.splat(self.identity, self.lanes)
+
+        def down(carried: Sequence[Value]) -> Sequence[Value]:
+            return [emitter.elementwise(self.fold, carried[0], self._read([*indices, _index(self)]))]
+
+        def along(carried: Sequence[Value]) -> Sequence[Value]:
+            (total,) = carried
+            for _, numbers in self._neighbours(indices, None):
+                total = emitter.elementwise(self.fold, total, numbers)
+            return [total]
+
+        if not self.is_along:
+            return emitter.loop(start, stop, emitter.size(1), [nothing], down)[0]
+        lanes = self.target.lanes
+        step = emitter.size(lanes * _TOGETHER)
+        (total,) = emitter.loop(start, stop, step, [emitter.splat(nothing, lanes)], along)
+        return emitter.emit("extract_lane", self._running(total), emitter.size(lanes - 1))
+
+    def _stretch(self, indices: list[Value], start: Value, stop: Value, before: Value) -> None:
+        """Write what a stretch of a line comes to at each position, from what comes ``before`` on."""
+        emitter = self.emitter
+
+        def down(carried: Sequence[Value]) -> Sequence[Value]:
+            here = [*indices, _index(self)]
+            following = emitter.elementwise(self.fold, carried[0], self._read(here))
+            self._write(here, following)
+            return [following]
+
+        def along(carried: Sequence[Value]) -> Sequence[Value]:
+            (before,) = carried
+            last = emitter.size(self.target.lanes - 1)
+            for (place, mask), numbers in self._neighbours(indices, stop):
+                done = emitter.elementwise(self.fold, before, self._running(numbers))
+                self._write_lanes(self._offset(self.layouts[1], [*indices, place]), done, mask)
+                before = emitter.emit("extract_lane", done, last)
+            return [before]
+
+        if self.is_along:
+            step = emitter.size(self.target.lanes * _TOGETHER)
+            emitter.loop(start, stop, step, [before], along)
+        else:
+            emitter.loop(start, stop, emitter.size(1), [emitter.splat(before, self.lanes)], down)
+
+    # Lanes that are neighbours of a line
+
+    def _neighbours(
+        self, indices: list[Value], stop: Value | None
+    ) -> list[tuple[tuple[Value, tuple[Value, ...]], Value]]:
+        """What the lanes of a turn have, several times: the position of the first, which are there, and the numbers.
+
+        All are asked for before any is needed. Without a ``stop`` all are there.
+        """
+        emitter, lanes = self.emitter, self.target.lanes
+        stride, found = self.layouts[0].strides[self.order[-1]], []
+        for number in range(_TOGETHER):
+            place = emitter.arithmetic("add", _index(self), emitter.size(lanes * number))
+            mask: tuple[Value, ...] = ()
+            if stop is not None:
+                mask = (emitter.emit("lanes_below", emitter.emit("subtract", stop, place), lanes=lanes),)
+            operands = [self.buffers[0], self._offset(self.layouts[0], [*indices, place])]
+            name = "read"
+            if stride != self.type.dtype.itemsize:
+                name, operands = "read_strided", [*operands, emitter.size(stride)]
+            found.append(((place, mask), emitter.here(name, *operands, *mask, lanes=lanes)[0]))
+        return found
+
+    def _write_lanes(self, offset: Value, numbers: Value, mask: tuple[Value, ...]) -> None:
+        stride = self.layouts[1].strides[self.order[-1]]
+        if stride == self.type.dtype.itemsize:
+            self.emitter.here("write", self.buffers[1], offset, numbers, *mask)
+        else:
+            self.emitter.here("write_strided", self.buffers[1], offset, self.emitter.size(stride), numbers, *mask)
+
+    def _running(self, numbers: Value) -> Value:
+        """The running accumulation of lanes."""
+        emitter, lanes, shift = self.emitter, self.target.lanes, 1
+        while shift < lanes:
+            moved = emitter.emit("shift_lanes", numbers, count=shift)
+            taken = emitter.elementwise(self.fold, moved, numbers)
+            first = emitter.emit("lanes_below", emitter.size(shift), lanes=lanes)
+            numbers, shift = emitter.elementwise("select", first, numbers, taken), 2 * shift
+        return numbers
+
+
+_TOGETHER = 4
+"""How many times 32 elements a warp asks for before it needs the first."""
+
+
+def _index(scan: Scan) -> Value:
+    index = scan.emitter.scope.index
+    assert index is not None
+    return index
