@@ -16,9 +16,9 @@ from jitflow.backends.cuda.printer import Emission, Printer
 from jitflow.backends.cuda.types import memory_type
 from jitflow.ir.core import Op
 
-__all__ = ["TILE_EMISSION"]
+__all__ = ["TILES", "TILE_EMISSION"]
 
-_TILES = """\
+TILES = """\
 // Copies lines of a matrix to the chip; what lies behind its ends is 0 there.
 template <i32 LINES, i32 LENGTH, i32 PITCH, typename T>
 __device__ void fetch(T *tile, const char *source, i64 stride, i64 lines, i64 length, i32 thread) {
@@ -241,7 +241,7 @@ def _multiply_tile(out: Printer, op: Op) -> None:
     rows, columns, steps, top, edge = rest
     form, depth = op.attributes["form"], op.attributes["steps"]
     along = op.attributes["along"]
-    out.module.helper("tiles", _TILES)
+    out.module.helper("tiles", TILES)
     sums = out.names.fresh("sums")
     strides = (left_row if along[0] else left_step), (right_column if along[1] else right_step)
     starts = f"{left_start} + {top} * {left_row}", f"{right_start} + {edge} * {right_column}"

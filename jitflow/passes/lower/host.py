@@ -17,7 +17,9 @@ from jitflow.ir.ops import OPS
 from jitflow.ir.types import Variable
 from jitflow.passes.analyses.homebound import refuse_homebound
 from jitflow.passes.fusion.absorb import product_of
+from jitflow.passes.fusion.chain_products import chain_of
 from jitflow.passes.lower.arrays import lower_constant, lower_empty
+from jitflow.passes.lower.chains import lower_chain
 from jitflow.passes.lower.concatenation import lower_concatenate
 from jitflow.passes.lower.containers import CONTAINER_LOWERING
 from jitflow.passes.lower.contraction import lower_contraction
@@ -52,7 +54,9 @@ def _names(trait: str) -> tuple[str, ...]:
 
 
 def _lower_kernel(host: OwningProgram, op: Op) -> None:
-    if product_of(op) is None:
+    if chain_of(op) is not None:
+        lower_chain(host, op)
+    elif product_of(op) is None:
         lower_fusion(host, op)
     else:
         (lower_product_on_grid if host.target.distributed else lower_product)(host, op)

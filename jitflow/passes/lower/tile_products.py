@@ -33,7 +33,7 @@ from jitflow.passes.lower.program import Storage
 from jitflow.passes.schedule.tiles import PITCH, TILE, WARPS, Tiles, choose_tiles, is_along, prefers_tiles
 from jitflow.passes.schedule.tree import Store
 
-__all__ = ["lower_matmul_on_grid", "lower_product_on_grid"]
+__all__ = ["TileKernel", "lower_matmul_on_grid", "lower_product_on_grid", "multiply_on_grid"]
 
 
 def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
@@ -43,6 +43,13 @@ def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
         return
     assert isinstance(op.result.type, Tensor)
     storage = host.allocate(op.result.type.dtype, op.result.type.dims)
+    multiply_on_grid(host, op, storage)
+    host.give(op.result, storage)
+
+
+def multiply_on_grid(host: OwningProgram, op: Op, storage: Storage) -> None:
+    """Products in tiles, into memory in C order."""
+    assert isinstance(op.result.type, Tensor)
     one = Tensor(op.result.type.dtype, op.result.type.dims[-2:])
     product = Value(one, "product")
     inside, parameter = Builder(loc=op.loc), Value(one, "product")
@@ -51,7 +58,6 @@ def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
     outside.add("fusion", product, types=[one], regions=(region,))
     multiplied, layout = replace(op, results=(product,)), contiguous(one.dims, one.dtype.itemsize)
     _launch_tiles(host, multiplied, outside.ops[0], [storage], {0: layout}, host.kernel_name("product"))
-    host.give(op.result, storage)
 
 
 def lower_product_on_grid(host: OwningProgram, op: Op) -> None:
@@ -151,14 +157,22 @@ class TileKernel(KernelLowering):
         """Where the matrix of a factor begins whose number the loop over all has."""
         emitter, size = self.emitter, self.emitter.size
         start = size(layout.offset)
-        left = next((scope.index for scope in emitter.scopes if scope.loop is self.matrices), None)
-        for dim, stride in reversed([*zip(batch, layout.strides, strict=False)]):
-            assert left is not None
-            around = emitter.emit("divide_truncated", left, size(dim))
-            place = emitter.emit("subtract", left, emitter.emit("multiply", around, size(dim)))
+        for place, stride in zip(self._places_of_matrix(batch), layout.strides, strict=False):
             start = emitter.arithmetic("add", start, emitter.arithmetic("multiply", place, size(stride)))
-            left = around
         return start
+
+    def _places_of_matrix(self, batch: Sequence[Dim]) -> list[Value]:
+        """Where along the axes of a batch that matrix is."""
+        emitter, size, places = self.emitter, self.emitter.size, list[Value]()
+        if not batch:
+            return []
+        left = next(scope.index for scope in emitter.scopes if scope.loop is self.matrices)
+        assert left is not None
+        for dim in batch[:0:-1]:
+            around = emitter.emit("divide_truncated", left, size(dim))
+            places.insert(0, emitter.emit("subtract", left, emitter.emit("multiply", around, size(dim))))
+            left = around
+        return [left, *places]
 
     def _finish(self, name: str) -> Kernel:
         """The kernel, without the product among what it is given."""

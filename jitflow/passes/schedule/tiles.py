@@ -19,7 +19,7 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 
-__all__ = ["TILE", "WARPS", "Tiles", "choose_tiles", "is_along", "prefers_tiles"]
+__all__ = ["PITCH", "TILE", "WARPS", "WIDTHS", "Tiles", "attended_room", "choose_tiles", "is_along", "prefers_tiles"]
 
 TILE, WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
@@ -28,6 +28,15 @@ _DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16}
 _ITEMSIZES = {"f16": 2, "bf16": 2, "tf32": 4}
 ROWS_THROUGH, PITCH = 16, 132
 """Rows of the product that go through memory on the chip at a time, and how far apart they lie there, in numbers."""
+
+
+WIDTHS = (64, 128)
+"""Elements of the rows that a chain of products has in registers (`lower/chains.py`)."""
+
+
+def attended_room(width: int) -> int:
+    """Bytes on the chip of such a chain: rows of the left factor, or half as many of each of the others."""
+    return TILE * (width + 8) * 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,6 +311,7 @@ def _table() -> dict[str, Run]:
         "prmt.b32": _permute,
         "clz.b64": _leading_zeros,
         "shfl.sync.down.b32": _shuffle(operator.add), "shfl.sync.up.b32": _shuffle(operator.sub, 0),
+        "shfl.sync.bfly.b32": _shuffle(operator.xor),
         "shfl.sync.idx.b32": _shuffle(lambda own, lane: lane),
         "vote.sync.any.pred": _vote(lambda votes: votes.any(1), "pred"),
         "vote.sync.ballot.b32": _vote(lambda votes: votes @ (1 << np.arange(WARP)), "u32"),

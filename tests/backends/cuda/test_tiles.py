@@ -138,13 +138,13 @@ def test_an_update_of_what_is_multiplied_waits_for_all_tiles() -> None:
 def test_tiles_that_are_not_waited_for_are_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from jitflow.backends.cuda import emit_tiles
 
-    text = emit_tiles._TILES
+    text = emit_tiles.TILES
     barrier = [match.span() for match in re.finditer(r"__syncthreads\(\);", text)][1]
     changed = {
         "barrier": text[: barrier[0]] + text[barrier[1] :],
         "wait": text.replace('asm volatile("cp.async.wait_group 1;" ::: "memory");', ""),
     }
-    monkeypatch.setattr(emit_tiles, "_TILES", changed[what])
+    monkeypatch.setattr(emit_tiles, "TILES", changed[what])
     given = factors("layer", 130, 70, 140, "f2")
     code = OnDevice(layer, *given, architecture="compute_80")
     with pytest.raises((PtxError, AssertionError)):
