@@ -154,10 +154,10 @@ LOOP_OPS = [
           (Effect("reads", 0), Effect("reads", 4)), frozenset(),
           ("dtype", "form", "tile", "steps", "along", "threads", "room", "pitch"), regions=1),
     OpDef("attend", "left, right, third and result, each with an offset and the stride of its rows (of the right one "
-          "of its columns), then how many rows, columns, steps and values there are, and the row where a tile begins: a "
-          "team of ``threads`` warps of a GPU makes ``tile`` rows of softmax(scores) @ third. The first region takes the "
-          "row, the column and the number of each element of left @ right, in f32, and gives the score; the second is exp. Rows "
-          "have at most ``width`` elements, in ``room`` bytes on the chip", "loop", 17, _infer_write, None,
+          "of its columns), then how many rows, columns, steps and values there are, and the row where a tile begins: "
+          "a team of ``threads`` warps of a GPU makes ``tile`` rows of softmax(scores) @ third. The first region takes "
+          "the row, the column and the number of each element of left @ right, in f32, and gives the score; the second "
+          "is exp. Rows have at most ``width`` elements, in ``room`` bytes on the chip", "loop", 17, _infer_write, None,
           (Effect("reads", 0), Effect("reads", 3), Effect("reads", 6), Effect("writes", 9)), frozenset(),
           ("dtype", "out", "form", "tile", "width", "threads", "room"), regions=2),
     OpDef("on_chip", "operand: bytes (index); so much memory for numbers of ``dtype`` near the processor, which a "
