@@ -128,9 +128,10 @@ def _launch(host: OwningProgram, op: Op, chain: Chain, storage: Storage, name: s
     others = [parameter for parameter in region.parameters if parameter not in _factors(chain)]
     product = Value(type, "product")
     host.storage[product], host.layouts[product] = host.storage[factors[0]], _nowhere(type)  # it lies nowhere
-    inside = Region(
-        (*others, chain.first.result, *_factors(chain)), (*chain.prologue, Op(OPS["yield"], (chain.scores,), ()))
-    )
+    made = Builder(loc=op.loc)
+    made.ops += chain.prologue
+    score = made.make("copy", chain.scores)
+    inside = made.region((*others, chain.first.result, *_factors(chain)), (score,))
     scores = Value(chain.scores.type, "scores")
     operands = (*(outer[one] for one in others), product, *factors)
     fusion = replace(op, operands=operands, results=(scores,), regions=(inside,))
@@ -241,7 +242,7 @@ class _ChainKernel(TileKernel):
             element = number if type.dtype == F32 else emitter.emit("cast", number, dtype=type.dtype)
             shown = [value for value in self.nest.layouts if self.nest.buffer_of(value) is self.product]
             emitter.scope.cache.update(dict.fromkeys(shown, element))
-            score = self.value(self.chain.scores)
+            score = self.value(self.region.yielded[0])
             if score.type != Scalar(F32):
                 score = emitter.emit("cast", score, dtype=F32)
         return emitter.close([row, column, number], [score])
