@@ -32,7 +32,7 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tile_products import TileKernel, multiply_on_grid
 from jitflow.passes.lower.ways import lower_nest
-from jitflow.passes.schedule.tiles import TILE, WARPS, WIDTHS, attended_room
+from jitflow.passes.schedule.tiles import TILE, WARPS, WIDTHS, ChainTiles, ScheduledTiles
 
 __all__ = ["lower_chain"]
 
@@ -137,7 +137,11 @@ def _launch(host: OwningProgram, op: Op, chain: Chain, storage: Storage, name: s
     fusion = replace(op, operands=operands, results=(scores,), regions=(inside,))
     nest = nest_of(fusion, layouts_of(host, fusion))
     lowering = _ChainKernel(fusion, nest, host.target, False, {}, ())
-    lowering.product, lowering.chain, lowering.width = chain.first.result, chain, width
+    lowering.product, lowering.chain = chain.first.result, chain
+    form = chain.last.operands[1].type
+    assert isinstance(form, Tensor)
+    lowering.rows = ChainTiles(form.dtype.name, width)
+    lowering.scheduled = ScheduledTiles(op, lowering.rows)
     host.launch(lowering.run(name), fusion.operands, [storage])
     for copied in copies:
         host.free(copied)
@@ -172,7 +176,7 @@ class _ChainKernel(TileKernel):
     """The kernel of a chain: its output is the last product, whatever its region yields."""
 
     chain: Chain
-    width: int
+    rows: ChainTiles
 
     def declare_output(self, value: Value) -> None:
         result = self.chain.last.result.type
@@ -210,8 +214,8 @@ class _ChainKernel(TileKernel):
             assert isinstance(dtype, Tensor)
             emitter.here(
                 "attend", *operands, *counts, top, types=(), regions=(self._score(batch), self._power()),
-                dtype=dtype.dtype, out=result.dtype, form=dtype.dtype.name, tile=TILE, width=self.width, threads=WARPS,
-                room=attended_room(self.width),
+                dtype=dtype.dtype, out=result.dtype, form=self.rows.form, tile=TILE, width=self.rows.width,
+                threads=WARPS, room=self.rows.room,
             )  # fmt: skip
             return ()
 

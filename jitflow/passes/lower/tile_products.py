@@ -30,7 +30,16 @@ from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.schedule.tiles import PITCH, TILE, WARPS, Tiles, choose_tiles, is_along, prefers_tiles
+from jitflow.passes.schedule.tiles import (
+    PITCH,
+    TILE,
+    WARPS,
+    ScheduledTiles,
+    Tiles,
+    choose_tiles,
+    is_along,
+    prefers_tiles,
+)
 from jitflow.passes.schedule.tree import Store
 
 __all__ = ["TileKernel", "lower_matmul_on_grid", "lower_product_on_grid", "multiply_on_grid"]
@@ -98,7 +107,7 @@ def _launch_tiles(
     nest = nest_of(fusion, layouts_of(host, fusion))
     lowering = TileKernel(fusion, nest, host.target, False, into, ())
     lowering.product = region.parameters[rest.operands.index(product.result)]
-    lowering.tiles = tiles
+    lowering.tiles, lowering.scheduled = tiles, ScheduledTiles(fusion, tiles)
     host.launch(lowering.run(name), fusion.operands, outputs)
     for copied in copies:
         host.free(copied)

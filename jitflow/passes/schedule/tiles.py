@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
+from jitflow.ir.printer import print_op
 from jitflow.ir.types import Tensor
 
-__all__ = ["PITCH", "TILE", "WARPS", "WIDTHS", "Tiles", "attended_room", "choose_tiles", "is_along", "prefers_tiles"]
+__all__ = ["PITCH", "TILE", "WARPS", "WIDTHS", "ChainTiles", "ScheduledTiles", "Tiles", "choose_tiles", "is_along",
+           "prefers_tiles"]  # fmt: skip
 
 TILE, WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
@@ -32,11 +35,6 @@ ROWS_THROUGH, PITCH = 16, 132
 
 WIDTHS = (64, 128)
 """Elements of the rows that a chain of products has in registers (`lower/chains.py`)."""
-
-
-def attended_room(width: int) -> int:
-    """Bytes on the chip of such a chain: rows of the left factor, or half as many of each of the others."""
-    return TILE * (width + 8) * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +53,44 @@ class Tiles:
         sides = (self.depth, TILE)
         lines = (sides if along else sides[::-1] for along in (self.left_along_steps, self.right_along_steps))
         return max(sum(2 * count * (length * itemsize + 16) for length, count in lines), ROWS_THROUGH * PITCH * 4)
+
+    def __str__(self) -> str:
+        lie = (f"{side} along {'steps' if along else 'lines'}" for side, along in
+               (("left", self.left_along_steps), ("right", self.right_along_steps)))  # fmt: skip
+        sizes = f"rows={TILE}, columns={TILE}, steps={self.depth}, warps={WARPS}, room={self.room}"
+        return f"{{{sizes}}} of {self.form}, {', '.join(lie)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTiles:
+    """How a chain of products with a softmax between them runs: the arithmetic, and how long rows of factors may be.
+
+    A team has `TILE` rows of the left factor in registers, and takes half as many of each of the others at a time.
+    """
+
+    form: str
+    width: int
+
+    @property
+    def room(self) -> int:
+        """Bytes on the chip: rows of the left factor, and in their place those of the others."""
+        return TILE * (self.width + 8) * 2
+
+    def __str__(self) -> str:
+        sizes = f"rows={TILE}, columns={TILE // 2}, width={self.width}, warps={WARPS}, room={self.room}"
+        return f"{{{sizes}}} of {self.form}, carrying maximum and sum of rows"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduledTiles:
+    """A fusion that holds products, and its tiles."""
+
+    op: Op
+    tiles: Tiles | ChainTiles
+
+    def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
+        """The op and the schedule of the kernel of this name."""
+        return f"{print_op(self.op)}\ntiles @{name} {self.tiles}\n"
 
 
 def prefers_tiles(product: Op, layouts: Mapping[Value, Layout], *, fastmath: bool) -> bool:
