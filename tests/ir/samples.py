@@ -229,7 +229,7 @@ _LOOP_BODIES = {
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",
     "attend": "attend %m, %zero, %four, %m, %zero, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, "
     '%four, %four, %zero {dtype=f32, out=f32, form="f16", tile=128, width=64, threads=8, room=18432} '
-    "(%i: index, %j: index, %t: f32) {\n yield %t\n } (%u: f32) {\n yield %u\n }\n yield",
+    "(%i: index, %j: index, %t: f32) {\n yield %t\n } (%r: f32) {\n yield %r\n }\n yield",
     "multiply_tile": "multiply_tile %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %four, %zero, %zero, "
     '%zero {dtype=f32, form="fma", tile=128, steps=16, along=[true, false], threads=8, room=40000, pitch=132} '
     "(%i: index, %j: index, %t: f32) {\n yield\n }\n yield",

@@ -84,6 +84,7 @@ __device__ void attend(
     static_assert(ROWS * PITCH * sizeof(u16) <= ROOM, "rows");
     u16 *const rights = (u16 *)room, *const thirds = rights + STEP * PITCH;
     const i32 thread = warp * 32 + lane, half = lane / 8 % 2 * 8, other = lane / 16 * 8, line = lane % 8;
+    const i32 first = 16 * warp + lane / 4, below = (rows - top < ROWS ? (i32)(rows - top) : ROWS) - first;
     const f32 lowest = __int_as_float(0xff800000);
     u32 a[WIDTH / 16][4];
     f32 sums[WIDTH / 2], most[2] = {lowest, lowest}, total[2] = {0, 0};
@@ -123,13 +124,26 @@ __device__ void attend(
                 steps, thread);
         ask();
         f32 larger[2] = {most[0], most[1]};
-        #pragma unroll
-        for (i32 n = 0; n < STEP / 2; ++n) {
-            const i64 row = top + 16 * warp + lane / 4 + n % 4 / 2 * 8;
-            const i64 place = column + n / 4 * 8 + lane % 4 * 2 + n % 2;
-            scores[n] = place < columns ? row < rows ? score(row, place, scores[n]) : 0.0f : lowest;
-            larger[n % 4 / 2] = largest(larger[n % 4 / 2], scores[n]);
+        const i32 here = columns - column < STEP ? (i32)(columns - column) : STEP;
+        const bool whole = here == STEP && top + 16 * warp + 16 <= rows;
+        const auto made = [&](i32 n, bool whole) {
+            const i32 down = n % 4 / 2 * 8, across = n / 4 * 8 + lane % 4 * 2 + n % 2;
+            if (whole || (across < here && down < below))
+                return score(top + first + down, column + across, scores[n]);
+            return across < here ? 0.0f : lowest;
+        };
+        if (whole) {  // without asking for each
+            #pragma unroll
+            for (i32 n = 0; n < STEP / 2; ++n)
+                scores[n] = made(n, true);
+        } else {
+            #pragma unroll
+            for (i32 n = 0; n < STEP / 2; ++n)
+                scores[n] = made(n, false);
         }
+        #pragma unroll
+        for (i32 n = 0; n < STEP / 2; ++n)
+            larger[n % 4 / 2] = largest(larger[n % 4 / 2], scores[n]);
         f32 scale[2];
         #pragma unroll
         for (i32 n = 0; n < 2; ++n) {
@@ -170,9 +184,9 @@ __device__ void attend(
         total[n] = of_row(total[n], [](f32 a, f32 b) { return a + b; });
     #pragma unroll
     for (i32 n = 0; n < WIDTH / 2; ++n) {
-        const i64 row = top + 16 * warp + lane / 4 + n % 4 / 2 * 8, place = n / 4 * 8 + lane % 4 * 2 + n % 2;
-        if (row < rows && place < values)
-            put<FORM>(*(Out *)(out + row * out_row + place * sizeof(Out)), sums[n] / total[n % 4 / 2]);
+        const i32 down = n % 4 / 2 * 8, place = n / 4 * 8 + lane % 4 * 2 + n % 2;
+        if (down < below && place < values)
+            put<FORM>(*(Out *)(out + (top + first + down) * out_row + place * sizeof(Out)), sums[n] / total[n % 4 / 2]);
     }
 }"""
 

@@ -142,7 +142,8 @@ def is_elementwise(region: Region, product: Value) -> bool:
         computed.update(op.results)
     spanned = axes.classes(product)
     found = (axes.classes(value) for value in (*computed, *region.yielded) if dims_of(value.type))
-    return len(spanned) == len(dims_of(product.type)) and all(classes == spanned for classes in found)
+    long = sum(dim != 1 for dim in dims_of(product.type))
+    return len(spanned) == long and all(classes == spanned for classes in found)
 
 
 def _loads(function: Function) -> dict[Value, Op]:

@@ -122,7 +122,7 @@ def _chain(first: Op, last: Op, between: Sequence[Op]) -> Chain | None:
     producer = {op.result: op for op in between if len(op.results) == 1}
     weights = last.operands[0]
     scores = _softmax_of(weights, producer)
-    if len(halves) != 1 or not halves <= {"f16", "bf16"} or scores is None or 1 in type.dims:
+    if len(halves) != 1 or not halves <= {"f16", "bf16"} or scores is None or 1 in type.dims[-2:]:
         return None
     needed, prologue = {scores}, list[Op]()
     for op in reversed(between):

@@ -61,6 +61,8 @@ def agree(code: OnDevice, function: Callable[..., Any], given: tuple[Any, ...], 
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...], str]] = {
     "matrices": (attention, ((40, 16), (50, 16), (50, 16)), "64"),
     "batches and heads": (attention, ((2, 3, 130, 20), (2, 3, 70, 20), (2, 3, 70, 36)), "64"),
+    "one of a batch": (attention, ((1, 2, 40, 16), (1, 2, 50, 16), (1, 2, 50, 16)), "64"),
+    "one head": (causal, ((2, 1, 40, 16), (2, 1, 50, 16), (2, 1, 50, 16)), "64"),
     "wide": (attention, ((40, 80), (150, 80), (150, 100)), "128"),
     "too wide": (attention, ((40, 130), (50, 130), (50, 20)), ""),
     "causal": (causal, ((2, 70, 16),) * 3, "64"),
