@@ -4,7 +4,9 @@ Nobody needs a GPU for it. The kernels' very PTX runs in the interpreter of the 
 which counts what warps execute and which pieces of memory they touch; the assembler says how many registers they have.
 What the whole work takes is the longest of: memory, as far as the warps that fit on a multiprocessor keep it busy;
 instructions; products, by their form; memory on the chip. Its roof is what cannot be left out: each operand read and
-each result written once at the bandwidth that the maker states, or the arithmetic of a product at its peak.
+each result written once at the bandwidth that the maker states, or the arithmetic of a product at its form's peak.
+On sm_90 that is the peak of ``wgmma``; tiles multiply by ``mma.sync``, which reaches some 0.62 of it there, and all of
+it before. So 0.62 is the bound of what products can come to on an H200.
 """
 
 from __future__ import annotations
@@ -120,7 +122,8 @@ def predict(case: Case, done: Executed, gpu: Gpu) -> dict[str, Any]:
         limit = max(times, key=lambda what: times[what])
         limits[limit] += int(times[limit])
         total += times[limit] + LAUNCH
-    roof = max(case.times * done.least / gpu.bandwidth, case.times * case.flops / gpu.flops[case.form])
+    peak = gpu.flops[case.form] / (1 if case.form == "fma" else gpu.share)
+    roof = max(case.times * done.least / gpu.bandwidth, case.times * case.flops / peak)
     (limit, _), *_ = limits.most_common(1)
     return {
         "case": case.name, "gpu": gpu.name, "microseconds": round(total / 1000, 1), "roof": round(roof / 1000, 1),
