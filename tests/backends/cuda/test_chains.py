@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,12 @@ import pytest
 import jitflow
 from jitflow.backends.cuda import compile_to_ptx
 from jitflow.backends.cuda.nvrtc import resources
+from jitflow.ir.interpreter import interpret
+from jitflow.ir.ops.memory import Memory
+from jitflow.ir.parser import parse
 from jitflow.nn import mixed
+from jitflow.passes.lower import GPU, lower
+from jitflow.passes.pipeline import run_passes
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.ptx import PtxError
@@ -144,3 +152,30 @@ def test_a_missing_barrier_is_found(number: int, monkeypatch: pytest.MonkeyPatch
     given = factors((140, 16), (150, 16), (150, 16))
     with pytest.raises((PtxError, AssertionError)):
         agree(OnDevice(attention, *given, architecture="compute_80"), attention, given)
+
+
+def lowered_chain() -> Any:
+    """The softmax of half the product of two matrices, times a third."""
+    text = (Path(__file__).parents[2] / "passes" / "golden" / "chain_products.ir").read_text()
+    function = parse(text[text.index("func") : text.index("->")])
+    attributes = MappingProxyType({**function.attributes, "layouts": ("C",) * 3})
+    return lower(run_passes(replace(function, attributes=attributes), ("chain_products",)), GPU)
+
+
+def test_its_schedule_is_printed() -> None:
+    lowered = lowered_chain()
+    printed = {name: one.text(name).splitlines()[-1] for name, one in lowered.scheduled.items()}
+    sizes = "rows=128, columns=64, width=64, warps=8, room=18432"
+    assert printed["kernel_0_64"] == f"tiles @kernel_0_64 {{{sizes}}} of f16, carrying maximum and sum of rows"
+    assert printed["product"].startswith("tiles @product {rows=128, columns=128, steps=32, warps=8, room=")
+
+
+def test_the_interpreter_says_the_same() -> None:
+    """Of the kernel before it is text."""
+    (kernel,) = (one for one in lowered_chain().host.functions if one.name == "kernel_0_64")
+    q, k, v = factors((5, 16), (7, 16), (7, 12))
+    out = np.zeros((5, 12), "f2")
+    given = [Memory(array.reshape(-1).view(np.uint8)) for array in (q, k, v, out)]
+    interpret(kernel, *given, 5, 2 * 16, 2 * 12, 7, 16, 12)
+    wanted = softmax(q.astype("f8") @ k.T.astype("f8") / 2) @ v.astype("f8")
+    assert np.abs(out - wanted).max() <= 2e-3
