@@ -17,7 +17,7 @@ twice: it needs its blocks to be started in order, and to wait for each other in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from jitflow.ir.core import Op, Value
@@ -70,11 +70,18 @@ def lower_accumulation_on_grid(host: HostProgram, op: Op) -> None:
     host.give(op.result, storage)
 
 
+_Lanes = tuple[Value, tuple[Value, ...]]
+"""The position of the first of 32 lanes, and the mask of those that are there, if not all are."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Cut:
     """How lines are cut: positions of a chunk, how many chunks others follow, and how lies what these come to."""
 
-    def __init__(self, chunk: Dim, joined: Dim, nbytes: Dim, layout: Layout) -> None:
-        self.chunk, self.joined, self.nbytes, self.layout = chunk, joined, nbytes, layout
+    chunk: Dim
+    joined: Dim
+    nbytes: Dim
+    layout: Layout
 
 
 class _GridScan(Scan):
@@ -191,15 +198,13 @@ class _GridScan(Scan):
 
     # Lanes that are neighbours of a line
 
-    def _neighbours(
-        self, indices: list[Value], stop: Value | None
-    ) -> list[tuple[tuple[Value, tuple[Value, ...]], Value]]:
+    def _neighbours(self, indices: list[Value], stop: Value | None) -> list[tuple[_Lanes, Value]]:
         """What the lanes of a turn have, several times: the position of the first, which are there, and the numbers.
 
         All are asked for before any is needed. Without a ``stop`` all are there.
         """
         emitter, lanes = self.emitter, self.target.lanes
-        stride, found = self.layouts[0].strides[self.order[-1]], []
+        stride, found = self.layouts[0].strides[self.order[-1]], list[tuple[_Lanes, Value]]()
         for number in range(_TOGETHER):
             place = emitter.arithmetic("add", _index(self), emitter.size(lanes * number))
             mask: tuple[Value, ...] = ()
