@@ -140,8 +140,8 @@ def _launch(host: OwningProgram, op: Op, chain: Chain, storage: Storage, name: s
     lowering.product, lowering.chain = chain.first.result, chain
     form = chain.last.operands[1].type
     assert isinstance(form, Tensor)
-    lowering.rows = ChainTiles(form.dtype.name, width)
-    lowering.scheduled = ScheduledTiles(op, lowering.rows)
+    lowering.chain_tiles = ChainTiles(form.dtype.name, width)
+    lowering.scheduled = ScheduledTiles(op, lowering.chain_tiles)
     host.launch(lowering.run(name), fusion.operands, [storage])
     for copied in copies:
         host.free(copied)
@@ -176,7 +176,7 @@ class _ChainKernel(TileKernel):
     """The kernel of a chain: its output is the last product, whatever its region yields."""
 
     chain: Chain
-    rows: ChainTiles
+    chain_tiles: ChainTiles
 
     def declare_output(self, value: Value) -> None:
         result = self.chain.last.result.type
@@ -214,8 +214,8 @@ class _ChainKernel(TileKernel):
             assert isinstance(dtype, Tensor)
             emitter.here(
                 "attend", *operands, *counts, top, types=(), regions=(self._score(batch), self._power()),
-                dtype=dtype.dtype, out=result.dtype, form=self.rows.form, tile=TILE, width=self.rows.width,
-                threads=WARPS, room=self.rows.room,
+                dtype=dtype.dtype, out=result.dtype, form=self.chain_tiles.form, tile=TILE, width=self.chain_tiles.width,
+                threads=WARPS, room=self.chain_tiles.room,
             )  # fmt: skip
             return ()
 

@@ -22,7 +22,7 @@ from functools import partial
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
-from jitflow.ir.dtypes import DType
+from jitflow.ir.dtypes import F32, DType
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Buffer, Tensor
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
@@ -51,11 +51,11 @@ def lower_accumulation_on_grid(host: HostProgram, op: Op) -> None:
     chunk = least * maximum(length // (least * most), 1)
     joined = (length - 1) // chunk  # nothing follows the last chunk
     dims = (*lines, joined) if whole.is_along else (joined, *lines)
-    cells = Tensor(type.dtype, dims)
-    apart = contiguous(dims, type.dtype.itemsize)
+    cells = Tensor(whole.wide, dims)
+    apart = contiguous(dims, whole.wide.itemsize)
     name = f"accumulate_{len(host.kernels)}"
     chosen = minimum(length // (long + 1), 1) * (1 - minimum(count // (few + 1), 1))
-    cut = _Cut(chunk, joined, product(dims) * type.dtype.itemsize, apart)
+    cut = _Cut(type.dtype, chunk, joined, product(dims) * whole.wide.itemsize, apart)
     parts = (
         make(type, axis, layouts).part(f"{name}_chunks", "fold", cut),
         make(cells, len(lines) if whole.is_along else 0, (apart, apart)).part(f"{name}_cells", "join", cut),
@@ -76,8 +76,9 @@ _Lanes = tuple[Value, tuple[Value, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """How lines are cut: positions of a chunk, how many chunks others follow, and how lies what these come to."""
+    """How lines of this dtype are cut: positions of a chunk, how many chunks others follow, and their cells."""
 
+    dtype: DType
     chunk: Dim
     joined: Dim
     nbytes: Dim
@@ -90,16 +91,16 @@ class _GridScan(Scan):
     def part(self, name: str, does: str, cut: _Cut) -> Kernel:
         """The kernel that folds chunks, joins what they come to, finishes them, or goes over whole lines."""
         self.does, self.cut = does, cut
-        self.cells = Value(Buffer(self.type.dtype), "cells")
+        self.cells = Value(Buffer(self.wide), "cells")
         self.emitter.depth_of[self.cells] = 0
         if does == "join":
             self.buffers = (self.cells, self.cells)
         arguments = [KernelArgument("operand"), KernelArgument("output")]
-        given = [Value(Buffer(self.type.dtype), "source"), Value(Buffer(self.type.dtype), "out")]
+        given = [Value(Buffer(cut.dtype), name) for name in ("source", "out")]
         given = given if does == "join" else [*self.buffers]
         if does != "whole":
             given.append(self.cells)
-            arguments.append(KernelArgument("scratch", 0, cut.nbytes, self.type.dtype))
+            arguments.append(KernelArgument("scratch", 0, cut.nbytes, self.wide))
         return self.kernel(name, given, arguments)
 
     @property
@@ -108,9 +109,24 @@ class _GridScan(Scan):
         return not self.lanes
 
     @property
+    def wide(self) -> DType:
+        """The dtype in which is folded: sums and products of half floats are rounded when they are written."""
+        dtype = self.type.dtype
+        return F32 if dtype.is_float and dtype.bits == 16 and self.fold in ("add", "multiply") else dtype
+
+    def _as(self, dtype: DType, number: Value) -> Value:
+        return number if self.wide == self.type.dtype else self.emitter.elementwise("cast", number, dtype=dtype)
+
+    def _read(self, indices: Sequence[Value]) -> Value:
+        return self._as(self.wide, super()._read(indices))
+
+    def _write(self, indices: Sequence[Value], value: Value) -> None:
+        super()._write(indices, self._as(self.type.dtype, value))
+
+    @property
     def identity(self) -> Value:
         """What changes no number that follows it; of zeros that is the one with a sign."""
-        dtype: DType = self.type.dtype
+        dtype = self.wide
         nothing = IDENTITY[self.fold](dtype)
         if self.fold == "add" and dtype.kind in "fc":
             nothing = complex(-0.0, -0.0) if dtype.is_complex else -0.0
@@ -215,10 +231,10 @@ class _GridScan(Scan):
             if stride != self.type.dtype.itemsize:
                 name, operands = "read_strided", [*operands, emitter.size(stride)]
             found.append(((place, mask), emitter.here(name, *operands, *mask, lanes=lanes)[0]))
-        return found
+        return [(where, self._as(self.wide, read)) for where, read in found]
 
     def _write_lanes(self, offset: Value, numbers: Value, mask: tuple[Value, ...]) -> None:
-        stride = self.layouts[1].strides[self.order[-1]]
+        stride, numbers = self.layouts[1].strides[self.order[-1]], self._as(self.type.dtype, numbers)
         if stride == self.type.dtype.itemsize:
             self.emitter.here("write", self.buffers[1], offset, numbers, *mask)
         else:
