@@ -214,8 +214,8 @@ class _ChainKernel(TileKernel):
             assert isinstance(dtype, Tensor)
             emitter.here(
                 "attend", *operands, *counts, top, types=(), regions=(self._score(batch), self._power()),
-                dtype=dtype.dtype, out=result.dtype, form=self.chain_tiles.form, tile=TILE, width=self.chain_tiles.width,
-                threads=WARPS, room=self.chain_tiles.room,
+                dtype=dtype.dtype, out=result.dtype, form=self.chain_tiles.form, tile=TILE,
+                width=self.chain_tiles.width, threads=WARPS, room=self.chain_tiles.room,
             )  # fmt: skip
             return ()
 
