@@ -15,10 +15,12 @@ from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.ir.routines import DEVICE_PREFIX
 
-__all__ = ["HOME", "Device", "device_named", "devices", "has_seen_gpus", "is_gpu"]
+__all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_seen_gpus", "is_gpu"]
 
 HOME = "cpu:0"
 """The device of whoever calls."""
+ON_CHIP = 48 << 10
+"""Bytes on the chip that a block of any GPU may have without asking for more: all that a kernel keeps there fits in."""
 
 
 @dataclass(frozen=True, slots=True)

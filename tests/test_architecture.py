@@ -148,6 +148,7 @@ processors in `target.py`."""
 FACTS = {
     "passes/schedule/folding.py": "what a reduction means, whatever its schedule: its tree of additions",
     "passes/schedule/scheduled.py: RUNNERS_UP": "how many schedules are shown",
+    "passes/schedule/tiles.py: _ITEMSIZES": "bytes of a number",
     "passes/schedule/text.py: _COLUMN": "where the user's lines are printed",
     "passes/fusion/snapshot.py: _MOST_SLICES": "which of two programs a copy is in, not how its loop runs",
     "passes/lower/contraction.py: _TABLE": "bytes of an offset",

@@ -275,7 +275,7 @@ def _storage_pairs(targets: Sequence[Value], sources: Sequence[Value]) -> Iterat
 
 def _arriving(op: Op, region: Region) -> Sequence[Value]:
     """The values for a region's parameters, on entry."""
-    if op.name in DERIVATIVE_NAMES or op.name in ("overlap_block", "multiply_tile", "share"):
+    if op.name in DERIVATIVE_NAMES or op.name in ("attend", "overlap_block", "multiply_tile", "share"):
         return region.parameters  # these take and yield values, never storage
     return op.operands[2:] if op.name == "for" else () if op.name == "if" else op.operands
 

@@ -162,6 +162,28 @@ class _Interpreter:
                 self.region(op, op.regions[0], (row, column, total), sizes)
         return ()
 
+    def attend(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        left, right, third, (out, out_start, out_row) = (operands[place : place + 3] for place in (0, 3, 6, 9))
+        rows, columns, steps, values, top = operands[12:]
+        itemsize = op.attributes["dtype"].itemsize
+
+        def row(of: Sequence[Any], number: int, count: int) -> Any:
+            memory, start, stride = of
+            places = start + number * stride + itemsize * np.arange(count)
+            return memory.read(places, op.attributes["dtype"], np.ones(count, np.bool_)).astype(np.float64)
+
+        for at in range(top, min(top + op.attributes["tile"], rows)):
+            products = [row(left, at, steps) @ row(right, column, steps) for column in range(columns)]
+            scores = [self.region(op, op.regions[0], (at, column, np.float32(number)), sizes)[0]
+                      for column, number in enumerate(products)]  # fmt: skip
+            most = max(scores, default=np.float32(0))
+            powers = np.array([self.region(op, op.regions[1], (score - most,), sizes)[0] for score in scores])
+            sums = sum((power * row(third, number, values) for number, power in enumerate(powers)), np.zeros(values))
+            made = (sums / powers.sum()).astype(op.attributes["out"].numpy)
+            places = out_start + at * out_row + op.attributes["out"].itemsize * np.arange(values)
+            out.write(places, made, np.ones(values, np.bool_))
+        return ()
+
     def share(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         self.region(op, op.regions[0], (0, operands[0], 0), sizes)
         return ()
@@ -237,6 +259,7 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "for": _Interpreter.for_,
     "overlap_block": _Interpreter.overlap_block,
     "multiply_tile": _Interpreter.multiply_tile,
+    "attend": _Interpreter.attend,
     "share": _Interpreter.share,
     "while": _Interpreter.while_,
     "recursion": _Interpreter.recursion,

@@ -273,6 +273,11 @@ class _Verifier:
             element = (*operands[-2:], Value(Scalar(F32)))
             self.flow(op, "the row, the column and the number", element, body.parameters, set())
             self.flow(op, "the results", body.yielded, results, bound)
+        elif op.name == "attend":
+            number = Value(Scalar(F32))
+            for region, taken in zip(op.regions, ((operands[-1], operands[-1], number), (number,)), strict=True):
+                self.flow(op, "what is taken", taken, region.parameters, set())
+                self.flow(op, "the number", region.yielded, (number,), bound)
         elif op.name == "share":
             (body,) = op.regions
             self.flow(op, "the span and the thread", (*operands, operands[0]), body.parameters, set())

@@ -13,6 +13,7 @@ from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Place, Variable
 from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fusion.absorb import absorb
+from jitflow.passes.fusion.chain_products import chain_products
 from jitflow.passes.fusion.contract import contract, contract_all
 from jitflow.passes.fusion.fuse import fuse
 from jitflow.passes.fusion.itemize import itemize
@@ -72,6 +73,7 @@ PASSES: dict[str, Pass] = {
     "materialize": materialize,
     "fuse": fuse,
     "reload": reload,
+    "chain_products": chain_products,
     "absorb": absorb,
     "itemize": itemize,
     "parallel": parallel,
@@ -109,8 +111,9 @@ def fusion_pipeline(device: str) -> tuple[str, ...]:
     """The passes that group a function for a device into kernels."""
     if not is_gpu(device):
         return FUSION_PIPELINE
-    names = (name for name in FUSION_PIPELINE if name not in ("unfold", "itemize", "parallel"))
-    return tuple("contract_all" if name == "contract" else name for name in names)
+    instead = {"contract": ("contract_all",), "absorb": ("chain_products", "absorb"),
+               "unfold": (), "itemize": (), "parallel": ()}  # fmt: skip
+    return tuple(one for name in FUSION_PIPELINE for one in instead.get(name, (name,)))
 
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:

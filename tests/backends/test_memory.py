@@ -186,10 +186,11 @@ def test_masks(lanes):
 
 @pytest.mark.parametrize("dtype", REAL, ids=str)
 def test_lanes_one_by_one(dtype):
-    source, result = samples(dtype, 16), np.zeros(64, dtype.numpy)
+    source, result = samples(dtype, 16), np.zeros(80, dtype.numpy)
 
     def build(kit, read_from, write_to, chosen, number):
         vector = kit.make("read", read_from, kit.constant(0), lanes=16)
+        kit.add("write", write_to, kit.constant(64 * dtype.itemsize), kit.make("shift_lanes", vector, count=3))
         one = kit.make("extract_lane", vector, chosen)
         kit.add("write", write_to, kit.constant(0), kit.make("splat", one, lanes=16))
         fixed = kit.make("extract_lane", vector, kit.constant(3))
@@ -204,7 +205,8 @@ def test_lanes_one_by_one(dtype):
     assert_same_bits(result[16:17], source[3:4])
     assert_same_bits(result[32:48], np.full(16, source[7]))
     if dtype != BOOL:
-        assert_same_bits(result[48:], np.arange(16).astype(dtype.numpy))
+        assert_same_bits(result[48:64], np.arange(16).astype(dtype.numpy))
+    assert_same_bits(result[64:], np.concatenate([source[:3], source[:13]]))
 
 
 @pytest.mark.parametrize("dtype", [I8, I32, I64, U64], ids=str)

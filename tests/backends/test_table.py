@@ -14,7 +14,7 @@ from jitflow.passes.expand.primitives import PRIMITIVES, dtype_class
 OWN_RULES = {"select", "cast", "bitcast", "complex", "copy", "constant"}
 """Ops whose rows serve every dtype."""
 
-FOR_GPUS = {"multiply_tile", "on_chip", "stage"}
+FOR_GPUS = {"attend", "multiply_tile", "on_chip", "stage"}
 """Ops of kernels for a GPU alone; `tests/backends/cuda/test_cuda_table.py` asks for their rows."""
 
 

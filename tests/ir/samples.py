@@ -207,6 +207,7 @@ _LOOP_BODIES = {
     "fold_lanes": '%0: f32 = fold_lanes %v {combine="add"}\n yield %0',
     "any_lane": "%0: bool = any_lane %mask\n yield %0",
     "first_lane": "%0: index = first_lane %mask\n yield %0",
+    "shift_lanes": "%0: f32x4 = shift_lanes %v {count=3}\n yield",
     "extract_lane": "%0: f32 = extract_lane %v, %zero\n yield %0",
     "divide_truncated": "%0: u32 = divide_truncated %u, %u\n yield %0",
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
@@ -225,8 +226,11 @@ _LOOP_BODIES = {
     "overlap_block": "overlap_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
     " {ahead=8, rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",
+    "attend": "attend %m, %zero, %four, %m, %zero, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, "
+    '%four, %four, %zero {dtype=f32, out=f32, form="f16", tile=128, width=64, threads=8, room=18432} '
+    "(%i: index, %j: index, %t: f32) {\n yield %t\n } (%r: f32) {\n yield %r\n }\n yield",
     "multiply_tile": "multiply_tile %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %four, %zero, %zero, "
-    '%zero {dtype=f32, form="fma", tile=128, steps=16, along=[true, false], threads=8} '
+    '%zero {dtype=f32, form="fma", tile=128, steps=16, along=[true, false], threads=8, room=40000, pitch=132} '
     "(%i: index, %j: index, %t: f32) {\n yield\n }\n yield",
     "on_chip": "%0: buffer f32 = on_chip %four {dtype=f32}\n yield",
     "stage": "%0: buffer f32 = on_chip %four {dtype=f32}\n stage %0, %m, %four, %four\n yield",

@@ -20,7 +20,7 @@ from jitflow.ir.core import Op
 from jitflow.ir.dtypes import BOOL, F16, F32, DType
 from jitflow.ir.types import Scalar
 
-__all__ = ["ARITHMETIC", "ARITHMETIC_EMISSION", "combine"]
+__all__ = ["ARITHMETIC", "ARITHMETIC_EMISSION", "FLOAT_TO_HALF", "combine"]
 
 Arithmetic = Callable[..., str]
 """``(printer, dtype of the operands, *operands) -> expression``."""
@@ -256,7 +256,7 @@ __device__ f32 half_to_float(u16 bits) {
     return number;
 }"""
 
-_FLOAT_TO_HALF = """\
+FLOAT_TO_HALF = """\
 __device__ u16 float_to_half(f32 number) {
     u16 bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(number));
@@ -276,7 +276,7 @@ def _cast(out: Printer, op: Op) -> None:
         out.module.helper("half_to_float", _HALF_TO_FLOAT)
         out.let(op.result, f"half_to_float({text})")
     elif (source, target) == (F32, F16):
-        out.module.helper("float_to_half", _FLOAT_TO_HALF)
+        out.module.helper("float_to_half", FLOAT_TO_HALF)
         out.let(op.result, f"float_to_half({text})")
     elif class_of(Scalar(source)) in _CONVERTIBLE and class_of(Scalar(target)) in _CONVERTIBLE:
         out.let(op.result, f"({target.name}){text}")

@@ -211,6 +211,15 @@ def _fold_lanes(out: Printer, op: Op) -> None:
     out.let(op.result, halves[0])
 
 
+def _shift_lanes(out: Printer, op: Op) -> None:
+    """Of vectors that have a lane in each thread: the first threads keep what they have."""
+    (operand,) = op.operands
+    if parts_of(operand.type) != 1:
+        raise CompilerBug(f"shift_lanes: expected a lane in each thread, got {operand.type}", location=op.loc)
+    shuffled, back = _shuffled(dtype_of(operand.type))
+    out.let(op.result, f"{back}__shfl_up_sync(~0u, {shuffled}{out.operand(operand)}, {op.attributes['count']})")
+
+
 def _any_lane(out: Printer, op: Op) -> None:
     out.let(op.result, f"__any_sync(~0u, {' || '.join(out.parts(op.operands[0]))}) != 0")
 
@@ -274,6 +283,7 @@ LANE_EMISSION: dict[str, Emission] = {
     "lane_index": part_by_part(_lane_index),
     "lanes_below": part_by_part(_lanes_below),
     "fold_lanes": _fold_lanes,
+    "shift_lanes": _shift_lanes,
     "any_lane": _any_lane,
     "first_lane": _first_lane,
     "extract_lane": _extract_lane,

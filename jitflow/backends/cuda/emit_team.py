@@ -17,9 +17,8 @@ __all__ = ["TEAM_EMISSION"]
 
 def _local(out: Printer, op: Op) -> None:
     """Memory of the team, on the chip."""
-    name = out.names.fresh(op.result.name or "shared")
-    out.do(f"__shared__ {memory_type(op.attributes['dtype'])} {name}[{op.attributes['count']}];")
-    out.alias(op.result, name)
+    dtype, count = op.attributes["dtype"], op.attributes["count"]
+    out.alias(op.result, out.shared(memory_type(dtype), count, op.result.name or "shared"))
 
 
 def _share(out: Printer, op: Op) -> None:

@@ -16,9 +16,9 @@ from jitflow.backends.cuda.printer import Emission, Printer
 from jitflow.backends.cuda.types import memory_type
 from jitflow.ir.core import Op
 
-__all__ = ["TILE_EMISSION"]
+__all__ = ["TILES", "TILE_EMISSION"]
 
-_TILES = """\
+TILES = """\
 // Copies lines of a matrix to the chip; what lies behind its ends is 0 there.
 template <i32 LINES, i32 LENGTH, i32 PITCH, typename T>
 __device__ void fetch(T *tile, const char *source, i64 stride, i64 lines, i64 length, i32 thread) {
@@ -62,7 +62,6 @@ template <bool TURNED> __device__ void read_matrices(u32 (&registers)[4], const 
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \\
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) \\
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
-constexpr i32 ROW_PITCH = 132;
 enum class Form { fma, f16, bf16, tf32 };
 template <Form FORM> __device__ void multiply_piece(f32 *sum, const u32 (&a)[4], const u32 *b) {
 #if __CUDA_ARCH__ >= 800
@@ -107,7 +106,8 @@ template <Form FORM> __device__ i32 column_of(i32 number, i32 warp, i32 lane) {
     return thread % 16 * 4 + number % 4 + number % 8 / 4 * 64;
 }
 // Puts those of a thread's sums to the chip that belong to these 16 rows of a tile.
-template <Form FORM> __device__ void put_rows(f32 *rows, const f32 (&sums)[64], i32 slice, i32 warp, i32 lane) {
+template <Form FORM, i32 ROW_PITCH>
+__device__ void put_rows(f32 *rows, const f32 (&sums)[64], i32 slice, i32 warp, i32 lane) {
     #pragma unroll
     for (i32 n = 0; n < 64; ++n) {
         const bool here = has_cores<FORM> ? n / 16 == slice % 4 && warp / 4 == slice / 4
@@ -187,18 +187,20 @@ __device__ void multiply_tiles(f32 (&sums)[64], const T *left, const T *right, i
     }
 }
 // A thread's sums of a tile of a product, whose factors begin here.
-template <Form FORM, i32 DEPTH, bool LEFT_ALONG, bool RIGHT_ALONG, typename T>
+template <Form FORM, i32 DEPTH, bool LEFT_ALONG, bool RIGHT_ALONG, typename T, i32 ROOM>
 __device__ void multiply_tile(
-    f32 (&sums)[64], const char *left, i64 left_stride, const char *right, i64 right_stride, i64 rows, i64 columns,
-    i64 steps, i32 warp, i32 lane
+    f32 (&sums)[64], u8 (&room)[ROOM], const char *left, i64 left_stride, const char *right, i64 right_stride,
+    i64 rows, i64 columns, i64 steps, i32 warp, i32 lane
 ) {
     constexpr i32 LINES = 128, MORE = 16 / sizeof(T);
     constexpr i32 LEFT = (LEFT_ALONG ? DEPTH : LINES) + MORE, RIGHT = (RIGHT_ALONG ? DEPTH : LINES) + MORE;
-    __shared__ __align__(16) T lefts[2][(LEFT_ALONG ? LINES : DEPTH) * LEFT];
-    __shared__ __align__(16) T rights[2][(RIGHT_ALONG ? LINES : DEPTH) * RIGHT];
+    constexpr i32 OF_LEFT = (LEFT_ALONG ? LINES : DEPTH) * LEFT, OF_RIGHT = (RIGHT_ALONG ? LINES : DEPTH) * RIGHT;
+    static_assert(2 * (OF_LEFT + OF_RIGHT) * sizeof(T) <= ROOM, "tiles");
+    T *const lefts = (T *)room, *const rights = lefts + 2 * OF_LEFT;
     const i32 thread = warp * 32 + lane;
     const auto copy = [&](i64 step) {
-        T *const a = lefts[step / DEPTH % 2], *const b = rights[step / DEPTH % 2];
+        const i32 turn = step / DEPTH % 2;
+        T *const a = lefts + turn * OF_LEFT, *const b = rights + turn * OF_RIGHT;
         if (LEFT_ALONG)
             fetch<LINES, DEPTH, LEFT>(a, left + step * sizeof(T), left_stride, rows, steps - step, thread);
         else
@@ -225,7 +227,8 @@ __device__ void multiply_tile(
 #endif
         __syncthreads();
         const i32 now = step / DEPTH % 2;
-        multiply_tiles<FORM, DEPTH, LEFT_ALONG, RIGHT_ALONG, LEFT, RIGHT>(sums, lefts[now], rights[now], warp, lane);
+        multiply_tiles<FORM, DEPTH, LEFT_ALONG, RIGHT_ALONG, LEFT, RIGHT>(
+            sums, lefts + now * OF_LEFT, rights + now * OF_RIGHT, warp, lane);
         __syncthreads();
     }
 }"""
@@ -238,7 +241,7 @@ def _multiply_tile(out: Printer, op: Op) -> None:
     rows, columns, steps, top, edge = rest
     form, depth = op.attributes["form"], op.attributes["steps"]
     along = op.attributes["along"]
-    out.module.helper("tiles", _TILES)
+    out.module.helper("tiles", TILES)
     sums = out.names.fresh("sums")
     strides = (left_row if along[0] else left_step), (right_column if along[1] else right_step)
     starts = f"{left_start} + {top} * {left_row}", f"{right_start} + {edge} * {right_column}"
@@ -249,22 +252,24 @@ def _multiply_tile(out: Printer, op: Op) -> None:
     types = (
         f"Form::{form}, {depth}, {', '.join(str(one).lower() for one in along)}, {memory_type(op.attributes['dtype'])}"
     )
+    room = out.shared("u8", op.attributes["room"], "tiles", align=16)
     out.do(f"f32 {sums}[64];")
-    out.do(f"multiply_tile<{types}>({sums}, {', '.join(arguments)});")
+    out.do(f"multiply_tile<{types}>({sums}, {room}, {', '.join(arguments)});")
     (region,) = op.regions
     row, column, number = (out.names.fresh(value.name) for value in region.parameters)
     rows_here, slice_, which, place = map(out.names.fresh, ("rows_here", "slice", "which", "place"))
-    out.do(f"__shared__ f32 {rows_here}[16 * ROW_PITCH];")
+    pitch = op.attributes["pitch"]
+    out.do(f"f32 *const {rows_here} = (f32 *){room};")
     out.do("#pragma unroll")
     with out.block(f"for (i32 {slice_} = 0; {slice_} < 8; ++{slice_})"):
         out.do("__syncthreads();")
-        out.do(f"put_rows<Form::{form}>({rows_here}, {sums}, {slice_}, warp, lane);")
+        out.do(f"put_rows<Form::{form}, {pitch}>({rows_here}, {sums}, {slice_}, warp, lane);")
         out.do("__syncthreads();")
         out.do("#pragma unroll 1")
         with out.block(f"for (i32 {which} = 0; {which} < 8; ++{which})"):
             out.do(f"const i32 {place} = 256 * {which} + 32 * warp + lane;")
             out.do(f"const i64 {row} = {top} + 16 * {slice_} + {place} / 128, {column} = {edge} + {place} % 128;")
-            out.do(f"const f32 {number} = {rows_here}[{place} / 128 * ROW_PITCH + {place} % 128];")
+            out.do(f"const f32 {number} = {rows_here}[{place} / 128 * {pitch} + {place} % 128];")
             for value, name in zip(region.parameters, (row, column, number), strict=True):
                 out.alias(value, name)
             with out.block(f"if ({row} < {rows} && {column} < {columns})"):

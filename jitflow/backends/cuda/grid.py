@@ -175,7 +175,7 @@ def grid_of(function: Function) -> Grid:
             (region,) = loop.regions
     constants = {op.result: op.attributes["dim"] for op in ops if op.name == "size"}
     nearest = zip("xyz", reversed(loops), strict=False)
-    team = max((op.attributes["threads"] for op in ops if op.name in ("share", "multiply_tile")), default=1)
+    team = max((op.attributes["threads"] for op in ops if op.name in ("attend", "share", "multiply_tile")), default=1)
     warps |= team > 1
     rooms = (constants.get(op.operands[0], op.operands[0]) for op in ops if op.name == "on_chip")
     return Grid(warps, tuple(_axis(name, loop, function, constants) for name, loop in nearest), team, tuple(rooms))

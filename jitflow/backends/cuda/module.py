@@ -69,6 +69,7 @@ def _print_kernel(
     for line in grid.prologue(printer.index):
         printer.do(line)
     printer.emit_region(kernel.region)
+    printer.check_room()
     launch = Launch(identifier(kernel.name), kernel.parameters, grid)
     start = f'extern "C" __global__ void {_bounds(kernel, launch)}'
     comment, takes = _launch_comment(launch, printer), ", ".join(parameters)

@@ -14,7 +14,7 @@ _TAKEN = frozenset(
     "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor "
     "threadIdx blockIdx blockDim gridDim warpSize dim3 clock min max abs "
     "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 at lane warp worker workers error fail index chip stage Form "
-    "multiply_tile put_rows ROW_PITCH Piece is_whole read_piece write_piece".split()
+    "attend multiply_tile put_rows Piece is_whole read_piece write_piece".split()
 )
 """Keywords, CUDA's own names, and those that every kernel has for itself."""
 

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 
 from jitflow.backends.cuda.grid import Grid
 from jitflow.backends.cuda.names import Names
-from jitflow.backends.cuda.types import dtype_of, parts_of, register_type
+from jitflow.backends.cuda.types import SIZES, dtype_of, parts_of, register_type
 from jitflow.errors import CompilerBug
+from jitflow.hardware import ON_CHIP
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.location import NOWHERE
 from jitflow.ir.types import Index, Type
@@ -57,10 +58,18 @@ class Printer:
         """The C++ type of indices."""
         self.rooms: list[str] = []
         """How many bytes a worker has in each room on the chip, by name."""
+        self.on_chip = 0
+        """Bytes that a block has there whatever it is launched with."""
         self.part = 0
         """Which of a thread's numbers is written."""
         self._depth = 1
         self._place = ""
+
+    def check_room(self) -> None:
+        """Raises `CompilerBug` where a block needs more memory on the chip than it may have, as far as is known."""
+        known = sum(room for room in self.grid.rooms if isinstance(room, int)) * self.grid.workers
+        if self.on_chip + known > ON_CHIP:
+            raise CompilerBug(f"expected at most {ON_CHIP} bytes on the chip, got {self.on_chip + known}")
 
     # -- lines
 
@@ -84,6 +93,13 @@ class Printer:
         for number, name in enumerate(names):
             self.do(f"{self.type(value.type)} {name}{f' = {initial[number]}' if initial else ''};")
         return names
+
+    def shared(self, type: str, count: int, hint: str, *, align: int = 0) -> str:
+        """The name of an array of a block's memory on the chip."""
+        name = self.names.fresh(hint)
+        self.on_chip += count * SIZES[type]
+        self.do(f"__shared__ {f'__align__({align}) ' if align else ''}{type} {name}[{count}];")
+        return name
 
     @contextmanager
     def indented(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitflow.backends.cuda.emit_arithmetic import ARITHMETIC_EMISSION
+from jitflow.backends.cuda.emit_attend import ATTEND_EMISSION
 from jitflow.backends.cuda.emit_control import CONTROL_EMISSION
 from jitflow.backends.cuda.emit_memory import LANE_EMISSION, MEMORY_EMISSION
 from jitflow.backends.cuda.emit_team import TEAM_EMISSION
@@ -18,4 +19,5 @@ EMISSION: dict[str, Emission] = {
     **CONTROL_EMISSION,
     **TEAM_EMISSION,
     **TILE_EMISSION,
+    **ATTEND_EMISSION,
 }

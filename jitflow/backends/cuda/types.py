@@ -24,7 +24,7 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Index, Scalar, Type, Vector
 
-__all__ = ["TYPEDEFS", "WARP", "class_of", "dtype_of", "literal", "memory_type", "parts_of",
+__all__ = ["SIZES", "TYPEDEFS", "WARP", "class_of", "dtype_of", "literal", "memory_type", "parts_of",
            "register_type", "unsigned"]  # fmt: skip
 
 WARP = 32
@@ -41,6 +41,10 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;"""
+
+SIZES = {f"{kind}{8 * size}": size for kind, sizes in {"iu": (1, 2, 4, 8), "f": (4, 8)}.items() for kind in kind
+         for size in sizes}  # fmt: skip
+"""Bytes of a number of each of these types."""
 
 _CLASSES = {"b": "bool", "i": "signed", "u": "unsigned", "f": "float"}
 

@@ -58,6 +58,15 @@ def _fold_lanes(out: Emitter, op: Op) -> Sequence[str]:
     return [out.let(f"extractelement {register_type(type)} {folded}, i64 0")]
 
 
+def _shift_lanes(out: Emitter, op: Op) -> Sequence[str]:
+    (operand,) = op.operands
+    type, count = _vector(operand), op.attributes["count"]
+    picked = ", ".join(f"i32 {lane if lane < count else lane - count}" for lane in range(type.lanes))
+    return [
+        out.let(f"shufflevector {out.typed(operand)}, {register_type(type)} poison, <{type.lanes} x i32> <{picked}>")
+    ]
+
+
 def _mask_bits(out: Emitter, mask: Value) -> tuple[str, str]:
     """A mask as an integer with one bit a lane, and the type of that integer."""
     bits = f"i{_vector(mask).lanes}"
@@ -102,6 +111,7 @@ LANE_EMISSION: dict[str, Emission] = {
     "lane_index": _lane_index,
     "lanes_below": _lanes_below,
     "fold_lanes": _fold_lanes,
+    "shift_lanes": _shift_lanes,
     "any_lane": _any_lane,
     "first_lane": _first_lane,
     "extract_lane": _extract_lane,

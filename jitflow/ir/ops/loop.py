@@ -145,9 +145,17 @@ LOOP_OPS = [
           "many rows, columns and steps there are, and the row and column where a tile begins: a team of ``threads`` "
           "warps of a GPU multiplies ``tile`` of each, ``steps`` at a time, and the region takes the row, the column "
           "and the number of each element, in f32. ``form`` is the arithmetic (fma f16 bf16 tf32), ``along`` says "
-          "which factors lie without gaps along steps", "loop", 13, _infer_write, None,
+          "which factors lie without gaps along steps, ``room`` the bytes on the chip, through which go rows that "
+          "are ``pitch`` numbers apart", "loop", 13, _infer_write, None,
           (Effect("reads", 0), Effect("reads", 4)), frozenset(),
-          ("dtype", "form", "tile", "steps", "along", "threads"), regions=1),
+          ("dtype", "form", "tile", "steps", "along", "threads", "room", "pitch"), regions=1),
+    OpDef("attend", "left, right, third and result, each with an offset and the stride of its rows (of the right one "
+          "of its columns), then how many rows, columns, steps and values there are, and the row where a tile begins: "
+          "a team of ``threads`` warps of a GPU makes ``tile`` rows of softmax(scores) @ third. The first region takes "
+          "the row, the column and the number of each element of left @ right, in f32, and gives the score; the second "
+          "is exp. Rows have at most ``width`` elements, in ``room`` bytes on the chip", "loop", 17, _infer_write, None,
+          (Effect("reads", 0), Effect("reads", 3), Effect("reads", 6), Effect("writes", 9)), frozenset(),
+          ("dtype", "out", "form", "tile", "width", "threads", "room"), regions=2),
     OpDef("on_chip", "operand: bytes (index); so much memory for numbers of ``dtype`` near the processor, which a "
           "worker of a GPU has for itself", "loop", 1, _infer_local, memory.on_chip, (Effect("allocates"),),
           frozenset(), ("dtype",)),
@@ -190,6 +198,9 @@ LOOP_OPS = [
           "loop", 1, _infer_mask, memory.lanes_below, (), frozenset(), ("lanes", "mostly")),
     OpDef("fold_lanes", "folds the lanes with the op ``combine``, halves onto each other", "loop", 1,
           _infer_scalar_of("fold_lanes"), memory.fold_lanes, (), frozenset(), ("combine",)),
+    OpDef("shift_lanes", "each lane has what is ``count`` lanes before it, and the first ones their own", "loop", 1,
+          lambda operands, attributes: (_vector("shift_lanes", operands[0]),), memory.shift_lanes, (), frozenset(),
+          ("count",)),
     OpDef("any_lane", "whether any lane of a mask is set", "loop", 1, lambda operands, attributes: (Scalar(BOOL),),
           memory.any_lane),
     OpDef("first_lane", "the number of the first set lane; the lane count if none", "loop", 1,

@@ -171,6 +171,12 @@ def fold_lanes(operands: Sequence[Any], attributes: Attributes, types: Sequence[
     return lanes[0]
 
 
+def shift_lanes(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """The first lanes, and behind them all but the last."""
+    lanes, count = operands[0], attributes["count"]
+    return np.concatenate([lanes[:count], lanes[: lanes.size - count]])
+
+
 def any_lane(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """Whether a lane of the mask is set."""
     return np.any(operands[0])

@@ -292,6 +292,7 @@ _HANDLERS: dict[str, Callable[[_Splitter, Op], None]] = {
     "constant": _Splitter.constant,
     "splat": _Splitter.each_part,
     "extract_lane": _Splitter.each_part,
+    "shift_lanes": _Splitter.each_part,
     "fold_lanes": _Splitter.fold_lanes,
     "read": _Splitter.read,
     "read_strided": _Splitter.read_apart,

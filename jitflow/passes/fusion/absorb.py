@@ -22,7 +22,7 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.fusion.axes import Axes, is_axis_view
 
-__all__ = ["absorb", "product_of", "without_product"]
+__all__ = ["absorb", "is_elementwise", "product_of", "without_product"]
 
 _DTYPES = ("f32", "f64", "f16", "bf16")
 
@@ -112,7 +112,7 @@ class _Absorbing:
         if fusion.operands.count(product.result) != 1:
             return False
         (region,) = fusion.regions
-        return _is_elementwise(region, region.parameters[fusion.operands.index(product.result)])
+        return is_elementwise(region, region.parameters[fusion.operands.index(product.result)])
 
     def _may_wait(self, product: Op, between: Sequence[Op]) -> bool:
         """Whether none of the ops ``between`` writes to what a product reads."""
@@ -125,7 +125,7 @@ class _Absorbing:
         return not self.overlap or all(access.kind not in ("writes", "external") for access in accesses)
 
 
-def _is_elementwise(region: Region, product: Value) -> bool:
+def is_elementwise(region: Region, product: Value) -> bool:
     """Whether each element that a region computes is of one element of a product, in the product's order of axes."""
     axes, computed = Axes(), {product}
     for op in region.body:
@@ -142,7 +142,8 @@ def _is_elementwise(region: Region, product: Value) -> bool:
         computed.update(op.results)
     spanned = axes.classes(product)
     found = (axes.classes(value) for value in (*computed, *region.yielded) if dims_of(value.type))
-    return len(spanned) == 2 and all(classes == spanned for classes in found)
+    long = sum(dim != 1 for dim in dims_of(product.type))
+    return len(spanned) == long and all(classes == spanned for classes in found)
 
 
 def _loads(function: Function) -> dict[Value, Op]:

@@ -102,7 +102,7 @@ def _of_halves(region: Region, halves: dict[Value, Value]) -> Region:
 
 
 def _is_half(value: Value) -> bool:
-    return isinstance(value.type, Tensor) and value.type.rank == 2 and value.type.dtype.name in _HALVES
+    return isinstance(value.type, Tensor) and value.type.rank >= 2 and value.type.dtype.name in _HALVES
 
 
 def _dtype(value: Value) -> DType:
@@ -135,7 +135,7 @@ def _is_for_library(op: Op) -> bool:
 
 
 def _is_for_tiles(op: Op) -> bool:
-    """Whether tensor cores take two matrices."""
+    """Whether tensor cores take the matrices."""
     return op.name == "matmul" and all(map(_is_half, op.operands))
 
 

@@ -235,8 +235,7 @@ class Nest:
         union: frozenset[Loop] = frozenset().union(*(self._lookup(operand, table) for operand in op.operands))
         if "reduction" in op.definition.traits:
             return frozenset(loop for loop in union if not loop.reduced)
-        along = (self.loop_of[self.axes.find((result, axis))] for axis in _folded_axes(op) if _runs(op))
-        return union.union(along)
+        return union.union(self.loop_of[self.axes.find((result, axis))] for axis in _folded_axes(op) if _runs(op))
 
     def _lookup(self, value: Value, table: dict[Value, frozenset[Loop]]) -> frozenset[Loop]:
         if value in table:

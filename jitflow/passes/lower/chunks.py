@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from jitflow.ir.core import Value
 from jitflow.ir.types import Buffer, Index, Scalar, Vector
 from jitflow.passes.schedule import cost
-from jitflow.passes.schedule.folding import chunk_positions
+from jitflow.passes.schedule.folding import chunk_positions, chunks_on_chip
 from jitflow.passes.schedule.tree import For
 
 if TYPE_CHECKING:
@@ -153,8 +153,7 @@ class Chunks:
         initial = self._nothing()
         most = cost.MOST_CHUNKS
         if self.lowering.target.distributed:
-            room = cost.ROOM_BESIDE_ROW if self.lowering.horizontal else cost.ROOM_OF_LANES
-            most = max(1, min(most, room // max(1, sum(map(_bytes, initial)))))
+            most = min(most, chunks_on_chip(self.lowering.joined, self.lowering.lanes))
         together = self.length * most
         cells = [self._cell(value, most) for value in initial]
 
@@ -219,12 +218,6 @@ class Chunks:
         assert isinstance(cell.type, Buffer)
         size = cell.type.dtype.itemsize * max(_lanes(value), 1)
         return self.emitter.arithmetic("multiply", number, self.emitter.size(size))
-
-
-def _bytes(value: Value) -> int:
-    """How much memory a state takes."""
-    assert isinstance(value.type, Scalar | Vector)
-    return value.type.dtype.itemsize * max(_lanes(value), 1)
 
 
 def _lanes(value: Value) -> int:

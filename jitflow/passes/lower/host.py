@@ -17,7 +17,9 @@ from jitflow.ir.ops import OPS
 from jitflow.ir.types import Variable
 from jitflow.passes.analyses.homebound import refuse_homebound
 from jitflow.passes.fusion.absorb import product_of
+from jitflow.passes.fusion.chain_products import chain_of
 from jitflow.passes.lower.arrays import lower_constant, lower_empty
+from jitflow.passes.lower.chains import lower_chain
 from jitflow.passes.lower.concatenation import lower_concatenate
 from jitflow.passes.lower.containers import CONTAINER_LOWERING
 from jitflow.passes.lower.contraction import lower_contraction
@@ -25,6 +27,7 @@ from jitflow.passes.lower.control import lower_for, lower_if, lower_recur, lower
 from jitflow.passes.lower.draws import lower_draw
 from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
 from jitflow.passes.lower.fusions import lower_accumulation, lower_fusion
+from jitflow.passes.lower.grid_scan import lower_accumulation_on_grid
 from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.messages import MESSAGE_OPS, meet_at_end
 from jitflow.passes.lower.notes import note_program, noted_op
@@ -50,7 +53,9 @@ def _names(trait: str) -> tuple[str, ...]:
 
 
 def _lower_kernel(host: OwningProgram, op: Op) -> None:
-    if product_of(op) is None:
+    if chain_of(op) is not None:
+        lower_chain(host, op)
+    elif product_of(op) is None:
         lower_fusion(host, op)
     else:
         (lower_product_on_grid if host.target.distributed else lower_product)(host, op)
@@ -60,6 +65,10 @@ def _lower_matmul(host: OwningProgram, op: Op) -> None:
     (lower_matmul_on_grid if host.target.distributed else lower_matmul)(host, op)
 
 
+def _lower_accumulation(host: OwningProgram, op: Op) -> None:
+    (lower_accumulation_on_grid if host.target.distributed else lower_accumulation)(host, op)
+
+
 def _lower_view(host: OwningProgram, op: Op) -> None:
     host.view(op)
 
@@ -67,7 +76,7 @@ def _lower_view(host: OwningProgram, op: Op) -> None:
 LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     **dict.fromkeys(_names("elementwise"), lower_arithmetic),
     **dict.fromkeys(_names("view"), _lower_view),
-    **dict.fromkeys(_names("accumulation"), lower_accumulation),
+    **dict.fromkeys(_names("accumulation"), _lower_accumulation),
     **TAPE_OPS,
     **CONTAINER_LOWERING,
     **MESSAGE_OPS,

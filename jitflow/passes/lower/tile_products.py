@@ -1,9 +1,10 @@
 """Products on a GPU that tiles make (`schedule/tiles.py`): one kernel, with what the program does with the product.
 
-    for row by 128 in parallel:
-      for column by 128 in parallel:
-        multiply_tile left[row.., :], right[:, column..] (i, j, number):
-          ... number ...; write result[i, j]
+    for matrix in parallel:  (of batches)
+      for row by 128 in parallel:
+        for column by 128 in parallel:
+          multiply_tile left[matrix, row.., :], right[matrix, :, column..] (i, j, number):
+            ... number ...; write result[matrix, i, j]
 
 What does not lie along rows or columns is copied first. A product that nothing works on is one that is copied to where
 it belongs.
@@ -17,10 +18,11 @@ from dataclasses import replace
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim
+from jitflow.ir.dims import product as dims_product
 from jitflow.ir.dtypes import F32
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Index, Scalar, Tensor
-from jitflow.passes.fusion.nest import nest_of
+from jitflow.passes.fusion.nest import Loop, nest_of
 from jitflow.passes.lower.emitter import Scope
 from jitflow.passes.lower.fusions import allocate_outputs, give_results, layouts_of, placed_layouts, places_of
 from jitflow.passes.lower.kernel import Kernel, KernelLowering
@@ -28,13 +30,13 @@ from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.schedule.cost import GPU_TILE, GPU_TILE_WARPS
+from jitflow.passes.schedule.cost import GPU_PITCH, GPU_TILE, GPU_TILE_WARPS
 from jitflow.passes.schedule.given import following, given_for
 from jitflow.passes.schedule.scheduled_tiles import ScheduledTiles
-from jitflow.passes.schedule.tiles import Tiles, choose_tiles, prefers_tiles
+from jitflow.passes.schedule.tiles import ChainTiles, Tiles, choose_tiles, is_along, prefers_tiles
 from jitflow.passes.schedule.tree import Store
 
-__all__ = ["lower_matmul_on_grid", "lower_product_on_grid"]
+__all__ = ["TileKernel", "lower_matmul_on_grid", "lower_product_on_grid", "multiply_on_grid"]
 
 
 def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
@@ -44,14 +46,21 @@ def lower_matmul_on_grid(host: OwningProgram, op: Op) -> None:
         return
     assert isinstance(op.result.type, Tensor)
     storage = host.allocate(op.result.type.dtype, op.result.type.dims)
-    product = Value(op.result.type, "product")
-    inside, parameter = Builder(loc=op.loc), Value(op.result.type, "product")
+    multiply_on_grid(host, op, storage)
+    host.give(op.result, storage)
+
+
+def multiply_on_grid(host: OwningProgram, op: Op, storage: Storage) -> None:
+    """Products in tiles, into memory in C order."""
+    assert isinstance(op.result.type, Tensor)
+    one = Tensor(op.result.type.dtype, op.result.type.dims[-2:])
+    product = Value(one, "product")
+    inside, parameter = Builder(loc=op.loc), Value(one, "product")
     region = inside.region((parameter,), (inside.make("copy", parameter),))
     outside = Builder(loc=op.loc)
-    outside.add("fusion", product, types=[op.result.type], regions=(region,))
-    multiplied = replace(op, results=(product,))
-    _launch_tiles(host, multiplied, outside.ops[0], [storage], {0: storage.layout}, host.kernel_name("product"))
-    host.give(op.result, storage)
+    outside.add("fusion", product, types=[one], regions=(region,))
+    multiplied, layout = replace(op, results=(product,)), contiguous(one.dims, one.dtype.itemsize)
+    _launch_tiles(host, multiplied, outside.ops[0], [storage], {0: layout}, host.kernel_name("product"))
 
 
 def lower_product_on_grid(host: OwningProgram, op: Op) -> None:
@@ -75,7 +84,7 @@ def _launch_tiles(
     factors, copies = [], []
     for factor in product.operands:
         assert isinstance(factor.type, Tensor)
-        if factor.type.dtype.itemsize not in host.layouts[factor].strides:
+        if not is_along(host.layouts[factor], factor.type.dtype):
             copy = Value(factor.type, factor.name)
             copies.append(host.contiguous_copy(factor))
             host.give(copy, copies[-1])
@@ -103,6 +112,8 @@ class TileKernel(KernelLowering):
 
     product: Value
     tiles: Tiles
+    matrices: Loop | None = None
+    """The loop over all matrices, where there are several."""
 
     def emit_loops(self, name: str) -> None:
         """Every tile of the result is a team's."""
@@ -110,16 +121,16 @@ class TileKernel(KernelLowering):
         left, right = self.region.parameters[-2:]
         assert isinstance(left.type, Tensor)
         assert isinstance(right.type, Tensor)
-        tiles, dtype, (rows, steps) = self.tiles, left.type.dtype, left.type.dims
-        columns = right.type.dims[1]
-        self.scheduled = ScheduledTiles(self.op, tiles, (rows, steps, columns), self.target)
-        if given := given_for(self.target, name):
-            with following(given, ScheduledTiles.kind, self.scheduled.loops_text):
-                pass
+        tiles, dtype, (rows, steps) = self.tiles, left.type.dtype, left.type.dims[-2:]
+        columns = right.type.dims[-1]
+        batch = left.type.dims[:-2]
+        sizes = {"rows": rows, "steps": steps, "columns": columns}
+        self.schedule_tiles(name, tiles, {"matrices": dims_product(batch), **sizes} if batch else sizes)
 
         def factor(value: Value) -> list[Value]:
             layout = self.nest.layouts[value]
-            return [self.buffers[value], size(layout.offset), *map(size, layout.strides)]
+            start = self._start_of_matrix(layout, batch)
+            return [self.buffers[value], start, *map(size, layout.strides[-2:])]
 
         def tile(_: Sequence[Value]) -> Sequence[Value]:
             starts = [scope.index for scope in emitter.scopes[-2:] if scope.index is not None]
@@ -127,6 +138,7 @@ class TileKernel(KernelLowering):
                 "multiply_tile", *factor(left), *factor(right), size(rows), size(columns), size(steps), *starts,
                 types=(), regions=(self._rest(columns),), dtype=dtype, form=tiles.form, tile=GPU_TILE,
                 steps=tiles.depth, along=(tiles.left_along_steps, tiles.right_along_steps), threads=GPU_TILE_WARPS,
+                room=tiles.room, pitch=GPU_PITCH,
             )  # fmt: skip
             return ()
 
@@ -134,7 +146,45 @@ class TileKernel(KernelLowering):
             emitter.loop(size(0), size(columns), size(GPU_TILE), (), tile, parallel=True)
             return ()
 
-        emitter.loop(size(0), size(rows), size(GPU_TILE), (), line, parallel=True)
+        def matrix(_: Sequence[Value]) -> Sequence[Value]:
+            emitter.loop(size(0), size(rows), size(GPU_TILE), (), line, parallel=True)
+            return ()
+
+        if not batch:
+            matrix(())
+            return
+        self.matrices = Loop(dims_product(batch), reduced=False)
+        for _, _, access in self.outputs.values():
+            access.strides[self.matrices] = rows * columns * access.dtype.itemsize
+        emitter.loop(size(0), size(self.matrices.dim), size(1), (), matrix, self.matrices, parallel=True)
+
+    def schedule_tiles(self, name: str, tiles: Tiles | ChainTiles, sizes: Mapping[str, Dim]) -> None:
+        """Have a schedule to print, and refuse another that is given for the kernel of this name."""
+        self.scheduled = ScheduledTiles(self.op, tiles, sizes, self.target)
+        if given := given_for(self.target, name):
+            with following(given, ScheduledTiles.kind, self.scheduled.loops_text):
+                pass
+
+    def _start_of_matrix(self, layout: Layout, batch: Sequence[Dim]) -> Value:
+        """Where the matrix of a factor begins whose number the loop over all has."""
+        emitter, size = self.emitter, self.emitter.size
+        start = size(layout.offset)
+        for place, stride in zip(self._places_of_matrix(batch), layout.strides, strict=False):
+            start = emitter.arithmetic("add", start, emitter.arithmetic("multiply", place, size(stride)))
+        return start
+
+    def _places_of_matrix(self, batch: Sequence[Dim]) -> list[Value]:
+        """Where along the axes of a batch that matrix is."""
+        emitter, size, places = self.emitter, self.emitter.size, list[Value]()
+        if not batch:
+            return []
+        left = next(scope.index for scope in emitter.scopes if scope.loop is self.matrices)
+        assert left is not None
+        for dim in batch[:0:-1]:
+            around = emitter.emit("divide_truncated", left, size(dim))
+            places.insert(0, emitter.emit("subtract", left, emitter.emit("multiply", around, size(dim))))
+            left = around
+        return [left, *places]
 
     def _finish(self, name: str) -> Kernel:
         """The kernel, without the product among what it is given."""

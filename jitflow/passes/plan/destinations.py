@@ -15,6 +15,7 @@ from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.fusion.axes import is_axis_view
+from jitflow.passes.fusion.chain_products import chain_of
 from jitflow.passes.plan.numbers import is_number_work
 
 __all__ = ["find_destinations", "parts_of"]
@@ -70,7 +71,7 @@ def _search(
 
 
 def _writes_in_place(op: Op) -> bool:
-    return op.name == "concatenate" or (op.name == "fusion" and not is_number_work(op))
+    return op.name == "concatenate" or (op.name == "fusion" and not is_number_work(op) and chain_of(op) is None)
 
 
 def _bound_by(op: Op) -> Iterator[str]:

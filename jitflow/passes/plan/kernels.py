@@ -16,6 +16,7 @@ from jitflow.ir.types import Place as PlaceType
 from jitflow.ir.types import Tensor, Variable, dims_of
 from jitflow.passes.fusion.absorb import product_of, without_product
 from jitflow.passes.fusion.axes import reshaped_values
+from jitflow.passes.fusion.chain_products import chain_of
 from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.plan.destinations import find_destinations
 from jitflow.passes.plan.in_place import early_pushes, early_stores, replaces_own_elements
@@ -79,7 +80,9 @@ class Kernels(Memory):
     # Kernels
 
     def fusion(self, op: Op) -> None:
-        if product_of(op) is not None:
+        if chain_of(op) is not None:
+            self.make(op.result)
+        elif product_of(op) is not None:
             multiplied, rest = without_product(op)
             is_own = self._prefers_own(multiplied)
             self.products[op] = Product(multiplied, rest, not is_own)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitflow.hardware import ON_CHIP
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor
@@ -95,14 +96,22 @@ TEAM = 8
 """Warps of a team that takes rows, or chunks of them: several such blocks fit on a multiprocessor."""
 LONGEST_OF_A_WARP, DEEPEST_OF_A_WARP = 2048, 128
 """Elements of a row, or of a column, up to which it is left to a warp."""
-ROOM_OF_A_WARP, ROOM_OF_A_TEAM = 24 << 10, 36 << 10
-"""Bytes on the chip that may be a row's: a block has two warps that keep rows there, or is a team."""
+ROOM_OF_A_WARP, ROOM_OF_A_TEAM = ON_CHIP // 2, 36 << 10
+"""Bytes of that which may be a row's: a block has two warps that keep rows there, or is a team."""
+ROOM_BESIDE_ROWS, ROOM_OF_LANES = ON_CHIP - ROOM_OF_A_TEAM, 16 << 10
+"""Bytes for what a team's chunks come to, beside a row, and where lanes are columns, of which none is on the chip."""
 TEAM_DEPTH = 64
 """Rows that a warp of a team adds up at a time, where lanes are columns; of a row it is a block."""
 FEW_ROWS, FEW_COLUMNS, MANY_COLUMNS = 64, 2048, 32768
 """Outputs up to which teams share long reductions; from so many columns on each warp has work of its own."""
 LONG = 4
 """Chunks from which on a reduction is long."""
+
+SCANS_ALONG, SCANS_DOWN = (1024, 2048, 4096, 2048), (64, 256, 512, 32768)
+"""Of a running accumulation: elements of the shortest chunk, chunks of a line, elements of a line from which on it is
+cut, and lines from which on it is not; along lines, which warps take, and where lanes are lines."""
+SCANNED_TOGETHER = 4
+"""How many times 32 elements of a line a warp asks for before it needs the first."""
 
 NARROW = 1 << 30
 """Bytes that operands and results of a kernel reach over from which on its indices have 64 bits on a GPU."""
@@ -119,8 +128,6 @@ SOME_TURNS = 16
 """How often a loop is taken to turn whose turns nobody can count beforehand."""
 MOST_CHUNKS = 256
 """Chunks that are shared at a time, which is how many results of chunks the frame has room for."""
-ROOM_BESIDE_ROW, ROOM_OF_LANES = 4096, 16384
-"""Bytes that a sweep may have for that on a GPU, where a row may lie beside it (`ROOM_OF_A_TEAM`), and elsewhere."""
 PIECES = 4
 """Pieces of products for each thread, of which none then waits long for another."""
 
@@ -195,6 +202,10 @@ GPU_TILE, GPU_TILE_WARPS = 128, 8
 """Rows and columns of a tile of the result, and warps of the team that makes it."""
 GPU_TILE_DEPTHS = {"f16": 32, "bf16": 32, "tf32": 16}
 """Steps that are on the chip at a time, by the form of arithmetic."""
+GPU_ROWS_THROUGH, GPU_PITCH = 16, 132
+"""Rows of the product that go through memory on the chip at a time, and how far apart they lie there, in numbers."""
+GPU_WIDTHS = (64, 128)
+"""Elements of the rows that a chain of products has in registers (`lower/chains.py`)."""
 
 # What `price.py` counts beside instructions and bytes
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, product
-from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Tensor
-from jitflow.passes.schedule.cost import TEAM_DEPTH, is_short
+from jitflow.ir.dtypes import F32, I64
+from jitflow.ir.types import Scalar, Tensor
+from jitflow.passes.schedule.cost import ROOM_BESIDE_ROWS, ROOM_OF_LANES, TEAM_DEPTH, is_short
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["BLOCK", "Folding", "chunk_elements", "chunk_positions", "folding_of", "grid_chunks",
+__all__ = ["BLOCK", "Folding", "chunk_elements", "chunk_positions", "chunks_on_chip", "folding_of", "grid_chunks",
            "is_one_chunk", "partial_lanes"]  # fmt: skip
 
 BLOCK = 1024
@@ -52,6 +52,21 @@ def grid_chunks(loops: JoinedLoops) -> tuple[int, int]:
     if loops.vector is not None and loops.vector.reduced:
         return CHUNK_ALONG_A_ROW, BLOCK
     return CHUNK_DOWN_THE_ROWS, TEAM_DEPTH
+
+
+def chunks_on_chip(loops: JoinedLoops, lanes: int) -> int:
+    """How many chunks' results a team of a GPU has room for, in each of its sweeps; 0 if not even for one."""
+    horizontal = loops.vector is not None and loops.vector.reduced
+    ops = [op for sweep in range(loops.sweeps) for op in loops.reductions(sweep)]
+    needed = sum(_state_bytes(op, folding_of(op, loops, distributed=True)) for op in ops)
+    return ROOM_BESIDE_ROWS // needed if horizontal else ROOM_OF_LANES // (needed * lanes)
+
+
+def _state_bytes(op: Op, folding: Folding) -> int:
+    """At most so many bytes are what a reduction has come to, in each lane: two numbers, or four (`lower/sums.py`)."""
+    types = (value.type for value in (*op.operands, op.result))
+    widest = max(type.dtype.itemsize for type in types if isinstance(type, Tensor | Scalar))
+    return (4 if folding.centred else 2) * (I64.itemsize if folding.finds_place else max(widest, F32.itemsize))
 
 
 def chunk_elements(loops: JoinedLoops, target: Target, foldings: Collection[Folding]) -> int:

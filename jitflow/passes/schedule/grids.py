@@ -18,7 +18,7 @@ from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule import cost
-from jitflow.passes.schedule.folding import Folding, grid_chunks
+from jitflow.passes.schedule.folding import Folding, chunks_on_chip, grid_chunks
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.tree import For, Node, When
 
@@ -38,6 +38,7 @@ class OnGrid:
     """The chunks of what is reduced: those that teams share, and in these those of a team's warps."""
     staged: tuple[Value, ...] = ()
     """The operands whose rows are on the chip."""
+    lanes: int
     on_chip = False
     """Whether what sweeps keep is there too."""
 
@@ -73,6 +74,8 @@ class OnGrid:
         is_huge = _exceeds(length, cost.LONG * large) * (1 - _exceeds(outputs, few))
         if self.outer and self.loops.sweeps > 1:  # not worth a kernel for each sweep, and the time to compile them
             is_huge = 0
+        if chunks_on_chip(self.loops, self.lanes) == 0:
+            is_huge = is_long = 0
         first = self.reduced[0]
         team = For(first, small, (), "chunks", threads=cost.TEAM)
         teams = For(first, large, (), "chunks", parallel=True)

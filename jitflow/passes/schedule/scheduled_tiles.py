@@ -1,4 +1,4 @@
-"""A product in tiles on a GPU with its schedule, as people read it. Nothing of it is for them to choose."""
+"""Products in tiles on a GPU with their schedule, as people read it. Nothing of it is for them to choose."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from types import MappingProxyType
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim
 from jitflow.ir.printer import Names, print_op
-from jitflow.passes.schedule.cost import GPU_TILE, GPU_TILE_WARPS
+from jitflow.passes.schedule.cost import GPU_TILE
 from jitflow.passes.schedule.scheduled import Proposal
 from jitflow.passes.schedule.target import Target
-from jitflow.passes.schedule.tiles import Tiles
+from jitflow.passes.schedule.tiles import ChainTiles, Tiles
 from jitflow.passes.schedule.tuned import known_by
 
 __all__ = ["ScheduledTiles"]
@@ -20,18 +20,18 @@ __all__ = ["ScheduledTiles"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduledTiles:
-    """A ``fusion`` op with a product of so many rows, steps and columns."""
+    """A ``fusion`` op with products in tiles, of sizes with these names; there are ``matrices`` only in batches."""
 
     op: Op
-    tiles: Tiles
-    sizes: tuple[Dim, Dim, Dim]
+    tiles: Tiles | ChainTiles
+    sizes: Mapping[str, Dim]
     target: Target
     kind = "tiles"
 
     @property
     def loops_text(self) -> str:
         """Its sizes."""
-        return ", ".join(f"{name}: {size}" for name, size in zip(("rows", "steps", "columns"), self.sizes, strict=True))
+        return ", ".join(f"{name}: {size}" for name, size in self.sizes.items())
 
     @property
     def key(self) -> str:
@@ -43,10 +43,9 @@ class ScheduledTiles:
         return f"{print_op(self.op)}\n{self.kind} @{name} ({self.loops_text}) {{\n{self._body()}}}\n"
 
     def _body(self) -> str:
-        multiplied = f"multiply {GPU_TILE} x {GPU_TILE} by {self.tiles.form}, in threads of {GPU_TILE_WARPS}"
-        heads = [f"for {axis} by {GPU_TILE} in parallel {{" for axis in ("rows", "columns")]
-        inside = [f"for steps by {self.tiles.depth} {{", f"  {multiplied}", "}", "what follows, on each element"]
-        lines = [heads[0], f"  {heads[1]}", *(f"    {line}" for line in inside), "  }", "}"]
+        lines = (f"for rows by {GPU_TILE} in parallel {{", *(f"  {line}" for line in self.tiles.lines), "}")
+        if "matrices" in self.sizes:
+            lines = ("for matrices by 1 in parallel {", *(f"  {line}" for line in lines), "}")
         return "".join(f"  {line}\n" for line in lines)
 
     def proposals(self, sizes: Mapping[str, int] = MappingProxyType({})) -> Iterator[Proposal]:

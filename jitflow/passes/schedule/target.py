@@ -62,8 +62,8 @@ class Gpu:
     """What schedules need to know of a GPU, as its maker states it.
 
     ``clock``: in GHz. ``bandwidth``: bytes of memory in a nanosecond; ``cache_bandwidth``: of the second cache.
-    ``flops``: what is done in a nanosecond by the form of arithmetic, a product and a sum as two; by ``mma.sync``,
-    which reaches some 0.62 of ``wgmma`` where there is that. Of each multiprocessor: 32-bit ``registers``, bytes
+    ``flops``: what is done in a nanosecond by the form of arithmetic, a product and a sum as two; of tensor cores what
+    ``mma.sync`` reaches, which is this ``share`` of their peak. Of each multiprocessor: 32-bit ``registers``, bytes
     ``on_chip``, ``warps`` and ``blocks``.
     """
 
@@ -75,6 +75,7 @@ class Gpu:
     cache_bandwidth: float
     flops: Mapping[str, float]
     on_chip: int
+    share: float = 1.0
     registers: int = 1 << 16
     warps: int = 64
     blocks: int = 32
@@ -91,7 +92,15 @@ A100 = Gpu(
     164 << 10,
 )
 H200 = Gpu(
-    "H200", "sm_90", 132, 1.98, 4800, 5500, {"fma": 66900, "tf32": 307000, "f16": 613000, "bf16": 613000}, 228 << 10
+    "H200",
+    "sm_90",
+    132,
+    1.98,
+    4800,
+    5500,
+    {"fma": 66900, "tf32": 307000, "f16": 613000, "bf16": 613000},
+    228 << 10,
+    share=0.62,
 )
 
 

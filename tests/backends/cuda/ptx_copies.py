@@ -20,11 +20,9 @@ def _copy(size: int) -> Run:
         if int(nbytes) != size:
             raise PtxError(f"expected {size} bytes, got {nbytes}")
         values = np.zeros((machine.active.size, size), np.uint8)
-        for block, which, cells in machine.cells(source, size):
-            machine.note("read", block)
-            values[which] = block.load(cells, machine.workers[machine.active[which]])
-        for memory, which, cells in machine.shared_cells(target, size):
-            threads = machine.active[which]
+        for block, which, cells, workers in machine.places("global", source, size):
+            values[which] = block.load(cells, workers)
+        for memory, which, cells, threads in machine.places("shared", target, size):
             machine.copies.append(Copy(memory, threads, machine.committed[threads], cells, values[which]))
 
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,18 +50,20 @@ class Kernel:
 # -- reading
 
 _ENTRY = re.compile(r"\.visible \.entry (\w+)\((.*?)\)\s*(?:\.\w+[^{]*)?\{(.*?)\n\}", re.DOTALL)
+_SHARED = re.compile(r"\.shared \.align \d+ \.b8 (\w+)\[(\d*)\]")
 _INSTRUCTION = re.compile(r"(?:@(!?%\w+)\s+)?([a-z][\w.]*)(?:\s+(.*))?")
 
 
 def parse_ptx(text: str) -> dict[str, Kernel]:
-    """The kernels of a module by name."""
+    """The kernels of a module by name. What the module shares is in each kernel that names it, and of its own there."""
     text = re.sub(r"//[^\n]*", "", text)
-    extern = dict.fromkeys(re.findall(r"\.extern \.shared \.align \d+ \.b8 (\w+)\[\]", text), -1)
-    return {name: _parse_kernel(name, parameters, body, extern) for name, parameters, body in _ENTRY.findall(text)}
+    declared = {name: int(size or -1) for name, size in _SHARED.findall(_ENTRY.sub("", text))}
+    return {name: _parse_kernel(name, parameters, body, declared) for name, parameters, body in _ENTRY.findall(text)}
 
 
-def _parse_kernel(name: str, parameters: str, body: str, extern: dict[str, int]) -> Kernel:
-    kernel = Kernel(name, {}, {}, (), {}, {name: size for name, size in extern.items() if name in body})
+def _parse_kernel(name: str, parameters: str, body: str, declared: dict[str, int]) -> Kernel:
+    named = set(re.findall(r"\w+", body))
+    kernel = Kernel(name, {}, {}, (), {}, {name: size for name, size in declared.items() if name in named})
     for parameter in filter(None, (part.strip() for part in parameters.split(","))):
         _, type, parameter_name = parameter.split()
         kernel.parameters[parameter_name] = type.removeprefix(".")
@@ -71,8 +73,8 @@ def _parse_kernel(name: str, parameters: str, body: str, extern: dict[str, int])
         if line.endswith(":"):
             kernel.labels[line[:-1]] = len(instructions)
         elif line.startswith(".shared"):
-            found = re.fullmatch(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\]", line)
-            if found is None:
+            found = _SHARED.fullmatch(line)
+            if found is None or not found[2]:
                 raise PtxError(f"expected bytes that are shared, got {line!r}")
             kernel.shared[found[1]] = int(found[2])
         elif line.startswith(".reg"):
@@ -179,6 +181,15 @@ class Shared(Block):
                 raise PtxError(f"a thread uses what another one {does} without a barrier between them")
 
 
+class Place(NamedTuple):
+    """Where active threads are in a block: which of them, at which bytes, and as which workers."""
+
+    memory: Block
+    which: Array
+    cells: Array
+    workers: Array
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
     """Bytes on their way to what is shared: by which threads, in which of each one's groups, to where."""
@@ -269,13 +280,17 @@ class Machine:
             if any(np.may_share_memory(constant.content, block.content) for block in self.uses["written"]):
                 raise PtxError("a buffer that is read as constant is written")
 
-    def shared_cells(self, operand: str, itemsize: int) -> list[tuple[Block, Array, Array]]:
-        """The same for an address in memory that blocks share, of which each has its own."""
+    def places(self, space: str, operand: str, itemsize: int, use: str = "read") -> list[Place]:
+        """Where an address points to: buffers in memory, or what blocks share, of which each has its own."""
         base, _, shift = operand.strip("[]").partition("+")
-        addresses = self.read(base, "u32").astype(np.int64) + int(shift or 0)
+        is_shared = space == "shared"
+        addresses = self.read(base, "u32" if is_shared else "s64").astype(np.int64) + int(shift or 0)
         if (addresses % itemsize).any():
             raise PtxError(f"unaligned address in {operand}")
-        found: list[tuple[Block, Array, Array]] = []
+        return (self._on_chip if is_shared else self._in_memory)(addresses, operand, itemsize, use)
+
+    def _on_chip(self, addresses: Array, operand: str, itemsize: int, _use: str) -> list[Place]:
+        found: list[Place] = []
         self.issued["shared"] += itemsize * addresses.size
         numbers = (addresses + SHARED // 2) // SHARED
         for number in np.unique(numbers):
@@ -283,20 +298,15 @@ class Machine:
             offsets = addresses[which] - SHARED * number
             if not 0 < number <= len(self.shared):
                 raise PtxError(f"an address outside of what is shared in {operand}")
-            memory = self.shared[number - 1]
+            memory, threads = self.shared[number - 1], self.active[which]
             if offsets.min() < 0 or offsets.max() + itemsize > memory.size:
                 raise PtxError(f"an address outside of what is shared in {operand}")
-            start = self.active[which] // self.block_threads * memory.size + offsets
-            found.append((memory, which, start[:, None] + np.arange(itemsize)))
+            start = threads // self.block_threads * memory.size + offsets
+            found.append(Place(memory, which, start[:, None] + np.arange(itemsize), threads))
         return found
 
-    def cells(self, operand: str, itemsize: int) -> list[tuple[Block, Array, Array]]:
-        """For an address: the buffers it points into, each with which of the active threads, and at which byte."""
-        base, _, shift = operand.strip("[]").partition("+")
-        addresses = self.read(base, "s64") + int(shift or 0)
-        if (addresses % itemsize).any():
-            raise PtxError(f"unaligned address in {operand}")
-        found = []
+    def _in_memory(self, addresses: Array, operand: str, itemsize: int, use: str) -> list[Place]:
+        found: list[Place] = []
         warps = self.active // WARP
         self.issued["memory"] += 32 * len(np.unique(np.stack([warps, addresses // 32]), axis=1).T)
         for key in np.unique(addresses >> 40):
@@ -305,7 +315,8 @@ class Machine:
             block = self.memory.get(int(key))
             if block is None or offsets.min() < 0 or offsets.max() + itemsize > block.content.size:
                 raise PtxError(f"an address outside of every buffer in {operand}")
-            found.append((block, which, offsets[:, None] + np.arange(itemsize)))
+            self.note(use, block)
+            found.append(Place(block, which, offsets[:, None] + np.arange(itemsize), self.workers[self.active[which]]))
         return found
 
 

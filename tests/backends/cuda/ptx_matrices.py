@@ -36,8 +36,8 @@ def _read_matrices(count: int, turned: bool) -> Callable[..., None]:
     def run(machine: Machine, result: str, address: str) -> None:
         warps = _whole_warps(machine)
         rows = np.zeros((machine.active.size, 16), np.uint8)
-        for memory, which, cells in machine.shared_cells(address, 16):
-            rows[which] = memory.load(cells, machine.active[which])
+        for memory, which, cells, threads in machine.places("shared", address, 16):
+            rows[which] = memory.load(cells, threads)
         matrices = rows.view(np.uint16).reshape(warps, 4, 8, 8)
         if turned:
             matrices = matrices.swapaxes(2, 3)

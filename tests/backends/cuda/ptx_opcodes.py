@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -143,52 +144,27 @@ def _load_parameter(type: str) -> Run:
     return run
 
 
-def _load(type: str, count: int = 1, constant: bool = False) -> Run:
-    """``count`` numbers, aligned as a whole. ``constant`` promises that the kernel does not write to them."""
+def _load(type: str, space: str = "global", count: int = 1, use: str = "read") -> Run:
+    """``count`` numbers, aligned as a whole. What is used as constant the kernel promises not to write to."""
 
     def run(machine: Machine, result: str, address: str) -> None:
         dtype = np.dtype(DTYPES[type])
         values = np.zeros((machine.active.size, count), dtype)
-        for block, which, cells in machine.cells(address, count * dtype.itemsize):
-            machine.note("constant" if constant else "read", block)
-            values[which] = block.load(cells, machine.workers[machine.active[which]]).view(dtype)
+        for memory, which, cells, workers in machine.places(space, address, count * dtype.itemsize, use):
+            values[which] = memory.load(cells, workers).view(dtype)
         for register, part in zip(_registers(result, count), values.T, strict=True):
             machine.write(register, np.ascontiguousarray(part))
 
     return run
 
 
-def _load_shared(type: str, count: int = 1) -> Run:
-    def run(machine: Machine, result: str, address: str) -> None:
-        dtype = np.dtype(DTYPES[type])
-        values = np.zeros((machine.active.size, count), dtype)
-        for memory, which, cells in machine.shared_cells(address, count * dtype.itemsize):
-            values[which] = memory.load(cells, machine.active[which]).view(dtype)
-        for register, part in zip(_registers(result, count), values.T, strict=True):
-            machine.write(register, np.ascontiguousarray(part))
-
-    return run
-
-
-def _store_shared(type: str, count: int = 1) -> Run:
+def _store(type: str, space: str = "global", count: int = 1) -> Run:
     def run(machine: Machine, address: str, operand: str) -> None:
         dtype = np.dtype(DTYPES[type])
         values = np.stack([machine.read_low(register, type) for register in _registers(operand, count)], 1)
-        for memory, which, cells in machine.shared_cells(address, count * dtype.itemsize):
+        for memory, which, cells, workers in machine.places(space, address, count * dtype.itemsize, "written"):
             stored = np.ascontiguousarray(values[which]).view(np.uint8).reshape(-1, count * dtype.itemsize)
-            memory.store(cells, stored, machine.active[which])
-
-    return run
-
-
-def _store(type: str, count: int = 1) -> Run:
-    def run(machine: Machine, address: str, operand: str) -> None:
-        dtype = np.dtype(DTYPES[type])
-        values = np.stack([machine.read_low(register, type) for register in _registers(operand, count)], 1)
-        for block, which, cells in machine.cells(address, count * dtype.itemsize):
-            machine.note("written", block)
-            stored = np.ascontiguousarray(values[which]).view(np.uint8).reshape(-1, count * dtype.itemsize)
-            block.store(cells, stored, machine.workers[machine.active[which]])
+            memory.store(cells, stored, workers)
 
     return run
 
@@ -205,7 +181,7 @@ def _exchange(machine: Machine, result: str, address: str, expected: str, replac
     """One thread after the other."""
     old, new = machine.read(expected, "u64"), machine.read(replacement, "u64")
     seen = np.zeros_like(old)
-    for block, which, cells in machine.cells(address, 8):
+    for block, which, cells, _ in machine.places("global", address, 8, "written"):
         for thread, cell in zip(which, cells, strict=True):
             seen[thread] = block.content[cell].view(np.uint64)[0]
             if seen[thread] == old[thread]:
@@ -224,15 +200,17 @@ def _warps(machine: Machine, mask: str) -> Array:
     return machine.active.reshape(-1, WARP)
 
 
-def _shuffle(source_of: Callable[[Array, Array], Array]) -> Run:
+def _shuffle(source_of: Callable[[Array, Array], Array], last: int = WARP - 1) -> Run:
+    """From other lanes, up to the ``last`` in the direction; a lane whose source is beyond that keeps its own."""
+
     def run(machine: Machine, result: str, *operands: str) -> None:
         inside, (value, lane, clamp, mask) = (operands[0], operands[1:]) if len(operands) == 5 else ("", operands)
-        if (machine.read(clamp, "u32") != WARP - 1).any():
+        if (machine.read(clamp, "u32") != last).any():
             raise PtxError("expected a shuffle within whole warps")
         rows = _warps(machine, mask)
         own = np.tile(np.arange(WARP), len(rows))
         wanted = source_of(own, machine.read(lane, "u32").astype(np.int64) % WARP)
-        fits = wanted < WARP
+        fits = (wanted >= 0) & (wanted < WARP)
         start = np.repeat(np.arange(len(rows)) * WARP, WARP)
         shuffled = machine.read(value, "b32")[start + np.where(fits, wanted, own)]
         machine.write(result, shuffled)
@@ -328,38 +306,35 @@ def _table() -> dict[str, Run]:
         "mul.wide.u16": _wide("u16"), "mul.wide.s16": _wide("s16"), "mul.wide.u32": _wide("u32"),
         "mul.wide.s32": _wide("s32"), "cvt.f64.f32": _convert("f64", "f32"), "cvt.rn.f32.f64": _convert("f32", "f64"),
         "cvt.f32.f16": _convert("f32", "f16"), "cvt.rn.f16.f32": _convert("f16", "f32"),
-        "ld.global.u8": _load("u8"), "ld.global.s8": _load("s8"), "st.global.u8": _store("u8"),
-        "ld.global.nc.u8": _load("u8", constant=True), "ld.global.nc.s8": _load("s8", constant=True),
         "ld.param.u8": _load_parameter("u8"), "ld.param.s8": _load_parameter("s8"),
-        "ld.shared.u8": _load_shared("u8"), "ld.shared.s8": _load_shared("s8"), "st.shared.u8": _store_shared("u8"),
         "cvta.to.global.u64": _move("u64"), "atom.global.cas.b64": _exchange, "bfi.b64": _insert,
         "prmt.b32": _permute,
         "clz.b64": _leading_zeros,
-        "shfl.sync.down.b32": _shuffle(operator.add), "shfl.sync.idx.b32": _shuffle(lambda own, lane: lane),
+        "shfl.sync.down.b32": _shuffle(operator.add), "shfl.sync.up.b32": _shuffle(operator.sub, 0),
+        "shfl.sync.bfly.b32": _shuffle(operator.xor),
+        "shfl.sync.idx.b32": _shuffle(lambda own, lane: lane),
         "vote.sync.any.pred": _vote(lambda votes: votes.any(1), "pred"),
         "vote.sync.ballot.b32": _vote(lambda votes: votes @ (1 << np.arange(WARP)), "u32"),
     }  # fmt: skip
 
 
 _EVERY_TYPE: dict[str, Callable[[str], Run]] = {
-    "mov": _move, "selp": _select, "ld.global": _load, "st.global": _store, "ld.shared": _load_shared,
-    "st.shared": _store_shared,
-    "ld.global.nc": lambda type: _load(type, constant=True), "ld.param": _load_parameter,
+    "mov": _move, "selp": _select, "ld.param": _load_parameter,
 }  # fmt: skip
 
 
-def _vectors() -> dict[str, Run]:
-    """Accesses to 2 or 4 numbers, of at most 16 bytes."""
+def _accesses() -> dict[str, Run]:
+    """Loads and stores of one number, or of 2 or 4 of at most 16 bytes."""
     table: dict[str, Run] = {}
-    for type in (f"{kind}{bits}" for kind in "subf" for bits in (8, 16, 32, 64)):
-        for count in (2, 4):
-            if type in DTYPES and count * np.dtype(DTYPES[type]).itemsize <= 16:
-                table[f"ld.global.v{count}.{type}"] = _load(type, count)
-                table[f"ld.global.nc.v{count}.{type}"] = _load(type, count, constant=True)
-                table[f"st.global.v{count}.{type}"] = _store(type, count)
-                table[f"ld.shared.v{count}.{type}"] = _load_shared(type, count)
-                table[f"st.shared.v{count}.{type}"] = _store_shared(type, count)
+    types = ("f32", "f64", *(f"{kind}{bits}" for kind in "sub" for bits in (8, 16, 32, 64)))
+    for type, count in itertools.product(types, (1, 2, 4)):
+        if count * np.dtype(DTYPES[type]).itemsize <= 16:
+            name = f"{f'v{count}.' if count > 1 else ''}{type}"
+            table[f"ld.global.nc.{name}"] = _load(type, count=count, use="constant")
+            for space in ("global", "shared"):
+                table[f"ld.{space}.{name}"] = _load(type, space, count)
+                table[f"st.{space}.{name}"] = _store(type, space, count)
     return table
 
 
-OPCODES = _table() | _vectors() | COPY_OPCODES | MATRIX_OPCODES
+OPCODES = _table() | _accesses() | COPY_OPCODES | MATRIX_OPCODES

@@ -95,6 +95,13 @@ def test_lanes_are_shuffled_down_and_stay_at_the_end() -> None:
     ]  # fmt: skip
 
 
+def test_lanes_are_shuffled_up_and_stay_at_the_start() -> None:
+    body = LANES + "mov.u32 %r3, 0; shfl.sync.up.b32 %r5|%p1, %r1, 8, %r3, %r2; st.global.u32 [%rd3], %r5;"
+    assert run(body, np.zeros(64, np.uint32), 64) == [
+        *range(8), *range(24), *range(32, 40), *range(32, 56),
+    ]  # fmt: skip
+
+
 def test_threads_that_part_meet_again() -> None:
     body = (
         LANES
@@ -172,6 +179,33 @@ def test_what_is_shared_is_each_block_s_and_seen_behind_a_barrier() -> None:
             mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r7;"""
         )
         assert run(body, np.zeros(32, np.uint32), 32) == [*range(31, -1, -1)]
+
+
+def test_what_a_module_shares_is_in_each_kernel_that_names_it() -> None:
+    """What is declared beside kernels, as what functions share, and before or behind those that use it."""
+    start = "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2;"
+    end = "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r7;"
+
+    def through(own: str, *names: str) -> str:
+        moves = [f"mov.u32 %r4, {name}; add.s32 %r5, %r4, %r2; st.shared.u32 [%r5], %r7; ld.shared.u32 %r7, [%r5];"
+                 for name in names]  # fmt: skip
+        return f"{own}{start} mov.u32 %r7, %r1; {''.join(moves)} {end}"
+
+    bodies = {"one": through("", "both", "both_more"), "two": through(".shared .align 4 .b8 own[128];", "own", "both"),
+              "three": through("")}  # fmt: skip
+    kernels = [
+        f".visible .entry {name}(\n.param .u64 data\n)\n{{{REGISTERS}\nld.param.u64 %rd1, [data];\n{body}\nret;\n\n}}\n"
+        for name, body in bodies.items()
+    ]
+    both, more = ".shared .align 16 .b8 both[128];\n", ".shared .align 16 .b8 both_more[256];\n"
+    found = parse_ptx(both + "".join(kernels) + more)
+    assert {name: kernel.shared for name, kernel in found.items()} == {
+        "one": {"both": 128, "both_more": 256}, "two": {"both": 128, "own": 128}, "three": {},
+    }  # fmt: skip
+    for kernel in found.values():
+        array = np.zeros(32, np.uint32)
+        run_ptx(kernel, [array.view(np.uint8)], (1, 1, 1), (32, 1, 1))
+        assert array.tolist() == [*range(32)]
 
 
 COPIES = (

@@ -337,8 +337,7 @@ def test_it_moves_the_bits_of_its_type(opcode: str) -> None:
     """A load and the store of the same type, from memory or of a parameter."""
     type = opcode.rpartition(".")[2]
     count = int(found[1]) if (found := re.search(r"\.v(\d)\.", opcode)) else 1
-    store = "st.global.u8" if type == "s8" and count == 1 else opcode.replace("ld.", "st.").replace(".nc", "")
-    store = store.replace("param", "global")
+    store = opcode.replace("ld.", "st.").replace(".nc", "").replace("param", "global")
     through = ""
     if "shared" in opcode:  # from memory, through what is shared, to memory
         through = (

@@ -96,12 +96,29 @@ def test_factors_that_lie_anywhere() -> None:
         agree(OnDevice(layer, left, right, b, architecture="compute_80")(left, right, b), wanted, 2e-3)
 
 
-def test_a_product_alone_and_batches() -> None:
-    for x, w in ((numbers(70, 40, dtype="f2"), numbers(40, 50, dtype="f2")),
-                 (numbers(3, 7, 4, dtype="f2"), numbers(3, 4, 5, dtype="f2"))):  # fmt: skip
-        agree(
-            OnDevice(lambda x, w: x @ w, x, w, architecture="compute_80")(x, w), x.astype("f4") @ w.astype("f4"), 2e-3
-        )
+@pytest.mark.parametrize("form", FORMS)
+def test_a_product_alone_and_batches(form: str) -> None:
+    dtype, options, rounding = FORMS[form]
+    alone = numbers(70, 40, dtype=dtype), numbers(40, 50, dtype=dtype)
+    turned = numbers(3, 130, 2, 20, dtype=dtype), numbers(3, 140, 2, 20, dtype=dtype)
+    cases: tuple[tuple[Callable[..., Any], tuple[Any, Any]], ...] = (
+        (lambda x, w: x @ w, alone),
+        (lambda x, w: x @ w, (numbers(3, 2, 7, 4, dtype=dtype), numbers(3, 2, 4, 5, dtype=dtype))),
+        (lambda x, w: np.maximum(x.transpose(0, 2, 1, 3) @ w.transpose(0, 2, 3, 1), 0), turned),
+    )
+    for function, given in cases:
+        code = OnDevice(function, *given, architecture="compute_80", **options)
+        agree(code(*given), function(*(one.astype("f4") for one in given)), rounding)
+        assert code.source.count("multiply_tile<") == 1
+
+
+def test_two_products_of_a_program_share_their_tiles_room() -> None:
+    """Each kernel has what the module declares once, for itself."""
+    x, w, b = factors("layer", 40, 40, 40, "f2")
+    code = OnDevice(lambda x, w, b: np.maximum(x @ w, 0) @ w + b, x, w, b, architecture="compute_80")
+    wide, weights = x.astype("f4"), w.astype("f4")
+    agree(code(x, w, b), np.maximum(wide @ weights, 0) @ weights + b, 2e-3)
+    assert code.source.count("multiply_tile<") == 2
 
 
 def test_an_update_of_what_is_multiplied_waits_for_all_tiles() -> None:
@@ -121,13 +138,13 @@ def test_an_update_of_what_is_multiplied_waits_for_all_tiles() -> None:
 def test_tiles_that_are_not_waited_for_are_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from jitflow.backends.cuda import emit_tiles
 
-    text = emit_tiles._TILES
+    text = emit_tiles.TILES
     barrier = [match.span() for match in re.finditer(r"__syncthreads\(\);", text)][1]
     changed = {
         "barrier": text[: barrier[0]] + text[barrier[1] :],
         "wait": text.replace('asm volatile("cp.async.wait_group 1;" ::: "memory");', ""),
     }
-    monkeypatch.setattr(emit_tiles, "_TILES", changed[what])
+    monkeypatch.setattr(emit_tiles, "TILES", changed[what])
     given = factors("layer", 130, 70, 140, "f2")
     code = OnDevice(layer, *given, architecture="compute_80")
     with pytest.raises((PtxError, AssertionError)):
