@@ -12,7 +12,7 @@ from jitflow.passes.expand.primitives import FOLDS, PRIMITIVES
 OWN_ROWS = {"select", "cast", "bitcast"}
 """Elementwise ops whose rows serve every dtype."""
 
-CONTROL = {"for", "while", "if", "yield", "check", "constant", "size", "to_index", "copy"}
+CONTROL = {"for", "while", "if", "share", "yield", "check", "constant", "size", "to_index", "copy"}
 """Ops of all layers that kernels use beside arithmetic."""
 
 MEMORY = {"read", "write", "read_pair", "write_pair"}
