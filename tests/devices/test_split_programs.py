@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import jitflow
-from jitflow import compiler, config, hardware
+from jitflow import config, hardware, splitting
 from jitflow.frontend.outside import scopes
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import GPUS, OnDevice
@@ -37,7 +37,7 @@ def assert_alike(function: Callable[..., Any], other: Callable[..., Any], progra
 def test_programs_on_three_devices(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = jitflow.function(program)
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))
-    monkeypatch.setattr(compiler, "_split", lambda compilation: setattr(compilation, "devices", ("cpu:0",)))
+    monkeypatch.setattr(splitting, "split", lambda compilation: setattr(compilation, "devices", ("cpu:0",)))
     assert_alike(whole, program, program, REDUCTION)
     monkeypatch.undo()
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))

@@ -39,26 +39,28 @@ _NOWHERE = str((1 << 63) - 1)
 
 
 class Sharing:
-    """The shared loops of a kernel, or of a host program that launches some of these ``kernels``.
+    """The shared loops of a kernel, or of a host program that launches some of these ``kernels``, or of a region of it.
 
     ``left``: the ops outside that nothing needs but parts, which do them again.
     """
 
-    def __init__(self, kernel: Function, kernels: Mapping[str, Function]) -> None:
-        self.own = list(_outside(kernel.region))
+    def __init__(
+        self, kernel: Function, kernels: Mapping[str, Function], region: Region | None = None, name: str = ""
+    ) -> None:
+        region, name = region or kernel.region, name or kernel.name
+        self.own = list(_outside(region))
         self._producers = {value: op for op in self.own for value in op.results}
         shared = [op for op in self.own if op.name == "share"]
         self.parts = {
-            op: Part(kernel, op, f"{kernel.name}_part{number}", self._producers, kernels)
-            for number, op in enumerate(shared)
+            op: Part(kernel, op, f"{name}_part{number}", self._producers, kernels) for number, op in enumerate(shared)
         }
-        self._needed = self._find_needed(kernel) if shared else set(self.own)
+        self._needed = self._find_needed(region) if shared else set(self.own)
         self.left = {op for op in self.own if op not in self._needed}
 
-    def _find_needed(self, kernel: Function) -> set[Op]:
+    def _find_needed(self, region: Region) -> set[Op]:
         needed: set[Op] = set()
         waiting = [op for op in self.own if op.own_effects or op.regions]
-        waiting += [self._producers[value] for value in kernel.results if value in self._producers]
+        waiting += [self._producers[value] for value in region.yielded if value in self._producers]
         while waiting:
             op = waiting.pop()
             if op not in needed:
@@ -120,7 +122,10 @@ class Part:
         launched = [kernels[one.attributes["kernel"]] for one in walk(op.regions[0]) if one.name == "launch"]
         self.may_fail = region_can_fail(op.regions[0]) or any(map(can_fail, launched))
         self.polls = any("polls" in one.attributes for one in walk(op.regions[0]))
-        self.takes_context = self.polls or bool(launched)
+        is_nested = any(one.name == "share" for one in walk(op.regions[0]))
+        self.takes_context = self.polls or bool(launched) or is_nested
+        self.inside = Sharing(function, kernels, op.regions[0], name) if is_nested else None
+        """The shared loops in the part."""
         self.made: dict[Op, None] = {}
         """The ops outside that the part does again, in order."""
         self.taken: dict[Value, None] = {}
@@ -207,9 +212,9 @@ class Part:
 
     def define(self, module: ModuleText, rows: Mapping[str, Emission]) -> None:
         """Add it. Where it can be promised what does not overlap, its values are parameters of a second function."""
-        inner = Emitter(module, self.function, rows)
-        inner.lines.append("  br label %enter")
-        inner.begin("enter")
+        inner = self._emitter(module, rows)
+        if self.inside is not None:
+            self.inside.define(module, rows)
         for number, value in enumerate(self.taken):
             place = self.place(inner, "%area", number)
             inner.operands[value] = inner.let(f"load {register_type(value.type)}, ptr {place}, align 1")
@@ -224,14 +229,20 @@ class Part:
         inner.do(f"ret i32 {status}" if status else "ret void")
         module.define(f'"{self.name}"', inner.text(f"{hidden} #0"))
 
+    def _emitter(self, module: ModuleText, rows: Mapping[str, Emission]) -> Emitter:
+        """That of a function, which begins."""
+        inner = Emitter(module, self.function, rows)
+        inner.sharing = self.inside
+        inner.lines.append("  br label %enter")
+        inner.begin("enter")
+        return inner
+
     @property
     def _kind(self) -> str:
         return "i32" if self.may_fail else "void"
 
     def _turns_text(self, module: ModuleText, rows: Mapping[str, Emission]) -> str:
-        inner, function = Emitter(module, self.function, rows), self.function
-        inner.lines.append("  br label %enter")
-        inner.begin("enter")
+        inner, function = self._emitter(module, rows), self.function
         unaliased = {function.parameters[position] for position in function.attributes["unaliased"]}
         parameters = []
         for number, value in enumerate(self.taken):
