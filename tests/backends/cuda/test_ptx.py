@@ -102,6 +102,11 @@ def test_lanes_are_shuffled_up_and_stay_at_the_start() -> None:
     ]  # fmt: skip
 
 
+def test_lanes_are_exchanged_with_those_whose_numbers_differ_in_a_bit() -> None:
+    body = LANES + "shfl.sync.bfly.b32 %r5|%p1, %r1, 2, %r3, %r2; st.global.u32 [%rd3], %r5;"
+    assert run(body, np.zeros(64, np.uint32), 64) == [lane ^ 2 for lane in range(64)]
+
+
 def test_threads_that_part_meet_again() -> None:
     body = (
         LANES
