@@ -132,9 +132,7 @@ class Part:
         """The values that it finds in the record."""
         for value in free_values(replace(op, operands=())):
             self._need(value, producers)
-        sizes = [max(value.type.lanes * value.type.dtype.itemsize, 8) if isinstance(value.type, Vector) else 8
-                 for value in self.taken]  # fmt: skip
-        self.offsets = list(accumulate(sizes, initial=0))
+        self.offsets = list(accumulate(map(_room, self.taken), initial=0))
         """Where the values lie in the record, and behind them the context. A failure lies behind that."""
 
     def _need(self, value: Value, producers: Mapping[Value, Op]) -> None:
@@ -277,9 +275,7 @@ class Part:
         return name
 
     def _span_text(self, out: Emitter, name: str) -> str:
-        inner, notes = Emitter(out.module, self.function, out.rows), out.module.notes
-        inner.lines.append("  br label %enter")
-        inner.begin("enter")
+        inner, notes = self._emitter(out.module, out.rows), out.module.notes
         over, context, start = inner.label("over"), "", ""
         if self.may_fail:
             lowest = inner.let(f"load atomic i64, ptr {self.of_failure(inner, '%area', _POSITION)} monotonic, align 8")
@@ -331,6 +327,12 @@ class Part:
         function = self.function
         known = {"kernel": function.name, **{k: v for k, v in function.attributes.items() if k == "device"}}
         return replace(self.op, attributes=MappingProxyType({**self.op.attributes, **known}))
+
+
+def _room(value: Value) -> int:
+    """The bytes of a value in a record, whole words: what lies behind the values is accessed as aligned."""
+    nbytes = value.type.lanes * value.type.dtype.itemsize if isinstance(value.type, Vector) else 8
+    return (nbytes + 7) // 8 * 8
 
 
 def _outside(region: Region) -> Iterator[Op]:
