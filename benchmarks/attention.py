@@ -8,10 +8,7 @@ same numbers, on one core or on all (``--all``); results are compared, and media
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +20,15 @@ import jitflow
 
 from .convnets import measured
 from .limits import arithmetic_peak
-from .machine import ALL_THREADS, ONE_THREAD, describe_machine, pin_to_one_core, usable_cores, versions
+from .machine import (
+    ALL_THREADS,
+    ONE_THREAD,
+    describe_machine,
+    ensure_environment,
+    pin_to_one_core,
+    usable_cores,
+    versions,
+)
 
 __all__ = ["CASES", "LAYERS", "main", "transformer"]
 
@@ -229,10 +234,7 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", help="where to store the results")] = None,
 ) -> None:
     """Measure, and print how many times as fast as the best of the others jitflow is."""
-    variables = ALL_THREADS if all_threads else ONE_THREAD
-    if any(os.environ.get(name) != value for name, value in variables.items()):  # read as libraries are imported
-        arguments = [sys.executable, "-m", "benchmarks.attention", *sys.argv[1:]]
-        sys.exit(subprocess.run(arguments, env=os.environ | variables).returncode)
+    ensure_environment(ALL_THREADS if all_threads else ONE_THREAD, "benchmarks.attention")
     if not all_threads:
         pin_to_one_core()
     import torch

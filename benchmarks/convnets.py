@@ -12,10 +12,7 @@ https://github.com/soumith/convnet-benchmarks
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -31,7 +28,15 @@ from jitflow import nn
 
 from .convnet_peers import PEERS, Given, prepared
 from .limits import arithmetic_peak
-from .machine import ALL_THREADS, ONE_THREAD, describe_machine, pin_to_one_core, usable_cores, versions
+from .machine import (
+    ALL_THREADS,
+    ONE_THREAD,
+    describe_machine,
+    ensure_environment,
+    pin_to_one_core,
+    usable_cores,
+    versions,
+)
 from .worker import Worker
 
 __all__ = ["NetworkSession", "convolutions", "main", "measured"]
@@ -211,10 +216,7 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", help="where to store the results")] = None,
 ) -> None:
     """Measure, and print how many times as fast as the best of the others jitflow is."""
-    variables = ALL_THREADS if all_threads else ONE_THREAD
-    if any(os.environ.get(name) != value for name, value in variables.items()):  # read as libraries are imported
-        arguments = [sys.executable, "-m", "benchmarks.convnets", *sys.argv[1:]]
-        sys.exit(subprocess.run(arguments, env=os.environ | variables).returncode)
+    ensure_environment(ALL_THREADS if all_threads else ONE_THREAD, "benchmarks.convnets")
     if not all_threads:
         pin_to_one_core()
     peak = arithmetic_peak(4)

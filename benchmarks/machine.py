@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +16,7 @@ __all__ = [
     "KEEP_MEMORY",
     "ONE_THREAD",
     "describe_machine",
+    "ensure_environment",
     "on_all_cores",
     "pin_to_one_core",
     "usable_cores",
@@ -51,6 +54,13 @@ _PACKAGES = ("jitflow", "numpy", "scipy", "llvmlite", "numba", "jax", "jaxlib", 
              "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")  # fmt: skip
 
 _CORES: set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def ensure_environment(variables: Mapping[str, str], module: str) -> None:
+    """Run this module's command anew unless these variables are set: libraries read them as they are imported."""
+    if any(os.environ.get(name) != value for name, value in variables.items()):
+        arguments = [sys.executable, "-m", module, *sys.argv[1:]]
+        sys.exit(subprocess.run(arguments, env={**os.environ, **variables}).returncode)
 
 
 def pin_to_one_core() -> None:

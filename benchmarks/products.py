@@ -11,10 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -28,7 +25,7 @@ from llvmlite import binding
 import jitflow
 from jitflow import processor
 
-from .machine import ONE_THREAD, describe_machine, pin_to_one_core, versions
+from .machine import ONE_THREAD, describe_machine, ensure_environment, pin_to_one_core, versions
 
 __all__ = ["main"]
 
@@ -179,9 +176,7 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", help="where to store the results")] = None,
 ) -> None:
     """Measure, and print what was measured beside its limits."""
-    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):  # read as libraries are imported
-        arguments = [sys.executable, "-m", "benchmarks.products", *sys.argv[1:]]
-        sys.exit(subprocess.run(arguments, env=os.environ | ONE_THREAD).returncode)
+    ensure_environment(ONE_THREAD, "benchmarks.products")
     pin_to_one_core()
     print(f"{describe_machine()['cpu']}, {versions()}")
     rows, summary = list[dict[str, Any]](), list[dict[str, Any]]()

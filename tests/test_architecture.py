@@ -154,7 +154,6 @@ FACTS = {
     "passes/lower/contraction.py: _TABLE": "bytes of an offset",
     "passes/lower/poll.py": "how soon Ctrl-C ends a program",
     "passes/lower/scopes.py: _LONG_SUM": "how the host program computes a size",
-    "passes/lower/private.py: _LINE": "bytes of a line of a cache",
     "backends/cuda/emit_control.py: ERROR_WORDS": "words of the error record",
     "backends/cuda/grid.py": "how many threads a launch has, under any number of which a kernel is right",
     "backends/llvm/emit_calls.py: _WORDS": "how large records of the runtime are",

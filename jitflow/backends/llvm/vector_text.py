@@ -152,21 +152,22 @@ class VectorText:
         width, number = self.lanes, self._fresh()
         while width > 1:
             half = width // 2
-            pairs = [
-                [self.shuffled(value, "poison", width, range(at, at + half)) for value in values] for at in (half, 0)
-            ]
+            lows, highs = (
+                [self.shuffled(value, "poison", width, range(at, at + half)) for value in values] for at in (0, half)
+            )
             has = self.let(f"icmp ne i64 {self.let(f'and i64 {count}, {half}')}, 0")
-            type = f"<{half} x {self.element}>"
-            self.choose(has, f"half{number}.{half}", f"behind{number}.{half}")
-            for value, place in zip(pairs[1], places, strict=True):
+            type, behind = f"<{half} x {self.element}>", f"behind{number}.{half}"
+            self.choose(has, f"half{number}.{half}", behind)
+            for value, place in zip(lows, places, strict=True):
                 self.store(value, place, type)
-            self.do(f"br label %behind{number}.{half}")
-            self.begin(f"behind{number}.{half}")
-            moved = self.let(f"select i1 {has}, i64 {half * self.itemsize}, i64 0")
-            values = [
-                self.let(f"select i1 {has}, {type} {high}, {type} {low}") for high, low in zip(*pairs, strict=True)
-            ]
-            places, width = self.addresses_from(places, moved), half
+            self.do(f"br label %{behind}")
+            self.begin(behind)
+            width = half
+            if width > 1:
+                left = zip(highs, lows, strict=True)
+                values = [self.let(f"select i1 {has}, {type} {high}, {type} {low}") for high, low in left]
+                moved = self.let(f"select i1 {has}, i64 {half * self.itemsize}, i64 0")
+                places = self.addresses_from(places, moved)
 
     def suffix(self, lanes: int) -> str:
         """How an overloaded intrinsic names a vector type."""

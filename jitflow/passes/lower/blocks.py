@@ -80,8 +80,7 @@ class Multiplication:
                     at = self.position
                     until = emitter.emit("minimum", emitter.emit("add", at, size(blocks.depth)), size(inner))
                     steps = emitter.emit("subtract", until, at)
-                    if blocks.packs_right != 0:
-                        self._pack_right((edge, beyond), at, steps)
+                    self._where(blocks.packs_right, lambda: self._pack_right((edge, beyond), at, steps))
 
                     def line() -> None:
                         row = self.position
@@ -123,6 +122,16 @@ class Multiplication:
 
         self.emitter.loop(start, stop, self.emitter.size(step), (), once)
 
+    def _where(self, flag: Dim, yes: Callable[[], None], no: Callable[[], None] = lambda: None) -> None:
+        """One of two, by a flag: in a branch if that is known at run time only."""
+        if flag == 0:
+            no()
+        elif flag == 1:
+            yes()
+        else:
+            size = self.emitter.size
+            self.emitter.branch(self.emitter.emit("greater", size(flag), size(0)), yes, no)
+
     def _behind_last(self, until: Value, body: Callable[[], None]) -> None:
         """Run a body where all steps are done."""
         emitter, inner, depth = self.emitter, self.blocks.factors.inner, self.blocks.depth
@@ -137,19 +146,13 @@ class Multiplication:
         edge, beyond = columns
         step, stride = blocks.factors.right
 
-        def pack() -> None:
-            emitter.here(
-                "pack_panels", self.panels.buffer, self.panels.offset, self.right.buffer,
-                self._lying(self.right, (edge, stride), (at, step)), size(step), size(stride),
-                size(blocks.columns * blocks.line_bytes), emitter.emit("subtract", beyond, edge), steps,
-                ahead=cost.ROWS_AHEAD, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
-                turned=blocks.factors.are_turned,
-            )  # fmt: skip
-
-        if blocks.packs_right == 1:
-            pack()
-        else:
-            emitter.branch(emitter.emit("greater", size(blocks.packs_right), size(0)), pack)
+        emitter.here(
+            "pack_panels", self.panels.buffer, self.panels.offset, self.right.buffer,
+            self._lying(self.right, (edge, stride), (at, step)), size(step), size(stride),
+            size(blocks.columns * blocks.line_bytes), emitter.emit("subtract", beyond, edge), steps,
+            ahead=cost.ROWS_AHEAD, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
+            turned=blocks.factors.are_turned,
+        )  # fmt: skip
 
     def _panel(self, column: Value, start: Value) -> Value:
         """Where the panel of a column is, if those that are packed begin with the column ``start``."""
@@ -169,17 +172,11 @@ class Multiplication:
         self, block: Sequence[Value], place: tuple[Value, Value, Value], start: Value, counts: Sequence[Value]
     ) -> None:
         """One block of the result, whose first row, column and step are given, and the column where its part begins."""
-        emitter, along = self.emitter, self.blocks.along
-        if along == 0:
-            self._by_columns(block, place, start, counts)
-        elif along == 1:
-            self._by_steps(block, place, counts)
-        else:
-            emitter.branch(
-                emitter.emit("greater", emitter.size(along), emitter.size(0)),
-                lambda: self._by_steps(block, place, counts),
-                lambda: self._by_columns(block, place, start, counts),
-            )
+        self._where(
+            self.blocks.along,
+            lambda: self._by_steps(block, place, counts),
+            lambda: self._by_columns(block, place, start, counts),
+        )
 
     def factors(self, row: Value, column: Value, at: Value) -> Sequence[Value]:
         """The matrices from a row, column and step on, and how far rows and steps are apart; no right one is packed."""
@@ -205,13 +202,7 @@ class Multiplication:
                 rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
             )  # fmt: skip
 
-        if blocks.packs_right == 0:
-            multiply(right, right_at, right_step)
-        elif blocks.packs_right == 1:
-            multiply(*panel)
-        else:
-            packs = emitter.emit("greater", size(blocks.packs_right), size(0))
-            emitter.branch(packs, lambda: multiply(*panel), lambda: multiply(right, right_at, right_step))
+        self._where(blocks.packs_right, lambda: multiply(*panel), lambda: multiply(right, right_at, right_step))
 
     def _left_ahead(self, column: Value, start: Value) -> Value:
         """How far behind the last row of a block what is brought near lies: another row for each column of blocks."""

@@ -19,11 +19,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Op, Region, Value, walk_inside
+from jitflow.passes.schedule.cost import CACHE_LINE
 
 __all__ = ["private", "renamed", "unshared", "why_alone"]
 
 _ALLOWED = frozenset(("launch", "check", "for", "if", "share", "offset", "read", "write", "yield"))
-_LINE = 64
 
 
 def why_alone(share: Op) -> str:
@@ -69,9 +69,9 @@ def private(share: Op, before: Sequence[Op], after: Sequence[Op]) -> tuple[list[
             part = outside.make("divide_truncated", size, outside.make("size", dim=threads))
             outside.ops.append(op)
         else:
-            lines = outside.make("add", size, outside.make("size", dim=_LINE - 1))
-            lines = outside.make("divide_truncated", lines, outside.make("size", dim=_LINE))
-            part = outside.make("multiply", lines, outside.make("size", dim=_LINE))
+            lines = outside.make("add", size, outside.make("size", dim=CACHE_LINE - 1))
+            lines = outside.make("divide_truncated", lines, outside.make("size", dim=CACHE_LINE))
+            part = outside.make("multiply", lines, outside.make("size", dim=CACHE_LINE))
             count = outside.make("multiply", part, outside.make("size", dim=threads))
             sizes[op.result] = count
             attributes = MappingProxyType({**op.attributes, "parts": True})
