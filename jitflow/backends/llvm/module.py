@@ -114,12 +114,14 @@ def emit_program(
     everyone_s = [kernel for kernel in kernels if kernel.attributes.get("shared")]
     vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
     sharing = {kernel: Sharing(kernel, module.kernels) for kernel in kernels}
-    module.written_out = {kernel.name: sharing[kernel] for kernel in vectors if sharing[kernel].is_all}
+    launched = Counter(module.kernels[name] for program in programs for name in _launched(program))
+    sharers = [kernel for kernel in vectors if sharing[kernel].is_all]
+    module.written_out = {one.name: sharing[one] for one in sharers if launched[one] <= _MOST_WRITTEN_OUT}
 
     def texts(these: Iterable[Function]) -> Iterator[str]:
         for kernel in these:
             sharing[kernel].define(module, EMISSION)
-            if kernel.name not in module.written_out:
+            if kernel not in sharers:
                 yield _kernel(module, kernel, sharing[kernel])
 
     for kernel in everyone_s:
@@ -137,6 +139,8 @@ def emit_program(
         for number in (number for number, computes in enumerate(in_turns) if computes):
             module.declare(part_name(number), "i32", ["ptr"] * 4)
         calls.append(run_parts(module, programs, _SIGNATURE.format(RUN)))
+    for kernel in (one for one in sharers if one.name not in module.written_out):
+        module.define(f'"{kernel.name}"', _kernel(module, kernel, sharing[kernel]))
     add("calls", [*calls, extra_text])
     shared = [ModuleCode("vectors", _assemble([], [text], *frame), shared=True) for text in module.shared.values()]
     return ProgramText((*shared, *parts), module)
@@ -162,6 +166,16 @@ def _shares(kernels: Sequence[Function]) -> list[list[Function]]:
         shares[least].append(kernel)
         work[least] += ops[kernel.name]
     return shares
+
+
+_MOST_WRITTEN_OUT = 2
+"""How often a kernel that only shares loops is launched at most where it is written out."""
+
+
+def _launched(program: Function) -> Iterator[str]:
+    """The kernels that a host program, and what it calls, launch, by name."""
+    for function in (program, *program.functions):
+        yield from (op.attributes["kernel"] for op in walk(function.region) if op.name == "launch")
 
 
 _LAUNCHES = ("launch", "library", "invoke")
