@@ -10,8 +10,8 @@ chunk begins depends on sizes alone, so the bits do not depend on who computes i
                                                       for chunk: read that, and join
 
 On the left is the code for one thread. On the right, what is one chunk is folded in a branch of its own, without parts
-for threads, cells and loops, which cost as much as a short row. Sweeps that follow, and reduce nothing themselves, are
-shared in the same chunks.
+for threads, cells and loops, which cost as much as a short row, if its body is short: a long one is compiled once.
+Sweeps that follow, and reduce nothing themselves, are shared in the same chunks.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Chunks:
         """Emit the loop, after which each reduction has its state."""
         if self.node.threads == 0 or self.sharers == 1:
             self.take(self._follow_each_other())
-        elif not self.reductions or self.lowering.target.distributed:
+        elif not self.reductions or self.lowering.target.distributed or self.lowering.joined.cost > cost.LONG_BODY:
             self.take(self._share())
         else:
             self.take(self._one_or_shared())
