@@ -9,7 +9,7 @@ chunk begins depends on sizes alone, so the bits do not depend on who computes i
       join what it is folded to                       }
                                                       for chunk: read that, and join
 
-On the left is the code for one thread. On the right, what is one chunk is folded in a branch of its own, without parts
+On the left is the code for one thread. On the right, what is one block is folded in a branch of its own, without parts
 for threads, cells and loops, which cost as much as a short row, if its body is short: a long one is compiled once.
 Sweeps that follow, and reduce nothing themselves, are shared in the same chunks.
 """
@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Buffer, Index, Scalar, Vector
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.folding import chunk_positions, chunks_on_chip
@@ -112,15 +113,15 @@ class Chunks:
         """What chunks are folded to where there are none."""
         return [value for reduction in self.reductions for value in reduction.nothing()]
 
-    def _chunk(self, first: Value) -> list[Value]:
-        """What the chunk that begins at a position is folded to."""
-        emitter = self.emitter
-        end = emitter.arithmetic("add", first, emitter.size(self.length))
+    def _chunk(self, first: Value, length: Dim = 0) -> list[Value]:
+        """What the chunk that begins at a position is folded to; it has the usual length if nothing is said."""
+        emitter, length = self.emitter, length or self.length
+        end = emitter.arithmetic("add", first, emitter.size(length))
         last = emitter.arithmetic("minimum", end, self.stop)
         for reduction in self.reductions:
             emitter.loc = reduction.op.loc
             reduction.begin()
-        with self.lowering.taking(self.loop, first, last, self.length):
+        with self.lowering.taking(self.loop, first, last, length):
             self.body()
         for reduction in self.reductions:
             reduction.close()
@@ -144,9 +145,12 @@ class Chunks:
     # Shared
 
     def _one_or_shared(self) -> Sequence[Value]:
+        """One block by itself, if chunks have blocks, else one chunk; or all chunks."""
         emitter, size = self.emitter, self.emitter.size
-        several = emitter.emit("less", size(self.length), size(self.loop.dim))
-        return emitter.either(several, self._share, lambda: self._chunk(size(0)))
+        blocks = [node for node in self.node.body if isinstance(node, For) and node.loop is self.loop]
+        length = blocks[0].step if len(blocks) == len(self.node.body) == 1 else self.length
+        several = emitter.emit("less", size(length), size(self.loop.dim))
+        return emitter.either(several, self._share, lambda: self._chunk(size(0), length))
 
     def _share(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size

@@ -195,10 +195,7 @@ class Loops(Elements):
         """A loop that takes many positions a turn, over which loops inside of it run."""
         emitter, (start, stop) = self.emitter, self.ends(node.loop)
 
-        def tile() -> None:
-            first = emitter.scope.index
-            assert first is not None
-            last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(node.step)), stop)
+        def tile(first: Value, last: Value) -> None:
             with self.taking(node.loop, first, last, node.step):
                 if not node.loop.reduced:
                     self.nodes(node.body)
@@ -208,7 +205,16 @@ class Loops(Elements):
                 else:
                     self._block(node.body, first, last)
 
-        self._run(node, start, stop, node.step, None, tile)
+        def turn() -> None:
+            first = emitter.scope.index
+            assert first is not None
+            tile(first, emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(node.step)), stop))
+
+        *_, length = self.taken.get(node.loop, (None, None, node.loop.dim))
+        if isinstance(length, int) and 0 < length <= node.step and not node.parallel:
+            tile(start, stop)
+        else:
+            self._run(node, start, stop, node.step, None, turn)
 
     def _bands(self, node: For) -> None:
         """A loop whose positions of a turn are written out in a loop inside of it; what is left is taken one by one."""
