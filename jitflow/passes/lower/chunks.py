@@ -75,8 +75,7 @@ class Chunks:
         emitter = self.emitter
 
         def chunk(_: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             for cell, value in zip(cells, self._chunk(self._position(self.start, number)), strict=True):
                 self.lowering.store(cell, value)
             return ()
@@ -89,8 +88,7 @@ class Chunks:
         emitter = self.emitter
 
         def chunk(before: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             states = [self.lowering.load(cell) for cell in cells]
             return self._joined(before, states, self._position(self.start, number))
 
@@ -103,8 +101,7 @@ class Chunks:
         emitter, size = self.emitter, self.emitter.size
 
         def chunk(before: Sequence[Value]) -> Sequence[Value]:
-            first = emitter.scope.index
-            assert first is not None
+            first = emitter.position
             return self._joined(before, self._chunk(first), first)
 
         return emitter.loop(self.start, self.stop, size(self.length), self._nothing(), chunk)
@@ -162,8 +159,7 @@ class Chunks:
         cells = [self._cell(value, most) for value in initial]
 
         def group(before: Sequence[Value]) -> Sequence[Value]:
-            start = emitter.scope.index
-            assert start is not None
+            start = emitter.position
             end = emitter.arithmetic("minimum", emitter.emit("add", start, size(together)), self.stop)
             rounded = emitter.emit("add", emitter.emit("subtract", end, start), size(self.length - 1))
             count = emitter.emit("divide_truncated", rounded, size(self.length))
@@ -176,8 +172,7 @@ class Chunks:
         emitter, size = self.emitter, self.emitter.size
 
         def chunk(_: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             states = self._chunk(self._position(start, number))
             for cell, value in zip(cells, states, strict=True):
                 emitter.here("write", cell, self._offset(cell, number, value), value)
@@ -198,8 +193,7 @@ class Chunks:
             return ()
 
         def join(before: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             depth = len(emitter.scopes) - 1
             states = [
                 emitter.emit("read", cell, self._offset(cell, number, value), depth=depth, lanes=_lanes(value))

@@ -194,6 +194,7 @@ class Loops(Elements):
     def _tiles(self, node: For) -> None:
         """A loop that takes many positions a turn, over which loops inside of it run."""
         emitter, (start, stop) = self.emitter, self.ends(node.loop)
+        *_, count = self.taken.get(node.loop, (None, None, node.loop.dim))
 
         def tile(first: Value, last: Value) -> None:
             with self.taking(node.loop, first, last, node.step):
@@ -206,15 +207,13 @@ class Loops(Elements):
                     self._block(node.body, first, last)
 
         def turn() -> None:
-            first = emitter.scope.index
-            assert first is not None
-            tile(first, emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(node.step)), stop))
+            end = emitter.emit("add", emitter.position, emitter.size(node.step))
+            tile(emitter.position, emitter.arithmetic("minimum", end, stop))
 
-        *_, length = self.taken.get(node.loop, (None, None, node.loop.dim))
-        if isinstance(length, int) and 0 < length <= node.step and not node.parallel:
-            tile(start, stop)
-        else:
+        if not isinstance(count, int) or count > node.step or count == 0 or node.parallel:
             self._run(node, start, stop, node.step, None, turn)
+        else:
+            tile(start, stop)
 
     def _bands(self, node: For) -> None:
         """A loop whose positions of a turn are written out in a loop inside of it; what is left is taken one by one."""
@@ -223,9 +222,7 @@ class Loops(Elements):
 
         def band(count: int) -> Callable[[], None]:
             def turn() -> None:
-                first = emitter.scope.index
-                assert first is not None
-                with self.taking(node.loop, first, first, count):
+                with self.taking(node.loop, emitter.position, emitter.position, count):
                     self.nodes(node.body)
 
             return turn
@@ -240,8 +237,7 @@ class Loops(Elements):
         if node.loop in self.taken:
             first, _, count = self.taken[node.loop]
             assert isinstance(count, int)
-            rows = [first, *(emitter.emit("add", first, emitter.size(number)) for number in range(1, count))]
-            for row in rows:
+            for row in (first, *(emitter.emit("add", first, emitter.size(number)) for number in range(1, count))):
                 with emitter.step(node.loop, row):
                     self.nodes(node.body)
             return
