@@ -35,7 +35,7 @@ from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region, walk, walk_loops
-from jitflow.ir.types import Buffer, Index, Tape
+from jitflow.ir.types import Buffer, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 
@@ -185,8 +185,8 @@ take five times as long to compile."""
 
 
 def _computes_in_turns(region: Region) -> bool:
-    """Whether the loops of a host program do much beside launching, and finding the sizes that launches are told."""
-    inside = Counter(op.name for op in walk_loops(region) if not any(isinstance(r.type, Index) for r in op.results))
+    """Whether the loops of a host program do much beside launching."""
+    inside = Counter(op.name for op in walk_loops(region))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches
