@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
 from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
 from jitflow.ir.effects import may_fail
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.records import Attributes
-from jitflow.ir.types import Index, Type
+from jitflow.ir.types import Index, Type, map_dims
 
-__all__ = ["exact_key", "function_key", "region_key"]
+__all__ = ["Renaming", "exact_key", "function_key", "region_key"]
 
 
 def exact_key(value: Any) -> Any:
@@ -36,13 +38,43 @@ def function_key(function: Function) -> tuple[Any, ...]:
     return _attributes(function.attributes), region
 
 
-def region_key(region: Region) -> tuple[Any, ...]:
-    """A key that regions share which compute the same of what they are handed, and fail at the same lines."""
-    return _key(region, lambda type: type, lambda op: op.loc if may_fail(op) else NOWHERE)
+class Renaming:
+    """Sizes by the order in which they are met: what differs in their names alone is equal behind it."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Dim] = {}
+
+    def __call__(self, item: Any) -> Any:
+        """A dim, a type, a layout, or a tuple or record with such in it, in which sizes have other names."""
+        if isinstance(item, Expression):
+            for name in symbols(item):
+                self.names.setdefault(name, symbol(f"size{len(self.names)}"))
+            return substitute(item, self.names)
+        if isinstance(item, tuple):
+            return tuple(map(self, item))
+        if isinstance(item, get_args(Type)):
+            return map_dims(item, self)
+        if is_dataclass(item) and not isinstance(item, type):
+            return (type(item), *(self(getattr(item, one.name)) for one in fields(item)))
+        return item
 
 
-def _key(region: Region, kind: Callable[[Type], Type], place: Callable[[Op], Loc]) -> tuple[Any, ...]:
-    """``kind`` is what counts of a type, ``place`` of where an op comes from."""
+def region_key(region: Region, sizes: Renaming | None = None) -> tuple[Any, ...]:
+    """A key that regions share which compute the same of what they are handed, and fail at the same lines.
+
+    With ``sizes``, also those whose sizes have other names.
+    """
+    rename: Callable[[Any], Any] = sizes or (lambda item: item)
+    return _key(region, rename, lambda op: op.loc if may_fail(op) else NOWHERE, lambda item: exact_key(rename(item)))
+
+
+def _key(
+    region: Region,
+    kind: Callable[[Type], Type],
+    place: Callable[[Op], Loc],
+    attribute: Callable[[Any], Any] = exact_key,
+) -> tuple[Any, ...]:
+    """``kind`` is what counts of a type, ``place`` of where an op comes from, ``attribute`` of an attribute."""
     numbers: dict[Value, int] = {}
 
     def defined(values: tuple[Value, ...]) -> tuple[Any, ...]:
@@ -53,7 +85,8 @@ def _key(region: Region, kind: Callable[[Type], Type], place: Callable[[Op], Loc
     def of_op(op: Op) -> tuple[Any, ...]:
         operands = tuple(numbers[operand] for operand in op.operands)
         regions = tuple(map(of_region, op.regions))
-        return op.name, operands, _attributes(op.attributes), regions, defined(op.results), place(op)
+        attributes = _attributes(op.attributes, attribute)
+        return op.name, operands, attributes, regions, defined(op.results), place(op)
 
     def of_region(inner: Region) -> tuple[Any, ...]:
         return tuple(chain((defined(inner.parameters),), map(of_op, inner.ops)))
@@ -61,5 +94,5 @@ def _key(region: Region, kind: Callable[[Type], Type], place: Callable[[Op], Loc
     return of_region(region)
 
 
-def _attributes(attributes: Attributes) -> tuple[Any, ...]:
-    return tuple(sorted((name, exact_key(value)) for name, value in attributes.items()))
+def _attributes(attributes: Attributes, key: Callable[[Any], Any] = exact_key) -> tuple[Any, ...]:
+    return tuple(sorted((name, key(value)) for name, value in attributes.items()))

@@ -10,10 +10,11 @@ from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.fused_region import Group, fusion_op
 from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.concatenation import part_of
+from jitflow.passes.lower.kernel import Kernel
 from jitflow.passes.lower.numbers import lower_number_work, with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
-from jitflow.passes.lower.program import Storage, kernel_key
+from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
 from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.plan.record import Place
@@ -52,10 +53,12 @@ def lower_fusion(host: OwningProgram, op: Op) -> None:
     places = places_of(host, op)
     used = [position for position, result in enumerate(op.results) if result in host.plan.started]
     into, base = placed_layouts(host, op), op.attributes["kernel"] + host.suffix
-    key = kernel_key(op, layouts, into), backwards, tuple(used)
-    kernel = host.scopes.once(key, lambda: lower_nest(
-        op, nest, host.target, name=host.kernel_name(base), backwards=backwards, into=into, used=used
-    ))  # fmt: skip
+
+    def make() -> Kernel:
+        name = host.kernel_name(base)
+        return lower_nest(op, nest, host.target, name=name, backwards=backwards, into=into, used=used)
+
+    kernel = host.once(make, *layouts, *into.items(), backwards, *used, region=op.regions[0])
     outputs = allocate_outputs(host, op, places)
     host.launch(kernel, op.operands, outputs, stored)
     for position in packed:
@@ -72,9 +75,11 @@ def lower_accumulation(host: OwningProgram, op: Op) -> None:
     base = "accumulate" + host.suffix
     fusion, layouts = fusion_op(Group(op), [op.result], {}, base), layouts_of(host, op)
     storage = host.allocate(type.dtype, type.dims)
-    kernel = host.scopes.once(kernel_key(fusion, layouts), lambda: lower_nest(
-        fusion, nest_of(fusion, layouts), host.target, name=host.kernel_name(base)
-    ))  # fmt: skip
+
+    def make() -> Kernel:
+        return lower_nest(fusion, nest_of(fusion, layouts), host.target, name=host.kernel_name(base))
+
+    kernel = host.once(make, *layouts, region=fusion.regions[0])
     host.launch(kernel, op.operands, (storage,))
     host.give(op.result, storage)
 

@@ -5,11 +5,12 @@ What it does at one position of its loops is in `elements.py`, the loops are in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, substitute
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Index, Tensor
@@ -54,6 +55,20 @@ class Kernel:
     choice: Dim = 1
     """1 where it is to be launched, and 0 where the one ``instead`` of it is."""
     instead: Kernel | None = None
+
+    def for_sizes(self, names: Mapping[str, Dim]) -> Kernel:
+        """The same for other sizes, which have the place of those that it names."""
+        return replace(
+            self,
+            arguments=tuple(replace(one, dim=substitute(one.dim, names)) for one in self.arguments),
+            layouts=tuple(
+                Layout(substitute(one.offset, names), tuple(substitute(stride, names) for stride in one.strides))
+                for one in self.layouts
+            ),
+            following=tuple(one.for_sizes(names) for one in self.following),
+            choice=substitute(self.choice, names),
+            instead=self.instead and self.instead.for_sizes(names),
+        )
 
 
 class KernelLowering(Loops):

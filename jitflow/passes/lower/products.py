@@ -13,6 +13,7 @@ from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dims import product as product_of_dims
+from jitflow.ir.equality import region_key
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.lower.block_kernel import scrap_layout
@@ -25,12 +26,13 @@ from jitflow.passes.lower.fusions import (
     placed_layouts,
     places_of,
 )
+from jitflow.passes.lower.kernel import Kernel
 from jitflow.passes.lower.library import multiply_into
 from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.overlapped_blocks import is_slow, lower_blocks
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
-from jitflow.passes.lower.program import Storage, kernel_key
+from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.plan.products import factors_of, multiplies_by_blocks
 from jitflow.passes.schedule.blocks_text import FigureTexts
@@ -72,10 +74,12 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage, layout: Layout) -> 
     op, temporary = _packed(host, op, blocks)
     layouts = [*(host.layouts[factor] for factor in op.operands), layout]
     strides = zip(*(one.strides[: len(batch)] for one in layouts), strict=True)
-    kernel = host.scopes.once((*key, "kernel"), lambda: lower_plain(
-        blocks, type.dtype, host.target, [one.offset for one in layouts], list(zip(batch, strides, strict=True)),
-        layout.strides[-2], name=base,
-    ))  # fmt: skip
+    offsets, steps, pitch = [one.offset for one in layouts], list(zip(batch, strides, strict=True)), layout.strides[-2]
+
+    def make() -> Kernel:
+        return lower_plain(blocks, type.dtype, host.target, offsets, steps, pitch, name=base)
+
+    kernel = host.once(make, blocks, type.dtype, *offsets, *steps, pitch)
     host.launch(replace(kernel, scheduled=scheduled, known_as=name), op.operands, [storage])
     if temporary is not None:
         host.free(temporary)
@@ -95,7 +99,7 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         host.free(storage)
         return
     into = placed_layouts(host, op)
-    key = kernel_key(op, layouts_of(host, op), into)
+    key = region_key(op.regions[0]), tuple(layouts_of(host, op)), tuple(into.items())
     base, divides = op.attributes["kernel"] + host.suffix, any(map(is_slow, rest.regions[0].body))
     name, scheduled = host.scopes.once(
         key, lambda: _schedule(host, product, op, host.kernel_name(base), divides=divides)
@@ -109,10 +113,12 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
     fusion = with_factors(rest, product.operands)
-    kernel = host.scopes.once((key, "kernel"), lambda: lower_blocks(
-        fusion, layouts_of(host, fusion), host.target, blocks, name=name, into=into,
-        columns=_expected(host, blocks.factors.columns),
-    ))  # fmt: skip
+    layouts, columns = layouts_of(host, fusion), _expected(host, blocks.factors.columns)
+
+    def make() -> Kernel:
+        return lower_blocks(fusion, layouts, host.target, blocks, name=name, into=into, columns=columns)
+
+    kernel = host.once(make, *layouts, *into.items(), blocks, columns, region=fusion.regions[0])
     host.launch(replace(kernel, scheduled=scheduled), fusion.operands, outputs)
     host.free(scrap)
     if temporary is not None:

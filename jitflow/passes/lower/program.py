@@ -6,14 +6,13 @@ index arithmetic, views are layouts of memory that something else owns.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
-from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
+from jitflow.ir.core import Builder, Function, Region, Value, walk
+from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbol, symbols
 from jitflow.ir.dtypes import BOOL, C128, DType
-from jitflow.ir.equality import region_key
+from jitflow.ir.equality import Renaming, region_key
 from jitflow.ir.layout import Layout, contiguous, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.fusion.nest import nest_of
@@ -24,7 +23,7 @@ from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["HostProgram", "Storage", "is_array", "kernel_key"]
+__all__ = ["HostProgram", "Storage", "is_array"]
 
 
 def is_array(value: Value) -> bool:
@@ -42,11 +41,6 @@ class Storage:
     dtype: DType = BOOL
     dims: tuple[Dim, ...] = ()
     layout: Layout = field(default_factory=lambda: Layout(0, ()))
-
-
-def kernel_key(op: Op, layouts: Sequence[Layout | None], into: Mapping[int, Layout] = MappingProxyType({})) -> Hashable:
-    """A key that fusions share which one kernel computes: the same ops on operands and results that lie alike."""
-    return region_key(op.regions[0]), tuple(layouts), tuple(sorted(into.items(), key=lambda item: item[0]))
 
 
 class HostProgram:
@@ -212,7 +206,7 @@ class HostProgram:
             own = self.kernel_name(f"{name}_{len(self.kernels)}")
             return lower_nest(op, nest, self.target, name=own, backwards=backwards, into={0: layout})
 
-        self.launch(self.scopes.once(kernel_key(op, layouts, {0: layout}), make), operands, (storage,))
+        self.launch(self.once(make, *layouts, layout, region=region), operands, (storage,))
 
     def contiguous_copy(self, value: Value) -> Storage:
         """The elements of ``value`` in C order, in memory that the caller frees."""
@@ -222,6 +216,17 @@ class HostProgram:
         return storage
 
     # Kernels
+
+    def once(self, make: Callable[[], Kernel], *about: object, region: Region | None = None) -> Kernel:
+        """The kernel for a region and what it hangs on besides: if one was made, maybe for other sizes, it is that.
+
+        Of values their types count, so how they lie must be said.
+        """
+        sizes = Renaming()
+        key = None if region is None else region_key(region, sizes), sizes(about)
+        names = tuple(sizes.names)
+        kernel, own = self.scopes.once(key, lambda: (make(), names), everywhere=True)
+        return kernel if own == names else kernel.for_sizes(dict(zip(own, map(symbol, names), strict=True)))
 
     def kernel_name(self, base: str) -> str:
         """A name that no other kernel of this program has."""
@@ -240,7 +245,7 @@ class HostProgram:
         """Call a kernel, with scratch memory for the time of the call; ``stored`` is where its operands lie."""
         stored = [self.storage.get(operand) for operand in operands] if stored is None else stored
         if kernel.scheduled is not None:
-            self.scheduled[kernel.known_as or kernel.function.name] = kernel.scheduled
+            self.scheduled.setdefault(kernel.known_as or kernel.function.name, kernel.scheduled)
         if kernel.instead is None:
             self._launch(kernel, operands, outputs, stored)
             return

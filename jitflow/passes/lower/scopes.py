@@ -65,12 +65,15 @@ class Scopes:
         """Close the innermost region."""
         return self.open.pop()
 
-    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """What was made for a key in an open scope, else what is made now: it may name sizes that scopes have bound."""
+    def once(self, key: Hashable, make: Callable[[], _Made], *, everywhere: bool = False) -> _Made:
+        """What was made for a key in an open scope, else what is made now: it may name sizes that scopes have bound.
+
+        If it does not, it may serve ``everywhere``.
+        """
         for scope in reversed(self.open):
             if key in scope.made:
                 return cast(_Made, scope.made[key])
-        made = self.open[-1].made[key] = make()
+        made = self.open[0 if everywhere else -1].made[key] = make()
         return made
 
     # Numbers
