@@ -86,6 +86,7 @@ class Compilation:
     """Those of each GPU that takes part."""
     executable: Executable | None = None
     plan: Plan | None = None
+    entry: EntryCode | None = None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -335,7 +336,8 @@ def _entry(compilation: Compilation) -> EntryCode | None:
     if not uses_native_entry() or _plan(compilation).gpus:
         return None
     with compilation.stage("entry"):
-        return emit_entry(_plan(compilation))
+        compilation.entry = emit_entry(_plan(compilation))
+    return compilation.entry
 
 
 def _specialise(compilation: Compilation) -> Specialisation:

@@ -115,6 +115,8 @@ class Specialised:
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
         self._last: tuple[Specialisation, TracedFunction] | None = None
+        self._uncached = ""
+        """Why what was compiled last is not in the cache on disk."""
         self._aside: tuple[Specialisation, ...] = ()
         """What was compiled for calls that are profiled while none are, and the other way round."""
 
@@ -155,11 +157,28 @@ class Specialised:
             if compiled == _ATTEMPTS:
                 break
             with self._lock:  # one compilation at a time: who waited may find what the other one made
-                if self._specialisations is known:
+                if self._specialisations is known and not self._find(flat):
                     self._compile(flat)
                     self._missed_calls += not compiled
                     compiled += 1
         raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
+
+    def _find(self, flat: tuple[Any, ...]) -> bool:
+        """Link code for a call from the cache on disk, if there is some; another thing is whether it fits."""
+        if not CONFIG.cache:
+            return False
+        from jitflow.cache.lookup import Loaded, find
+        from jitflow.runtime.threads import most_threads, note_compiled
+
+        known = {one.path for one in self._specialisations if isinstance(one, Loaded)}
+        found = find(self._wrapped, self._options, most_threads(), flat, known)
+        if found is None:
+            return False
+        note_compiled(self, most_threads())
+        self._make_room()
+        self._link(found)
+        self._last = None
+        return True
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced
@@ -178,8 +197,17 @@ class Specialised:
         self._link(specialisation)
         self._last = specialisation, compilation.traced
         self._misses += 1
+        self._uncached = self._keep(compilation, flat)
         if compilation.traced.pins:
             self._note_pins(compilation.traced.pins)
+
+    def _keep(self, compilation: Compilation, flat: tuple[Any, ...]) -> str:
+        """Keep what was compiled on disk. Returns why it is not there, or nothing."""
+        if not CONFIG.cache:
+            return "JITFLOW_CACHE=0"
+        from jitflow.cache.lookup import keep
+
+        return keep(self._wrapped, self._options, compilation, flat)
 
     def _compilation(self) -> Compilation:
         from jitflow.compiler import Compilation

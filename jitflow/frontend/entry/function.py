@@ -92,6 +92,8 @@ class TracedFunction:
     """The numbers that Python asked for."""
     described: frozenset[str] = frozenset()
     """The sizes among the hints that nobody has seen yet, of a `Spec`."""
+    computed: tuple[int, ...] = ()
+    """The registers of arrays that the trace has computed, and which are no objects of the program's."""
 
 
 def trace(
@@ -267,6 +269,7 @@ def _trace(
         stores.table if stores.is_noted else None,
         tuple(pins.texts),
         frozenset(state.described),
+        tuple(inputs.computed_registers),
     )
 
 

@@ -1,0 +1,331 @@
+"""What an object is, by its content: equal in two processes where a trace would have found the same in both.
+
+Guards compare by identity, which ends with the process. A cached specialisation has the content of each object instead,
+as a hash, and the object itself is found anew by the path that the plan reads it by. Two objects of equal content are
+the same to a trace: it takes nothing from an object that is guarded by identity but what is hashed here, or what it
+reads under a guard of its own (the globals of a module, the cells of a function, the attributes of a class).
+
+What has no content that could be compared, an array or a logger, is `Incomparable`: code that depends on it is not
+cached. So is code that goes through a set of anything but numbers: its order is another one in each process.
+
+Objects of Python, NumPy, SciPy and jitflow go by their names, since a cache is for one version of each (`key.py`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import hashlib
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dis import get_instructions, opmap
+from itertools import pairwise
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
+
+_DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType, MemberDescriptorType)
+_SEEN_AT_ONCE = 64
+"""How deep objects may contain each other."""
+_LIBRARIES = ("numpy", "scipy", "jitflow", "ml_dtypes")
+_HOME = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_ORDERED_BY_HASH = frozenset({"set", "frozenset", "hash"})
+_MAKE_SETS = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
+_HEAP_TYPE = 1 << 9
+_MEMBERS_OF_NUMPY = ("mgrid", "ogrid", "r_", "c_", "s_", "index_exp", "_NoValue")
+_OF_NO_MEANING = frozenset(
+    ["__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__",
+     "__annotations_cache__", "__static_attributes__", "__abstractmethods__", "_abc_impl"]
+)  # fmt: skip
+
+
+class Incomparable(Exception):
+    """An object has no content that could be compared; the message says what it is."""
+
+
+def content_of(thing: Any) -> str:
+    """The hash of an object's content. Raises `Incomparable` where it has none."""
+    writer = _Writer()
+    writer.write(thing)
+    return writer.digest()
+
+
+def is_of_a_library(module: str) -> bool:
+    """Whether a module belongs to what a cache is for one version of: Python, NumPy, SciPy, jitflow."""
+    top = module.partition(".")[0]
+    if top in _LIBRARIES:
+        return not module.startswith("jitflow.benchmarks")
+    if top not in sys.stdlib_module_names:
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None)  # which a module of the user's may hide
+    return file is None or (file.startswith(_HOME) and "-packages" + os.sep not in file)
+
+
+def named(module: str | None, name: str | None) -> Any:
+    """The object that a module knows by a dotted name; None where there is none."""
+    found: Any = sys.modules.get(module or "")
+    for part in (name or "?").split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+class _Writer:
+    """Hashes objects, each with its kind and length in front, so that no two of them give the same bytes."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._open: dict[int, int] = {}
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()[:32]
+
+    def _put(self, kind: str, *texts: str | bytes) -> None:
+        pieces = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts]
+        self._hash.update(f"{kind} {' '.join(str(len(piece)) for piece in pieces)}\n".encode())
+        for piece in pieces:
+            self._hash.update(piece)
+
+    def write(self, thing: Any) -> None:
+        """Add an object."""
+        if id(thing) in self._open:
+            self._put("again", str(self._open[id(thing)]))
+            return
+        if len(self._open) > _SEEN_AT_ONCE:
+            raise Incomparable("objects that contain each other too deeply")
+        self._open[id(thing)] = len(self._open)
+        try:
+            writer = _WRITERS.get(type(thing))
+            if writer is not None:
+                writer(self, thing)
+            else:
+                self._object(thing)
+        finally:
+            del self._open[id(thing)]
+
+    def _all(self, kind: str, things: Iterable[Any]) -> None:
+        items = list(things)
+        self._put(kind, str(len(items)))
+        for item in items:
+            self.write(item)
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def _singleton(self, thing: Any) -> None:
+        self._put(type(thing).__name__)
+
+    def _simple(self, thing: Any) -> None:
+        self._put(type(thing).__name__, repr(thing))
+
+    def _text(self, thing: str) -> None:
+        self._put("str", thing)
+
+    def _bytes(self, thing: bytes) -> None:
+        self._put("bytes", thing)
+
+    def _float(self, thing: float) -> None:
+        self._put("float", struct.pack("<d", thing))
+
+    def _complex(self, thing: complex) -> None:
+        self._put("complex", struct.pack("<dd", thing.real, thing.imag))
+
+    def _tuple(self, thing: tuple[Any, ...]) -> None:
+        self._all("tuple", thing)
+
+    def _list(self, thing: list[Any]) -> None:
+        self._all("list", thing)
+
+    def _dict(self, thing: dict[Any, Any]) -> None:
+        self._all("dict", (part for item in thing.items() for part in item))
+
+    def _frozenset(self, thing: frozenset[Any]) -> None:
+        if not all(type(item) in (int, float, bool) for item in thing):
+            raise Incomparable("a set of other things than numbers, whose order is another one in each process")
+        self._all("frozenset", thing)
+
+    def _slice(self, thing: slice) -> None:
+        self._all("slice", (thing.start, thing.stop, thing.step))
+
+    def _range(self, thing: range) -> None:
+        self._all("range", (thing.start, thing.stop, thing.step))
+
+    # -- code --------------------------------------------------------------------------------------
+
+    def _code(self, code: CodeType) -> None:
+        self._put("code", code.co_filename, code.co_name, code.co_qualname, code.co_code, code.co_linetable,
+                  code.co_exceptiontable)  # fmt: skip
+        self._simple((code.co_firstlineno, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
+                      code.co_flags))  # fmt: skip
+        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        self.write(names)
+        tested = _only_tested(code)
+        self._put("constants", str(len(code.co_consts)))
+        for constant in code.co_consts:
+            if type(constant) is frozenset and constant in tested:
+                self._put("tested", *sorted(content_of(item) for item in constant))
+            else:
+                self.write(constant)
+
+    def _function(self, function: FunctionType) -> None:
+        """A function that is guarded by identity: with all that it reads, if it is none of a library's."""
+        if function.__closure__ and not is_of_a_library(function.__module__ or ""):
+            raise Incomparable(f"the function {function.__qualname__}, which has cells")
+        self._put("function", str(function.__module__), function.__qualname__)
+        self._parts(function)
+
+    def _parts(self, function: FunctionType) -> None:
+        """The code of a function, and what it has as defaults."""
+        self.write(function.__code__)
+        for value in function.__defaults__ or ():
+            self._if_possible(value)
+        for name, value in (function.__kwdefaults__ or {}).items():
+            self._text(name)
+            self._if_possible(value)
+
+    def _if_possible(self, thing: Any) -> None:
+        """What a trace reads by a guard of its own, if it reads it: an object of no content is known by its class."""
+        try:
+            digest = content_of(thing)
+        except Incomparable:
+            digest = f"{type(thing).__module__}.{type(thing).__qualname__}"
+        self._put("part", digest)
+
+    # -- classes and modules -------------------------------------------------------------------------
+
+    def _module(self, module: ModuleType) -> None:
+        if sys.modules.get(module.__name__) is not module:
+            raise Incomparable(f"the module {module.__name__}, which is not imported by its name")
+        self._put("module", module.__name__)
+
+    def _class(self, kind: type) -> None:
+        module = kind.__module__
+        if not kind.__flags__ & _HEAP_TYPE or (is_of_a_library(module) and named(module, kind.__qualname__) is kind):
+            self._put("type", module, kind.__qualname__)
+            return
+        self._put("class", module, kind.__qualname__)
+        self.write(type(kind))
+        self._all("bases", kind.__bases__)
+        for name, member in vars(kind).items():
+            if name not in _OF_NO_MEANING:
+                self._text(name)
+                self._member(member)
+
+    def _member(self, member: Any) -> None:
+        """A member of a class: its code if it has some. What else there is, a trace reads by a guard of its own."""
+        if isinstance(member, staticmethod | classmethod):
+            self._put(type(member).__name__)
+            self._member(member.__func__)
+        elif isinstance(member, property):
+            self._put("property")
+            for function in (member.fget, member.fset, member.fdel):
+                self._member(function)
+        elif isinstance(member, functools.cached_property):
+            self._put("cached property")
+            self._member(member.func)
+        elif isinstance(member, FunctionType):
+            self._put("method", member.__qualname__)
+            self._parts(member)
+        elif "__wrapped__" in getattr(member, "__dict__", {}):
+            self._put("wrapping", type(member).__qualname__)
+            self._member(member.__wrapped__)
+        else:
+            self._if_possible(member)
+
+    # -- all else ----------------------------------------------------------------------------------
+
+    def _object(self, thing: Any) -> None:
+        kind = type(thing)
+        if isinstance(thing, type):
+            self._class(thing)
+        elif isinstance(thing, np.dtype) and (thing.isbuiltin or thing.names is not None):
+            self._put("dtype", repr(thing), kind.__qualname__)
+        elif isinstance(thing, enum.Enum):
+            self._class(kind)
+            self._put("member", thing.name)
+        elif isinstance(thing, np.generic) and is_of_a_library(kind.__module__):
+            self._put("number", kind.__name__, thing.dtype.str, thing.tobytes())
+        elif isinstance(thing, _DESCRIPTORS):
+            self._class(thing.__objclass__)
+            self._put("descriptor", thing.__name__)
+        elif isinstance(thing, BuiltinFunctionType | MethodWrapperType) and not self._is_found(thing):
+            self._put("method", thing.__name__)
+            self.write(thing.__self__)
+        elif isinstance(thing, MethodType) and isinstance(thing.__self__, type | ModuleType):
+            self._put("bound")
+            self.write(thing.__func__)
+            self.write(thing.__self__)
+        elif isinstance(thing, dataclasses.Field):
+            self._put("field", thing.name, repr((thing.init, thing.kw_only, thing.compare, thing.hash)))
+            self._if_possible(thing.default)
+            self._if_possible(thing.default_factory)
+        elif getattr(kind, "__jitflow_compiled__", False):
+            self._put("compiled", str(thing.__module__), thing.__qualname__, repr(thing._options))
+        elif isinstance(thing, functools._lru_cache_wrapper):
+            self._put("remembering", repr(thing.cache_parameters()))
+        elif self._is_found(thing):
+            self._put("named", thing.__module__, getattr(thing, "__qualname__", thing.__name__))
+        elif isinstance(thing, np.ufunc):
+            self._ufunc(thing)
+        else:
+            self._member_of_numpy(thing)
+
+    def _is_found(self, thing: Any) -> bool:
+        module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+        name = name or getattr(thing, "__name__", None)
+        return isinstance(module, str) and is_of_a_library(module) and named(module, name) is thing
+
+    def _ufunc(self, thing: np.ufunc) -> None:
+        for module in ("numpy", "scipy.special", "numpy.linalg._umath_linalg", "numpy._core.umath"):
+            if named(module, thing.__name__) is thing:
+                self._put("ufunc", module, thing.__name__)
+                return
+        raise Incomparable(f"the ufunc {thing.__name__}, which is none of NumPy's or SciPy's")
+
+    def _member_of_numpy(self, thing: Any) -> None:
+        for name in _MEMBERS_OF_NUMPY:
+            if getattr(np, name, None) is thing:
+                self._put("numpy", name)
+                return
+        raise Incomparable(f"an object of the class {type(thing).__qualname__}")
+
+
+def _only_tested(code: CodeType) -> list[Any]:
+    """The sets among the constants of code that are only asked whether something is in them.
+
+    Raises `Incomparable` for code that may go through a set, or asks for a hash.
+    """
+    makes_sets = not _MAKE_SETS.isdisjoint(code.co_code[::2])
+    if makes_sets or not _ORDERED_BY_HASH.isdisjoint(code.co_names):
+        raise Incomparable(f"{code.co_qualname}, which may make a set: its order is another one in each process")
+    sets = [constant for constant in code.co_consts if type(constant) is frozenset]
+    if not sets:
+        return sets
+    for one, following in pairwise(get_instructions(code)):
+        if type(one.argval) is frozenset and following.opname != "CONTAINS_OP":
+            raise Incomparable(f"{code.co_qualname}, which uses a set: its order is another one in each process")
+    return sets
+
+
+_WRITERS: Mapping[type, Callable[[_Writer, Any], None]] = {
+    type(None): _Writer._singleton, type(...): _Writer._singleton, type(NotImplemented): _Writer._singleton,
+    bool: _Writer._simple, int: _Writer._simple, float: _Writer._float, complex: _Writer._complex,
+    str: _Writer._text, bytes: _Writer._bytes, tuple: _Writer._tuple, list: _Writer._list, dict: _Writer._dict,
+    frozenset: _Writer._frozenset, slice: _Writer._slice, range: _Writer._range, CodeType: _Writer._code,
+    FunctionType: _Writer._function, ModuleType: _Writer._module,
+}  # fmt: skip

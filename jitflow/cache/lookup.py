@@ -1,0 +1,193 @@
+"""What a compiled function asks: code for a call, from the disk; and to keep what was compiled for one.
+
+Nothing that goes wrong here is the user's concern: then the function is compiled, as it would be without a cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from jitflow.cache.codec import Damaged, Unstorable
+from jitflow.cache.content import Incomparable
+from jitflow.cache.key import key_of
+from jitflow.cache.plans import Mismatch, PlanReader, PlanWriter
+from jitflow.cache.sites import sites_as_data, sites_of
+from jitflow.cache.store import Entry, Store, Unreadable
+from jitflow.config import CONFIG
+from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.linking import LINKER
+from jitflow.runtime.specialisation import EntryCode, Specialisation
+
+if TYPE_CHECKING:
+    from jitflow.compiler import Compilation
+    from jitflow.specialised import Options
+
+__all__ = ["Loaded", "find", "keep", "why_not"]
+
+_MOST_CANDIDATES = 64
+"""Files of one key that a call looks into."""
+_RUN, _GUARD = "run", "guard"
+
+
+class Loaded(Specialisation):
+    """A specialisation that came from a file."""
+
+    def __init__(self, plan: Any, path: Path, **parts: Any) -> None:
+        super().__init__(plan, **parts)
+        self.path = path
+
+
+def why_not(options: Options) -> str:
+    """Why functions of these options are not cached at all; empty if they are."""
+    from jitflow.hardware import has_seen_gpus
+    from jitflow.runtime.notes import is_recording
+
+    reasons = {
+        "JITFLOW_CACHE=0": not CONFIG.cache,
+        "JITFLOW_DUMP and JITFLOW_VERIFY look at compilations": CONFIG.dump or CONFIG.verify,
+        "a function that is placed on devices": CONFIG.cpu_devices > 1 or has_seen_gpus() or options.device,
+        "a function with a placement of its own": options.placement != "heuristic",
+        "a part of a function": options.part is not None,
+        "a profile is taken": is_recording(),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+# -- from a file -------------------------------------------------------------------------------------
+
+
+def find(
+    function: FunctionType, options: Options, threads: int, arguments: Sequence[Any], known: Collection[Path]
+) -> Loaded | None:
+    """Code for a call of ``function``, none of the files that are ``known`` already; None if there is none."""
+    try:
+        if why_not(options):
+            return None
+        key = key_of(function, options, threads)
+        store = Store()
+        paths = store.candidates(key)
+    except (Incomparable, OSError):
+        return None
+    for path in paths[:_MOST_CANDIDATES]:
+        if path in known:
+            continue
+        try:
+            loaded = _loaded(store.read(path), path, function, arguments)
+            store.note_use(path)
+        except (Mismatch, Incomparable, OSError, Unreadable):
+            continue
+        except Exception:  # what is written there makes no sense: it will be compiled, and written anew
+            store.remove(path)
+            continue
+        return loaded
+    return None
+
+
+def _loaded(entry: Entry, path: Path, function: FunctionType, arguments: Sequence[Any]) -> Loaded:
+    about = entry.about
+    reader = PlanReader(about["plan"], function, arguments)
+    plan = reader.plan()
+    code = _entry_code(plan, about["entry"])
+    names = [str(name) for name in about["names"]]
+    if _RUN not in names or (code is not None and code.name not in names):
+        raise Damaged("expected the names of functions")
+    sites = _Sites(about["sites"], reader.guarded)
+    linked = LINKER.link(entry.codes, names)
+    symbols = link_symbols([str(name) for name in about["symbols"]], sites)
+    return Loaded(
+        plan,
+        path,
+        run=linked.addresses[_RUN],
+        guard=linked.addresses.get(_GUARD, 0),
+        raise_error=partial(_fail, sites),
+        symbols=symbols.addresses,
+        keep_alive=(linked, symbols),
+        entry=code,
+        entry_address=0 if code is None else linked.addresses[code.name],
+    )
+
+
+def _entry_code(plan: Any, about: Any) -> EntryCode | None:
+    """The entry of a plan, which must be the one that was compiled: then its constants have the same order."""
+    if about is None:
+        return None
+    from jitflow.runtime.entry_native import emit_entry
+
+    code = emit_entry(plan)
+    if [code.name, code.versions, _hash(code.text)] != about:
+        raise Mismatch("the entry is another one")
+    return code
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Sites(Sequence[Any]):
+    """The ops that can fail, read from their data when one does."""
+
+    def __init__(self, data: Any, guarded: Mapping[tuple[str, int], Any]) -> None:
+        self._data, self._guarded = data, guarded
+        self._ops: tuple[Any, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self._data["ops"])
+
+    def __getitem__(self, place: Any) -> Any:
+        if self._ops is None:
+            self._ops = sites_of(self._data, lambda data: self._guarded[tuple(data)])
+        return self._ops[place]
+
+
+def _fail(sites: Sequence[Any], status: int, address: int) -> NoReturn:
+    from jitflow.failures import failure_handler
+
+    failure_handler(sites)(status, address)
+
+
+# -- to a file ---------------------------------------------------------------------------------------
+
+
+def keep(function: FunctionType, options: Options, compilation: Compilation, arguments: Sequence[Any]) -> str:
+    """Write what was compiled for a call, before it runs. Returns why it was not written, or nothing."""
+    reason = why_not(options)
+    if reason:
+        return reason
+    try:
+        key = key_of(function, options, compilation.threads)
+        entry = _entry(function, compilation, arguments)
+        return (
+            "" if Store().keep(key, entry.name, entry) else "the folder of the cache is not the user's alone, or full"
+        )
+    except (Unstorable, Incomparable, Mismatch) as error:
+        return str(error)
+    except (OSError, RecursionError) as error:
+        return f"the file was not written: {error}"
+
+
+def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence[Any]) -> Entry:
+    traced, executable, code = compilation.traced, compilation.executable, compilation.entry
+    if traced.stores is not None:
+        raise Unstorable("it stores to objects from outside, of which a call that fails takes notes")
+    if executable is None or len(compilation.devices) != 1 or compilation.notes:
+        raise Unstorable("it runs on several devices, or tells a profile what it does")
+    assert compilation.plan is not None
+    writer = PlanWriter(compilation.plan, function, arguments, traced.computed, traced.paths)
+    data = writer.plan()
+    about = {
+        "function": f"{function.__module__}.{function.__qualname__}",
+        "plan": data,
+        "names": list(executable.names),
+        "symbols": list(executable.symbols),
+        "sites": sites_as_data(executable.sites, writer.outside),
+        "entry": None if code is None else [code.name, code.versions, _hash(code.text)],
+    }
+    again = json.loads(json.dumps(about))
+    _entry_code(PlanReader(again["plan"], function, arguments).plan(), again["entry"])  # as the next process does
+    return Entry(about, executable.object_code)
