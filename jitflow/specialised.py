@@ -115,6 +115,8 @@ class Specialised:
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
         self._last: tuple[Specialisation, TracedFunction] | None = None
+        self._last_call: Any = None
+        """The call for which code was found on disk, if no other was compiled since."""
         self._uncached = ""
         """Why what was compiled last is not in the cache on disk."""
         self._aside: tuple[Specialisation, ...] = ()
@@ -167,6 +169,7 @@ class Specialised:
         """Link code for a call from the cache on disk, if there is some; another thing is whether it fits."""
         if not CONFIG.cache:
             return False
+        from jitflow.cache.calls import remembered
         from jitflow.cache.lookup import Loaded, find
         from jitflow.runtime.threads import most_threads, note_compiled
 
@@ -177,7 +180,7 @@ class Specialised:
         note_compiled(self, most_threads())
         self._make_room()
         self._link(found)
-        self._last = None
+        self._last, self._last_call = None, remembered(flat)
         return True
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
@@ -195,7 +198,7 @@ class Specialised:
             raise with_user_frames(error, error.location) from error.__cause__
         self._make_room()
         self._link(specialisation)
-        self._last = specialisation, compilation.traced
+        self._last, self._last_call = (specialisation, compilation.traced), None
         self._misses += 1
         self._uncached = self._keep(compilation, flat)
         if compilation.traced.pins:
@@ -226,6 +229,12 @@ class Specialised:
             compilation = self._compilation()
             compilation.traced = last[1]
             return compilation
+        if not args and not kwargs and self._last_call is not None:
+            from jitflow.cache.calls import recalled
+
+            call = recalled(self._last_call)
+            if call is not None:
+                return self._trace(call)
         try:
             flat = aligned(self._bind(args, kwargs))
         except TypeError as error:

@@ -42,8 +42,8 @@ import numpy as np
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
 
 _DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType, MemberDescriptorType)
-_SEEN_AT_ONCE = 64
-"""How deep objects may contain each other."""
+_DEEPEST, _MOST = 64, 100_000
+"""How deep objects may contain each other, and how many there may be."""
 _LIBRARIES = ("numpy", "scipy", "jitflow", "ml_dtypes")
 _HOME = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _ORDERED_BY_HASH = frozenset({"set", "frozenset", "hash"})
@@ -89,9 +89,12 @@ def named(module: str | None, name: str | None) -> Any:
 class _Writer:
     """Hashes objects, each with its kind and length in front, so that no two of them give the same bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, around: _Writer | None = None) -> None:
         self._hash = hashlib.sha256()
-        self._open: dict[int, int] = {}
+        self._open: dict[int, int] = {} if around is None else dict(around._open)
+        """The objects that what is written is inside of, by their ids: how deep each stands."""
+        self._left = [_MOST] if around is None else around._left
+        """How many more objects there may be; one count for all writers of one content."""
 
     def digest(self) -> str:
         return self._hash.hexdigest()[:32]
@@ -107,8 +110,9 @@ class _Writer:
         if id(thing) in self._open:
             self._put("again", str(self._open[id(thing)]))
             return
-        if len(self._open) > _SEEN_AT_ONCE:
-            raise Incomparable("objects that contain each other too deeply")
+        self._left[0] -= 1
+        if len(self._open) > _DEEPEST or self._left[0] < 0:
+            raise Incomparable("too many objects that contain each other")
         self._open[id(thing)] = len(self._open)
         try:
             writer = _WRITERS.get(type(thing))
@@ -200,11 +204,13 @@ class _Writer:
 
     def _if_possible(self, thing: Any) -> None:
         """What a trace reads by a guard of its own, if it reads it: an object of no content is known by its class."""
+        inside = _Writer(self)
         try:
-            digest = content_of(thing)
+            inside.write(thing)
         except Incomparable:
-            digest = f"{type(thing).__module__}.{type(thing).__qualname__}"
-        self._put("part", digest)
+            self._put("class of a part", type(thing).__module__, type(thing).__qualname__)
+        else:
+            self._put("part", inside.digest())
 
     # -- classes and modules -------------------------------------------------------------------------
 
@@ -256,8 +262,9 @@ class _Writer:
         elif isinstance(thing, np.dtype) and (thing.isbuiltin or thing.names is not None):
             self._put("dtype", repr(thing), kind.__qualname__)
         elif isinstance(thing, enum.Enum):
-            self._class(kind)
-            self._put("member", thing.name)
+            self.write(kind)
+            self._put("member", str(thing._name_))
+            self._if_possible(thing._value_)
         elif isinstance(thing, np.generic) and is_of_a_library(kind.__module__):
             self._put("number", kind.__name__, thing.dtype.str, thing.tobytes())
         elif isinstance(thing, _DESCRIPTORS):

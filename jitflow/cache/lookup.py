@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -18,7 +19,7 @@ from jitflow.cache.content import Incomparable
 from jitflow.cache.key import key_of
 from jitflow.cache.plans import Mismatch, PlanReader, PlanWriter
 from jitflow.cache.sites import sites_as_data, sites_of
-from jitflow.cache.store import Entry, Store, Unreadable
+from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.config import CONFIG
 from jitflow.runtime.host_calls import link_symbols
 from jitflow.runtime.linking import LINKER
@@ -70,21 +71,21 @@ def find(
         if why_not(options):
             return None
         key = key_of(function, options, threads)
-        store = Store()
-        paths = store.candidates(key)
-    except (Incomparable, OSError):
+        paths = store().candidates(key)
+    except Exception:  # of objects that cannot be compared, files that cannot be read...
         return None
     for path in paths[:_MOST_CANDIDATES]:
         if path in known:
             continue
         try:
-            loaded = _loaded(store.read(path), path, function, arguments)
-            store.note_use(path)
-        except (Mismatch, Incomparable, OSError, Unreadable):
+            loaded = _loaded(store().read(path), path, function, arguments)
+        except (Mismatch, Incomparable, OSError, Unreadable, MemoryError, RecursionError):
             continue
         except Exception:  # what is written there makes no sense: it will be compiled, and written anew
-            store.remove(path)
+            store().remove(path)
             continue
+        with suppress(OSError):
+            store().note_use(path)
         return loaded
     return None
 
@@ -163,12 +164,12 @@ def keep(function: FunctionType, options: Options, compilation: Compilation, arg
         key = key_of(function, options, compilation.threads)
         entry = _entry(function, compilation, arguments)
         return (
-            "" if Store().keep(key, entry.name, entry) else "the folder of the cache is not the user's alone, or full"
+            "" if store().keep(key, entry.name, entry) else "the folder of the cache is not the user's alone, or full"
         )
     except (Unstorable, Incomparable, Mismatch) as error:
         return str(error)
-    except (OSError, RecursionError) as error:
-        return f"the file was not written: {error}"
+    except Exception as error:
+        return f"it was not written: {type(error).__name__}: {error}"
 
 
 def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence[Any]) -> Entry:

@@ -85,6 +85,8 @@ class PlanWriter(_Walk):
         self._guarded: dict[int, Any] = {}
         """From the ids of objects that guards compare by identity to where they are found."""
         self._read_data: dict[int, Any] = {}
+        self._shared: dict[int, Any] = {}
+        """What stands in several places of the results, by its number."""
         self._meet(ROOT, function)
 
     def plan(self) -> dict[str, Any]:
@@ -95,14 +97,15 @@ class PlanWriter(_Walk):
         checks = [self._check(check) for check in plan.checks]
         for number in range(len(plan.reads)):
             self.register(number)
-        outside = self.outside
+        results = pack(plan.results, self.outside)
         return {
             "parameter_names": list(plan.parameter_names),
             "reads": [self._read_data[number] for number in range(len(plan.reads))],
             "checks": checks,
             "argument_slots": plan.argument_slots,
             "result_slots": plan.result_slots,
-            "results": pack(plan.results, outside),
+            "results": results,
+            "shared": [[number, data] for number, data in self._shared.items()],
             "bases": pack(plan.bases),
             "uses": pack(plan.uses),
             "releases_gil_bytes": plan.releases_gil_bytes,
@@ -160,7 +163,11 @@ class PlanWriter(_Walk):
         raise Unstorable("it is found in no function")
 
     def outside(self, thing: Any) -> Any:
-        """Where an object is found that a guard compares by identity; None for any other."""
+        """Where an object is found that a guard compares by identity, or what is shared; None for any other."""
+        if type(thing) is p.Shared:
+            if thing.number not in self._shared:
+                self._shared[thing.number] = pack(thing.result, self.outside)
+            return ["shared", thing.number]
         return self._guarded.get(id(thing))
 
     def _check(self, check: p.Check) -> Any:
@@ -226,6 +233,7 @@ class PlanReader(_Walk):
         self._data = data
         self.guarded: dict[tuple[str, int], Any] = {}
         """What guards compare by identity: the object in a register, or its type."""
+        self._shared: dict[int, p.Shared] = {}
 
     def plan(self) -> p.Plan:
         """The plan. Raises `Mismatch` if what it reads is not what it was written for.
@@ -300,9 +308,17 @@ class PlanReader(_Walk):
         raise Damaged("expected a cell")
 
     def outside(self, data: Any) -> Any:
-        """The object that is found there."""
+        """The object that is found there, or what is shared by that number."""
         kind, register = data
+        if kind == "shared":
+            return self._shared_by(int(register))
         return self.guarded[kind, register]
+
+    def _shared_by(self, number: int) -> p.Shared:
+        if number not in self._shared:
+            (data,) = [data for known, data in self._data["shared"] if known == number]
+            self._shared[number] = p.Shared(number, unpack(data, self.outside))
+        return self._shared[number]
 
     def _check(self, data: Any) -> p.Check:
         kind, *parts = data

@@ -17,13 +17,14 @@ import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jitflow.config import cache_folder
 from jitflow.private_files import UNFINISHED, is_private_folder, make_private_folder, read_private, replace_file
 
-__all__ = ["Entry", "Store", "StoredFile", "Unreadable"]
+__all__ = ["Entry", "Store", "StoredFile", "Unreadable", "store"]
 
 _MAGIC = b"jitflow cache 1\n"
 _HEAD = len(_MAGIC) + 32
@@ -92,6 +93,12 @@ def from_bytes(content: bytes) -> Entry:
         return Entry(description["about"], tuple(codes))
     except (ValueError, TypeError, KeyError, RecursionError, struct.error) as error:
         raise Unreadable(f"the description makes no sense: {error}") from error
+
+
+@cache
+def store() -> Store:
+    """The store of this process."""
+    return Store()
 
 
 class Store:
