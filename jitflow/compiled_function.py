@@ -139,7 +139,8 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
 
         compilation = self._asked(args, kwargs, "explain")
         generate(compilation)
-        return Explanation(self.__name__, compilation)
+        on_disk = "" if args or kwargs else self._on_disk()
+        return Explanation(self.__name__, compilation, on_disk)
 
     def cache_info(self) -> CacheInfo:
         """Statistics of the calls so far."""

@@ -212,6 +212,14 @@ class Specialised:
 
         return keep(self._wrapped, self._options, compilation, flat)
 
+    def _on_disk(self) -> str:
+        """Whether the code of the last call that linked some is in the cache on disk, for `explain`."""
+        if not CONFIG.cache:
+            return ""
+        if self._last_call is not None:
+            return "found there, compiled by an earlier process"
+        return f"not kept: {self._uncached}" if self._uncached else "kept for later processes"
+
     def _compilation(self) -> Compilation:
         from jitflow.compiler import Compilation
         from jitflow.runtime.threads import most_threads

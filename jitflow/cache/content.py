@@ -93,7 +93,7 @@ class _Writer:
         self._hash = hashlib.sha256()
         self._open: dict[int, int] = {} if around is None else dict(around._open)
         """The objects that what is written is inside of, by their ids: how deep each stands."""
-        self._left = [_MOST] if around is None else around._left
+        self._left: list[int] = [_MOST] if around is None else around._left
         """How many more objects there may be; one count for all writers of one content."""
 
     def digest(self) -> str:

@@ -163,9 +163,7 @@ def keep(function: FunctionType, options: Options, compilation: Compilation, arg
     try:
         key = key_of(function, options, compilation.threads)
         entry = _entry(function, compilation, arguments)
-        return (
-            "" if store().keep(key, entry.name, entry) else "the folder of the cache is not the user's alone, or full"
-        )
+        return "" if store().keep(key, entry) else "the folder of the cache is not the user's alone, or full"
     except (Unstorable, Incomparable, Mismatch) as error:
         return str(error)
     except Exception as error:

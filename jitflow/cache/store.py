@@ -38,6 +38,8 @@ _TRIMMED_EACH = 32
 _GIVEN_UP_AFTER = 3600.0
 """Seconds after which a file that is being written is one whose writer is dead."""
 _FOLDER = "code"
+_USED_LATELY = 86400.0
+"""Seconds for which a use of what every process uses is not noted again."""
 
 
 class Unreadable(Exception):
@@ -50,11 +52,6 @@ class Entry:
 
     about: Any
     codes: tuple[bytes, ...]
-
-    @property
-    def name(self) -> str:
-        """What a file of it is called: the same for the same entry."""
-        return hashlib.sha256(to_bytes(self)).hexdigest()[:40]
 
 
 @dataclass(frozen=True)
@@ -128,6 +125,17 @@ class Store:
             self.remove(path)
             raise
 
+    def read_named(self, key: str, name: str) -> Entry:
+        """The entry of a key that is called so. Raises `Unreadable`."""
+        folder = self._folder / key
+        if not all(map(is_private_folder, (self.root, self._folder, folder))):
+            raise Unreadable("the folder is not the user's alone, or not there")
+        path = folder / name
+        entry = self.read(path)
+        if path.stat().st_mtime < time.time() - _USED_LATELY:
+            self.note_use(path)
+        return entry
+
     def note_use(self, path: Path) -> None:
         """Note that a file was of use."""
         os.utime(path)
@@ -139,15 +147,18 @@ class Store:
         except OSError:
             return
 
-    def keep(self, key: str, name: str, entry: Entry) -> bool:
-        """Write a file; whether it is there now, which it is not where the folder is not the user's alone."""
+    def keep(self, key: str, entry: Entry, name: str = "") -> bool:
+        """Write a file; whether it is there now, which it is not where the folder is not the user's alone.
+
+        It is called by the hash of what is in it where no ``name`` is given.
+        """
         folder = self._folder / key
         if not all(map(make_private_folder, (self.root, self._folder, folder))):
             return False
         content = to_bytes(entry)
         if len(content) > min(_LARGEST_FILE, self.limit()):
             return False
-        replace_file(folder / name, content)
+        replace_file(folder / (name or content[len(_MAGIC) : _HEAD].hex()), content)
         if self._written % _TRIMMED_EACH == 0:
             self.trim()
         self._written += 1

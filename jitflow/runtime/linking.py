@@ -13,14 +13,14 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from jitflow import processor
 
-__all__ = ["LINKER", "LINKER_SERVES", "Linked"]
+__all__ = ["LINKER", "LINKER_SERVES", "Linked", "initialise"]
 
 LINKER_SERVES = 128
 """Libraries for each linker. It frees their code with them, but keeps some 10 KiB of names for each until it goes."""
@@ -44,8 +44,7 @@ class Linker:
 
     @cached_property
     def _target(self) -> Any:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
+        initialise()
         return llvm.Target.from_triple(llvm.get_process_triple())
 
     def make_machine(self, level: int) -> Any:
@@ -76,6 +75,13 @@ class Linker:
             linker = self._linker()
             tracker = builder.link(linker, f"jitflow.{self._linked}")
         return Linked(tracker, {name: int(tracker[name]) for name in names})
+
+
+@cache
+def initialise() -> None:
+    """Let LLVM know this machine's kind of processor."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
 
 
 LINKER = Linker()
