@@ -342,7 +342,7 @@ def _entry(compilation: Compilation) -> EntryCode | None:
 
 def _specialise(compilation: Compilation) -> Specialisation:
     from jitflow.failures import failure_handler
-    from jitflow.runtime.host_calls import link_symbols
+    from jitflow.runtime.linked_symbols import link_symbols
     from jitflow.runtime.specialisation import Specialisation
 
     lower(compilation)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -131,16 +132,15 @@ class Specialised:
         self._lock = threading.RLock()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from jitflow.failures import for_the_caller
-        from jitflow.frontend.recording.trace import active_trace
-
-        if active_trace() is not None:
+        if _is_tracing():
             if type(self._wrapped.__globals__) is dict:
                 raise _unseen_call(self.__name__)
             return self._wrapped(*args, **kwargs)  # made while tracing, and so it records what it reads
         try:
             return self._compile_and_call(aligned(self._bind(args, kwargs)))
         except BaseException as error:
+            from jitflow.failures import for_the_caller
+
             raised = for_the_caller(error)
         try:
             raise raised  # not while another is handled, of which it would come
@@ -321,6 +321,12 @@ class Specialised:
                     self._link(specialisation)
                 else:
                     self._aside += (specialisation,)
+
+
+def _is_tracing() -> bool:
+    """Whether the call comes from a function that is being traced; before any was, nothing of that is imported."""
+    traces = sys.modules.get("jitflow.frontend.recording.trace")
+    return traces is not None and traces.active_trace() is not None
 
 
 def _unseen_call(name: str) -> UserError:

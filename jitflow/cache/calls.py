@@ -20,6 +20,9 @@ __all__ = ["recalled", "remembered"]
 _KEPT = (type(None), bool, int, float, complex, str, bytes, type, np.generic)
 
 
+_NAMES = "nmkpqrstuvw"
+
+
 @dataclass(frozen=True)
 class _Array:
     """The class of an array, and its sizes."""
@@ -60,6 +63,10 @@ def _remembered(thing: Any) -> Any:
     return _Living(weakref.ref(thing))
 
 
+def _name(place: int) -> str:
+    return _NAMES[place] if place < len(_NAMES) else f"n{place}"
+
+
 def recalled(call: Any) -> tuple[Any, ...] | None:
     """The arguments that are remembered, arrays as `Spec`; None if some are no more."""
     from jitflow.frontend.outside.arguments import Spec
@@ -68,7 +75,7 @@ def recalled(call: Any) -> tuple[Any, ...] | None:
 
     def back(thing: Any) -> Any:
         if isinstance(thing, _Array):
-            sizes = [size if size == 1 else names.setdefault(size, f"n{len(names)}") for size in thing.shape]
+            sizes = [size if size == 1 else names.setdefault(size, _name(len(names))) for size in thing.shape]
             return Spec(thing.dtype, sizes, layout=thing.layout)  # type: ignore[arg-type]
         if isinstance(thing, _Living):
             found = thing.reference()

@@ -14,7 +14,7 @@ import dataclasses
 import importlib
 import struct
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -22,9 +22,7 @@ import numpy as np
 
 from jitflow.cache.content import is_of_a_library, named
 from jitflow.errors import ExceptionName
-from jitflow.ir import types
 from jitflow.ir.dtypes import DTYPES, DType
-from jitflow.ir.location import Loc
 from jitflow.runtime import plan, plan_results
 
 __all__ = ["Damaged", "Unstorable", "pack", "unpack"]
@@ -38,13 +36,30 @@ class Damaged(Exception):
     """What a file holds makes no sense."""
 
 
-def _records() -> dict[str, type[Any]]:
-    several = (*vars(plan).values(), *vars(plan_results).values(), *vars(types).values(), Loc)
+def _records(*modules: Any) -> dict[str, type[Any]]:
+    several = (one for module in modules for one in vars(module).values())
     return {one.__name__: one for one in several if isinstance(one, type) and dataclasses.is_dataclass(one)}
 
 
-RECORDS: Mapping[str, type[Any]] = _records()
-_FIELDS = {kind: [field.name for field in dataclasses.fields(kind) if field.init] for kind in RECORDS.values()}
+_OF_PLANS = _records(plan, plan_results)
+
+
+@cache
+def _of_types() -> Mapping[str, type[Any]]:
+    """The records of the IR's types, which few plans have: imported when one has."""
+    from jitflow.ir import types
+
+    return _records(types)
+
+
+def _fields(kind: type[Any]) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind) if field.init]
+
+
+def _is_record(kind: type[Any]) -> bool:
+    return kind in (_OF_PLANS.get(kind.__name__), _of_types().get(kind.__name__))
+
+
 _PLAIN = (str, bool, int, type(None))
 _SINGLE = {"...": ..., "not implemented": NotImplemented}
 
@@ -61,8 +76,8 @@ def pack(thing: Any, outside: Outside | None = None) -> Any:
         return _PACK[kind](thing, outside)
     if outside is not None and (found := outside(thing)) is not None:
         return ["outside", found]
-    if kind in _FIELDS:
-        return ["record", kind.__name__, *(pack(getattr(thing, name), outside) for name in _FIELDS[kind])]
+    if _is_record(kind):
+        return ["record", kind.__name__, *(pack(getattr(thing, name), outside) for name in _fields(kind))]
     if isinstance(thing, FunctionType | BuiltinFunctionType | type):
         module, name = thing.__module__ or "", thing.__qualname__
         if _is_nameable(thing, module) and named(module, name) is thing:
@@ -140,10 +155,10 @@ def _read_number(parts: list[Any], outside: Outside | None) -> Any:
 
 def _read_record(parts: list[Any], outside: Outside | None) -> Any:
     name, *fields = parts
-    kind = RECORDS[name]
-    if len(fields) != len(_FIELDS[kind]):
-        raise Damaged(f"expected {len(_FIELDS[kind])} fields of {name}, got {len(fields)}")
-    return kind(**dict(zip(_FIELDS[kind], (unpack(field, outside) for field in fields), strict=True)))
+    kind = _OF_PLANS.get(name) or _of_types()[name]
+    if len(fields) != len(_fields(kind)):
+        raise Damaged(f"expected {len(_fields(kind))} fields of {name}, got {len(fields)}")
+    return kind(**dict(zip(_fields(kind), (unpack(field, outside) for field in fields), strict=True)))
 
 
 def _read_named(parts: list[Any], outside: Outside | None) -> Any:

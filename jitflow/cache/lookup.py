@@ -18,10 +18,9 @@ from jitflow.cache.codec import Damaged, Unstorable
 from jitflow.cache.content import Incomparable
 from jitflow.cache.key import key_of
 from jitflow.cache.plans import Mismatch, PlanReader, PlanWriter
-from jitflow.cache.sites import sites_as_data, sites_of
 from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.config import CONFIG
-from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.linking import LINKER
 from jitflow.runtime.specialisation import EntryCode, Specialisation
 
@@ -142,6 +141,8 @@ class _Sites(Sequence[Any]):
 
     def __getitem__(self, place: Any) -> Any:
         if self._ops is None:
+            from jitflow.cache.sites import sites_of
+
             self._ops = sites_of(self._data, lambda data: self._guarded[tuple(data)])
         return self._ops[place]
 
@@ -171,6 +172,8 @@ def keep(function: FunctionType, options: Options, compilation: Compilation, arg
 
 
 def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence[Any]) -> Entry:
+    from jitflow.cache.sites import sites_as_data
+
     traced, executable, code = compilation.traced, compilation.executable, compilation.entry
     if traced.stores is not None:
         raise Unstorable("it stores to objects from outside, of which a call that fails takes notes")

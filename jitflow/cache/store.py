@@ -16,6 +16,7 @@ import shutil
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -142,10 +143,8 @@ class Store:
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it can be removed."""
-        try:
+        with suppress(OSError):
             path.unlink(missing_ok=True)
-        except OSError:
-            return
 
     def keep(self, key: str, entry: Entry, name: str = "") -> bool:
         """Write a file; whether it is there now, which it is not where the folder is not the user's alone.
@@ -212,7 +211,7 @@ class Store:
                 break
             self.remove(file.path)
             size, removed = size - file.size, removed + 1
-            if not any(os.scandir(file.path.parent)):
+            with suppress(OSError):  # as a rule there is more in the folder
                 file.path.parent.rmdir()
         return removed
 

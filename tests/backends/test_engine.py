@@ -10,9 +10,9 @@ import pytest
 
 from jitflow.backends.llvm import compile_program
 from jitflow.backends.llvm.engine import ENGINE
-from jitflow.runtime.linking import LINKER_SERVES
 from jitflow.ir.dtypes import F32
 from jitflow.processor import has_features
+from jitflow.runtime.linking import LINKER_SERVES
 from tests.backends.programs import host, mapping, run
 
 
