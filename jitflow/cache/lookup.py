@@ -148,9 +148,9 @@ class _Sites(Sequence[Any]):
 
 
 def _fail(sites: Sequence[Any], status: int, address: int) -> NoReturn:
-    from jitflow.failures import failure_handler
+    from jitflow.failures import failure
 
-    failure_handler(sites)(status, address)
+    raise failure(sites, status, address)
 
 
 # -- to a file ---------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ import numpy as np
 from jitflow.cache.codec import Damaged, Unstorable, pack, unpack
 from jitflow.cache.content import Incomparable, content_of
 from jitflow.runtime import plan as p
-from jitflow.runtime.python_guards import found_by, guard_holds
+from jitflow.runtime.python_guards import array_fits, found_by, guard_holds, scalar_types
 
 __all__ = ["Mismatch", "PlanReader", "PlanWriter"]
 
@@ -332,11 +332,17 @@ class PlanReader(_Walk):
         return _BOUND[kind](self, register, self.register(register), *rest)
 
     def _require(self, check: p.Check) -> None:
-        """See whether a check holds that compares no identities; those of arrays and numbers the entry makes."""
+        """See whether a check holds that compares no identities."""
         thing = self.register(check.register)
         if isinstance(check, p.IsSame | p.IsOther):
             if (thing is self.register(check.other)) != isinstance(check, p.IsSame):
                 raise Mismatch("what should be one object is not, or the other way round")
+        elif isinstance(check, p.ArrayLeaf):
+            if not array_fits(check, thing):
+                raise Mismatch("an array is of another class")
+        elif isinstance(check, p.ScalarLeaf):
+            if type(thing) not in scalar_types(check):
+                raise Mismatch("a number is of another type")
         elif isinstance(check, p.Guard) and not guard_holds(check, thing):
             raise Mismatch("a guard does not hold")
 

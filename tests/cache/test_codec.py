@@ -80,10 +80,11 @@ def test_every_record_is_known() -> None:
 
 
 VALUES = [
-    None, True, False, 0, -1, 1 << 200, 0.0, -0.0, math.inf, 1e-310, 1 - 0j, complex(math.inf, -0.0), "", "\ud800", b"", b"\0\xff",
-    (), (1, (2.0,)), [1, [2]], {"a": (1,), 2: None}, slice(1, None, -1), range(3, 10, 2), ..., NotImplemented, np.float32(1.5),
-    np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.dtype("f4"), F32, BF16, int, np.ndarray, len, Scalar(F32),
-    Container(item=Scalar(F32)),
+    None, True, False, 0, -1, 1 << 200, 0.0, -0.0, math.inf, 1e-310, 1 - 0j, complex(math.inf, -0.0), "", "\ud800", b"",
+    b"\0\xff", (), (1, (2.0,)), [1, [2]], {"a": (1,), 2: None}, slice(1, None, -1), range(3, 10, 2), ...,
+    NotImplemented,
+    np.float32(1.5), np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.dtype("f4"), F32, BF16, int,
+    np.ndarray, len, Scalar(F32), Container(item=Scalar(F32)),
 ]  # fmt: skip
 
 
@@ -119,9 +120,10 @@ def test_what_no_file_holds(value: Any) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [1.5, [], [1], ["none"], ["named", "os", "system"], ["named", "builtins", "eval"], ["named", "jitflow.config", "os"],
-     ["record", "Plan"], ["record", "NewArray", 1], ["outside", 1], ["float"], ["array", "O", [1], ""], ["dtype", "?!"],
-     ["jitflow dtype", "f7"], ["number", "f8", "AA=="], ["exception", 3], ["single", "more"]],
+    [1.5, [], [1], ["none"], ["named", "os", "system"], ["named", "builtins", "eval"],
+     ["named", "jitflow.config", "os"], ["record", "Plan"], ["record", "NewArray", 1], ["outside", 1],
+     ["float"], ["array", "O", [1], ""], ["dtype", "?!"], ["jitflow dtype", "f7"], ["number", "f8", "AA=="],
+     ["exception", 3], ["single", "more"]],
     ids=repr,
 )  # fmt: skip
 def test_data_that_makes_no_sense(data: Any) -> None:
@@ -130,10 +132,11 @@ def test_data_that_makes_no_sense(data: Any) -> None:
 
 
 DIFFERENT = [
-    None, 0, False, 0.0, -0.0, 0j, "", b"", (), (0,), ((),), [], {}, "0", b"0", (0, 0), ("ab",), ("a", "b"), 1, True, 1.0,
-    np.float64(1), np.float32(1), np.int64(1), np.int32(1), np.dtype("f4"), np.dtype("i4"), np.sin, np.cos, math.sin, math,
-    np, np.sum, len, int, float, np.float64, slice(1), range(1), range(0, 1, 2), ..., Own, frozenset({1}), frozenset(),
-    np.mgrid, np.ogrid, dict.get, list.append,
+    None, 0, False, 0.0, -0.0, 0j, "", b"", (), (0,), ((),), [], {}, "0", b"0", (0, 0), ("ab",), ("a", "b"), 1, True,
+    1.0, np.float64(1), np.float32(1), np.int64(1), np.int32(1), np.dtype("f4"), np.dtype("i4"), np.sin, np.cos,
+    math.sin, math, np, np.sum, len, int, float, np.float64, slice(1), range(1), range(0, 1, 2), ..., Own,
+    frozenset({1}),
+    frozenset(), np.mgrid, np.ogrid, dict.get, list.append,
 ]  # fmt: skip
 
 

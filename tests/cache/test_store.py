@@ -119,8 +119,8 @@ def replaced(data: Any, path: tuple[Any, ...], by: Any) -> Any:
     return copy
 
 
-WRONG = (None, True, -1, 1 << 70, "", "eval", [], {}, ["named", "os", "system"], ["record", "Plan"], ["outside", ["type", 99]],
-         ["partial", "x"], [[[]]])  # fmt: skip
+WRONG = (None, True, -1, 1 << 70, "", "eval", [], {}, ["named", "os", "system"], ["record", "Plan"],
+         ["outside", ["type", 99]], ["partial", "x"], [[[]]])  # fmt: skip
 
 
 def test_descriptions_that_say_something_else(disk: Store, tmp_path: Path) -> None:
