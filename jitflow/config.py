@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-__all__ = ["CONFIG", "Config", "cache_folder", "read_config", "user_folder"]
+__all__ = ["CONFIG", "Config", "cache_folder", "read_config", "switches_are_read", "user_folder"]
 
 EntryPath = Literal["native", "python"]
 
@@ -67,6 +67,15 @@ class Config:
         for switch in self.__slots__:
             object.__setattr__(self, switch, getattr(found, switch))
         return getattr(self, name)
+
+
+def switches_are_read() -> bool:
+    """Whether somebody has asked for a switch, so that none can change any more."""
+    try:
+        object.__getattribute__(CONFIG, "disable")
+    except AttributeError:
+        return False
+    return True
 
 
 def read_config(environment: Mapping[str, str]) -> Config:

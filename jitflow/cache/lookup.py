@@ -14,11 +14,12 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from jitflow.cache.binding import PlanReader
 from jitflow.cache.codec import Damaged, Unstorable
 from jitflow.cache.content import Incomparable
 from jitflow.cache.key import key_of
-from jitflow.cache.plans import Mismatch, PlanReader, PlanWriter
 from jitflow.cache.store import Entry, Unreadable, store
+from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.linking import LINKER
@@ -172,6 +173,7 @@ def keep(function: FunctionType, options: Options, compilation: Compilation, arg
 
 
 def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence[Any]) -> Entry:
+    from jitflow.cache.plans import PlanWriter
     from jitflow.cache.sites import sites_as_data
 
     traced, executable, code = compilation.traced, compilation.executable, compilation.entry

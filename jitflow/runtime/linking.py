@@ -57,7 +57,8 @@ class Linker:
         """The linker for the next library; one that has served long enough goes with the last of its libraries."""
         self._linked += 1
         if self._linked % LINKER_SERVES == 1:
-            self._current = llvm.create_lljit_compiler(self.make_machine(1), use_jit_link=True)
+            machine = self._target.create_target_machine(reloc="pic", codemodel="small")  # it compiles nothing
+            self._current = llvm.create_lljit_compiler(machine, use_jit_link=True)
         return self._current
 
     def link(self, codes: Sequence[bytes], names: Sequence[str]) -> Linked:

@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from jitflow import processor
-from jitflow.config import CONFIG
+from jitflow.config import CONFIG, switches_are_read
 from jitflow.runtime.linking import LINKER, initialise
 
 _FUNCTIONS = re.compile(r'^define (?!internal|private)[^@\n]*@"?([\w.$]+)', re.MULTILINE)
@@ -38,7 +38,7 @@ class NativeCode:
     def __init__(self, text: str, *, optimisation: int = 0, for_host: bool = False) -> None:
         host = {"cpu": processor.name(), "features": processor.features().flatten()} if for_host else {}
         make = partial(_object_code, text, optimisation, host)
-        if CONFIG.cache:
+        if switches_are_read() and CONFIG.cache:  # a profile begins before the script that may set them
             from jitflow.cache.pieces import object_code
 
             system = (sys.platform, platform.machine(), llvmlite.__version__)

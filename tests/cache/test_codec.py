@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.cache import plans
+from jitflow.cache import binding, plans
 from jitflow.cache.codec import Damaged, Unstorable, pack, unpack
 from jitflow.cache.content import Incomparable, content_of
 from jitflow.errors import ExceptionName
@@ -72,7 +72,7 @@ def test_records(kind: Any) -> None:
 
 
 def test_every_record_is_known() -> None:
-    bound = {*plans._BOUND, "Global", "Cell", "Made", "Plan"}
+    bound = {*binding.BOUND, "Global", "Cell", "Made", "Plan"}
     assert bound == {kind.__name__ for kind in OF_IDENTITIES}
     written = plans.PlanWriter.plan.__code__.co_consts
     names = {name for names in written if isinstance(names, tuple) for name in names}
