@@ -170,10 +170,10 @@ class Specialised:
         if not CONFIG.cache:
             return False
         from jitflow.cache.calls import remembered
-        from jitflow.cache.lookup import Loaded, find
+        from jitflow.cache.lookup import find
         from jitflow.runtime.threads import most_threads, note_compiled
 
-        known = {one.path for one in self._specialisations if isinstance(one, Loaded)}
+        known = {one.file for one in self._specialisations if one.file is not None}
         found = find(self._wrapped, self._options, most_threads(), flat, known)
         if found is None:
             return False
@@ -200,17 +200,17 @@ class Specialised:
         self._link(specialisation)
         self._last, self._last_call = (specialisation, compilation.traced), None
         self._misses += 1
-        self._uncached = self._keep(compilation, flat)
+        self._uncached = self._keep(compilation, specialisation, flat)
         if compilation.traced.pins:
             self._note_pins(compilation.traced.pins)
 
-    def _keep(self, compilation: Compilation, flat: tuple[Any, ...]) -> str:
+    def _keep(self, compilation: Compilation, specialisation: Specialisation, flat: tuple[Any, ...]) -> str:
         """Keep what was compiled on disk. Returns why it is not there, or nothing."""
         if not CONFIG.cache:
             return "JITFLOW_CACHE=0"
         from jitflow.cache.lookup import keep
 
-        return keep(self._wrapped, self._options, compilation, flat)
+        return keep(self._wrapped, self._options, compilation, specialisation, flat)
 
     def _on_disk(self) -> str:
         """Whether the code of the last call that linked some is in the cache on disk, for `explain`."""

@@ -29,19 +29,11 @@ if TYPE_CHECKING:
     from jitflow.compiler import Compilation
     from jitflow.specialised import Options
 
-__all__ = ["Loaded", "find", "keep", "why_not"]
+__all__ = ["find", "keep", "why_not"]
 
 _MOST_CANDIDATES = 64
 """Files of one key that a call looks into."""
 _RUN, _GUARD = "run", "guard"
-
-
-class Loaded(Specialisation):
-    """A specialisation that came from a file."""
-
-    def __init__(self, plan: Any, path: Path, **parts: Any) -> None:
-        super().__init__(plan, **parts)
-        self.path = path
 
 
 def why_not(options: Options) -> str:
@@ -65,7 +57,7 @@ def why_not(options: Options) -> str:
 
 def find(
     function: FunctionType, options: Options, threads: int, arguments: Sequence[Any], known: Collection[Path]
-) -> Loaded | None:
+) -> Specialisation | None:
     """Code for a call of ``function``, none of the files that are ``known`` already; None if there is none."""
     try:
         if why_not(options):
@@ -78,7 +70,7 @@ def find(
         if path in known:
             continue
         try:
-            loaded = _loaded(store().read(path), path, function, arguments)
+            loaded = _loaded(store().read(path), function, arguments)
         except (Mismatch, Incomparable, OSError, Unreadable, MemoryError, RecursionError):
             continue
         except Exception:  # what is written there makes no sense: it will be compiled, and written anew
@@ -86,11 +78,12 @@ def find(
             continue
         with suppress(OSError):
             store().note_use(path)
+        loaded.file = path
         return loaded
     return None
 
 
-def _loaded(entry: Entry, path: Path, function: FunctionType, arguments: Sequence[Any]) -> Loaded:
+def _loaded(entry: Entry, function: FunctionType, arguments: Sequence[Any]) -> Specialisation:
     about = entry.about
     reader = PlanReader(about["plan"], function, arguments)
     plan = reader.plan()
@@ -101,9 +94,8 @@ def _loaded(entry: Entry, path: Path, function: FunctionType, arguments: Sequenc
     sites = _Sites(about["sites"], reader.guarded)
     linked = LINKER.link(entry.codes, names)
     symbols = link_symbols([str(name) for name in about["symbols"]], sites)
-    return Loaded(
+    return Specialisation(
         plan,
-        path,
         run=linked.addresses[_RUN],
         guard=linked.addresses.get(_GUARD, 0),
         raise_error=partial(_fail, sites),
@@ -165,7 +157,10 @@ def keep(function: FunctionType, options: Options, compilation: Compilation, arg
     try:
         key = key_of(function, options, compilation.threads)
         entry = _entry(function, compilation, arguments)
-        return "" if store().keep(key, entry) else "the folder of the cache is not the user's alone, or full"
+        specialisation.file = store().keep(key, entry)
+        return (
+            "" if specialisation.file else "the folder of the cache is not the user's alone, or the code is too large"
+        )
     except (Unstorable, Incomparable, Mismatch) as error:
         return str(error)
     except Exception as error:

@@ -146,22 +146,23 @@ class Store:
         with suppress(OSError):
             path.unlink(missing_ok=True)
 
-    def keep(self, key: str, entry: Entry, name: str = "") -> bool:
-        """Write a file; whether it is there now, which it is not where the folder is not the user's alone.
+    def keep(self, key: str, entry: Entry, name: str = "") -> Path | None:
+        """Write a file, and return where; None where the folder is not the user's alone, or the file is too large.
 
         It is called by the hash of what is in it where no ``name`` is given.
         """
         folder = self._folder / key
         if not all(map(make_private_folder, (self.root, self._folder, folder))):
-            return False
+            return None
         content = to_bytes(entry)
         if len(content) > min(_LARGEST_FILE, self.limit()):
-            return False
-        replace_file(folder / (name or content[len(_MAGIC) : _HEAD].hex()), content)
+            return None
+        path = folder / (name or content[len(_MAGIC) : _HEAD].hex())
+        replace_file(path, content)
         if self._written % _TRIMMED_EACH == 0:
             self.trim()
         self._written += 1
-        return True
+        return path
 
     def files(self) -> Iterator[StoredFile]:
         """All files, those that somebody is writing left out."""
