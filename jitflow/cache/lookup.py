@@ -149,7 +149,10 @@ def _fail(sites: Sequence[Any], status: int, address: int) -> NoReturn:
 # -- to a file ---------------------------------------------------------------------------------------
 
 
-def keep(function: FunctionType, options: Options, compilation: Compilation, arguments: Sequence[Any]) -> str:
+def keep(
+    function: FunctionType, options: Options, compilation: Compilation, specialisation: Specialisation,
+    arguments: Sequence[Any],
+) -> str:  # fmt: skip
     """Write what was compiled for a call, before it runs. Returns why it was not written, or nothing."""
     reason = why_not(options)
     if reason:
@@ -158,9 +161,7 @@ def keep(function: FunctionType, options: Options, compilation: Compilation, arg
         key = key_of(function, options, compilation.threads)
         entry = _entry(function, compilation, arguments)
         specialisation.file = store().keep(key, entry)
-        return (
-            "" if specialisation.file else "the folder of the cache is not the user's alone, or the code is too large"
-        )
+        return "" if specialisation.file else "the folder is not the user's alone, or the code is too large"
     except (Unstorable, Incomparable, Mismatch) as error:
         return str(error)
     except Exception as error:
