@@ -34,7 +34,7 @@ class PlanReader(Walk):
         Anything else is raised where the data makes no sense.
         """
         data = self._data
-        checks = tuple(self._check(check) for check in data["checks"])
+        checks = self._checks()
         for number in range(self._count):
             self.register(number)
         return p.Plan(
@@ -51,6 +51,41 @@ class PlanReader(Walk):
             wanted=MappingProxyType({}),
             made=MappingProxyType({}),
         )
+
+    def _checks(self) -> tuple[p.Check, ...]:
+        """All checks, in their order. What is made ready is looked at last: nothing is made for what cannot fit."""
+        checks, late = self._data["checks"], self._behind_slots()
+        are_late = [not late.isdisjoint(_registers_of(check)) for check in checks]
+        made: dict[int, p.Check] = {}
+        for turn in (False, True):
+            if turn:
+                self._prepare()
+            for place, check in enumerate(checks):
+                if are_late[place] is turn:
+                    made[place] = self._check(check)
+        return tuple(made[place] for place in range(len(made)))
+
+    def _behind_slots(self) -> set[int]:
+        """The registers that are read by way of a variable that is made ready."""
+        late: set[int] = set()
+        for number, (kind, *parts) in enumerate(self._data["reads"]):
+            parents = _numbers(parts[1:2]) if kind == "record" else _numbers(parts[1]) if kind == "Made" else set()
+            if (kind == "Cell" and parts[0] == "slot") or not late.isdisjoint(parents):
+                late.add(number)
+        return late
+
+    def _prepare(self) -> None:
+        """Have made ready what the trace has had made ready, by objects that have been compared."""
+        for owner, method, variables, answer in self._data["prepared"]:
+            thing, others = self.guarded["object", owner], [self.guarded["object", number] for number in variables]
+            if method not in getattr(type(thing), "__jitflow_prepares__", ()):
+                raise Damaged(f"expected a method that makes something ready, got {method!r}")
+            try:
+                found = getattr(thing, method)(others)
+            except Exception as error:
+                raise Mismatch("an object refuses what it made ready before") from error
+            if found != unpack(answer):
+                raise Mismatch("an object makes something else ready")
 
     def read(self, number: int) -> p.Read:
         kind, *parts = self._data["reads"][number]
@@ -94,6 +129,8 @@ class PlanReader(Walk):
                 return CellType(self._cell(inner, *rest))
             case ("nothing",):
                 return CellType(None)
+            case "slot", owner, attribute, keys:
+                return CellType(_item_of(self.guarded["object", owner], attribute, unpack(keys)))
             case "array", data:
                 array = unpack(data)
                 if type(array) is np.ndarray:
@@ -193,6 +230,24 @@ class PlanReader(Walk):
         ):
             raise Mismatch("a function has other cells")
         return p.FunctionIs(register, thing.__code__, thing.__defaults__, pairs, thing.__closure__)
+
+
+def _registers_of(check: Any) -> set[int]:
+    """The registers that a check is about."""
+    if check[0] != "record":
+        return _numbers(check[1:2])
+    return _numbers(check[2:4] if check[1] in ("IsSame", "IsOther") else check[2:3])
+
+
+def _numbers(data: Any) -> set[int]:
+    return {number for number in data if type(number) is int}
+
+
+def _item_of(thing: Any, attribute: str, keys: tuple[Any, ...]) -> Any:
+    found = getattr(thing, attribute)
+    for key in keys:
+        found = found[key]
+    return found
 
 
 BOUND: Mapping[str, Callable[..., p.Check]] = {

@@ -39,6 +39,8 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.runtime.variable import Variable
+
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
 
 _DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType, MemberDescriptorType)
@@ -283,6 +285,11 @@ class _Writer:
             self._if_possible(thing.default_factory)
         elif getattr(kind, "__jitflow_compiled__", False):
             self._put("compiled", str(thing.__module__), thing.__qualname__, repr(thing._options))
+        elif kind is Variable:
+            self._put("variable", repr(thing.dtype), thing.device)
+        elif getattr(kind, "__jitflow_prepares__", ()):
+            self.write(kind)
+            self.write(thing.__jitflow_content__())
         elif isinstance(thing, functools._lru_cache_wrapper):
             self._put("remembering", repr(thing.cache_parameters()))
         elif self._is_found(thing):

@@ -178,7 +178,7 @@ def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence
     if executable is None or len(compilation.devices) != 1 or compilation.notes:
         raise Unstorable("it runs on several devices, or tells a profile what it does")
     assert compilation.plan is not None
-    writer = PlanWriter(compilation.plan, function, arguments, traced.computed, traced.paths)
+    writer = PlanWriter(compilation.plan, function, arguments, traced)
     data = writer.plan()
     about = {
         "function": f"{function.__module__}.{function.__qualname__}",

@@ -15,30 +15,29 @@ found, or is of other content, is a `Mismatch`: the code is no candidate for thi
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from types import CellType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitflow.cache.codec import Unstorable, pack
 from jitflow.cache.content import Incomparable, content_of
 from jitflow.cache.walk import ROOT, Mismatch, Walk, contents_of_defaults
 from jitflow.runtime import plan as p
 
+if TYPE_CHECKING:
+    from jitflow.frontend.entry.function import TracedFunction
+
 __all__ = ["PlanWriter"]
 
 
 class PlanWriter(Walk):
-    """Writes a plan of ``function`` as JSON, at the call that it was compiled for.
-
-    ``computed`` are the registers of arrays that the trace made, ``paths`` how the program spells registers.
-    """
+    """Writes a plan of ``function`` as JSON, at the call that it was compiled for, made of what was ``traced``."""
 
     def __init__(
-        self, plan: p.Plan, function: FunctionType, arguments: Sequence[Any], computed: Collection[int],
-        paths: Sequence[str],
+        self, plan: p.Plan, function: FunctionType, arguments: Sequence[Any], traced: TracedFunction
     ) -> None:  # fmt: skip
         super().__init__(function, arguments, len(plan.reads))
-        self._plan, self._computed, self._paths = plan, computed, paths
+        self._plan, self._traced, self._paths = plan, traced, traced.paths
         self._namespaces: dict[int, Any] = {}
         self._cells: dict[int, Any] = {}
         self._guarded: dict[int, Any] = {}
@@ -69,6 +68,9 @@ class PlanWriter(Walk):
             "uses": pack(plan.uses),
             "releases_gil_bytes": plan.releases_gil_bytes,
             "draws": plan.draws,
+            "prepared": [
+                [made.owner, made.method, list(made.variables), pack(made.answer)] for made in self._traced.preparations
+            ],
         }
 
     def read(self, number: int) -> p.Read:
@@ -109,7 +111,7 @@ class PlanWriter(Walk):
         if id(cell) in self._cells:
             return self._cells[id(cell)]
         contents = cell.cell_contents
-        if number in self._computed:
+        if number in self._traced.computed:
             return ["array", pack(contents)]
         if contents is self.function:
             return ["function"]
@@ -119,6 +121,9 @@ class PlanWriter(Walk):
             return ["cell", self._cells[id(contents)]]
         if contents is None:
             return ["nothing"]
+        if number in self._traced.slots:
+            slot = self._traced.slots[number]
+            return ["slot", slot.owner, slot.attribute, pack(slot.keys)]
         raise Unstorable("it is found in no function")
 
     def outside(self, thing: Any) -> Any:

@@ -18,7 +18,7 @@ import pytest
 from jitflow.cache import key
 from jitflow.cache.store import Store
 from jitflow.runtime import threads
-from tests.cache.programs import load, outcome
+from tests.cache.programs import load, outcome, switched
 
 
 class Case(NamedTuple):
@@ -111,6 +111,53 @@ def test_variables_are_those_of_the_process(disk: Store, tmp_path: Path) -> None
         results.append([float(module.run(X)) for _ in range(3)])
         assert module.run.cache_info().misses == misses
     assert results[0] == results[1]
+
+
+TRAINING = """\
+w = jitflow.Variable(np.linspace(0, 1, 6), name="w")
+b = jitflow.Variable(np.zeros(()), name="b")
+optimiser = jitflow.optim.Adam(0.1)
+
+def loss(x):
+    return ((x * w + b - 1) ** 2).mean()
+
+@jitflow.function
+def run(x):
+    return optimiser.minimize(lambda: loss(x), [w, b])
+"""
+
+STEPS = {
+    "nothing": ("", "", 0),
+    "the rate": ("0.1", "0.2", 0),
+    "the optimiser": ("Adam(0.1)", "SGD(0.1)", 1),
+    "the order of the variables": ("[w, b]", "[b, w]", 1),
+    "one variable": ("[w, b]", "[w]", 1),
+    "clipping": ("Adam(0.1)", "Adam(0.1, clip_norm=0.01)", 1),
+    "the type of a variable": ("np.zeros(())", "np.zeros((), np.float32)", 1),
+    "the size of a variable": ("np.zeros(())", "np.zeros(6)", 1),
+    "slots that are there already": (
+        "@jit", "optimiser.minimize(lambda: loss(np.ones(6)), [b, w])\nw.assign(np.zeros(6))\n@jit", 1
+    ),
+    "one object for two, which is refused": ("optimiser =", "b = w\noptimiser =", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_of_training(name: str, tmp_path: Path) -> None:
+    old, new, misses = STEPS[name]
+    assert old in TRAINING
+    path, texts = tmp_path / "program_training.py", (TRAINING, TRAINING.replace(old, new, 1) if old else TRAINING)
+
+    def losses(text: str) -> tuple[list[Any], Any]:
+        module = load(path, HEAD + text)
+        return [_parts(outcome(module.run, X)) for _ in range(4)], module.run
+
+    expected, _ = losses(texts[1])
+    with switched(tmp_path / "cache"):
+        losses(texts[0])
+        found, run = losses(texts[1])
+    assert found == expected
+    assert run.cache_info().misses == misses
 
 
 def test_generators_are_those_of_the_process(disk: Store, tmp_path: Path) -> None:
