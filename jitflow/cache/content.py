@@ -21,8 +21,6 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dis import get_instructions, opmap
-from itertools import pairwise
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -39,6 +37,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.cache.hash_order import Incomparable, sets_asked
 from jitflow.runtime.variable import Variable
 
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
@@ -48,18 +47,12 @@ _DEEPEST, _MOST = 64, 100_000
 """How deep objects may contain each other, and how many there may be."""
 _LIBRARIES = ("numpy", "scipy", "jitflow", "ml_dtypes")
 _HOME = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_ORDERED_BY_HASH = frozenset({"set", "frozenset", "hash"})
-_MAKE_SETS = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
 _HEAP_TYPE = 1 << 9
 _MEMBERS_OF_NUMPY = ("mgrid", "ogrid", "r_", "c_", "s_", "index_exp", "_NoValue")
 _OF_NO_MEANING = frozenset(
     ["__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__",
      "__annotations_cache__", "__static_attributes__", "__abstractmethods__", "_abc_impl"]
 )  # fmt: skip
-
-
-class Incomparable(Exception):
-    """An object has no content that could be compared; the message says what it is."""
 
 
 def content_of(thing: Any) -> str:
@@ -180,7 +173,7 @@ class _Writer:
                       code.co_flags))  # fmt: skip
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         self.write(names)
-        tested = _only_tested(code)
+        tested = sets_asked(code)
         self._put("constants", str(len(code.co_consts)))
         for constant in code.co_consts:
             if type(constant) is frozenset and constant in tested:
@@ -259,6 +252,8 @@ class _Writer:
 
     def _object(self, thing: Any) -> None:
         kind = type(thing)
+        if any(thing is one for one in (set, frozenset, hash)):
+            raise Incomparable(f"{thing.__name__}: the order of sets is another one in each process")
         if isinstance(thing, type):
             self._class(thing)
         elif isinstance(thing, np.dtype) and (thing.isbuiltin or thing.names is not None):
@@ -317,23 +312,6 @@ class _Writer:
                 self._put("numpy", name)
                 return
         raise Incomparable(f"an object of the class {type(thing).__qualname__}")
-
-
-def _only_tested(code: CodeType) -> list[Any]:
-    """The sets among the constants of code that are only asked whether something is in them.
-
-    Raises `Incomparable` for code that may go through a set, or asks for a hash.
-    """
-    makes_sets = not _MAKE_SETS.isdisjoint(code.co_code[::2])
-    if makes_sets or not _ORDERED_BY_HASH.isdisjoint(code.co_names):
-        raise Incomparable(f"{code.co_qualname}, which may make a set: its order is another one in each process")
-    sets = [constant for constant in code.co_consts if type(constant) is frozenset]
-    if not sets:
-        return sets
-    for one, following in pairwise(get_instructions(code)):
-        if type(one.argval) is frozenset and following.opname != "CONTAINS_OP":
-            raise Incomparable(f"{code.co_qualname}, which uses a set: its order is another one in each process")
-    return sets
 
 
 _WRITERS: Mapping[type, Callable[[_Writer, Any], None]] = {
