@@ -13,6 +13,7 @@ Objects of Python, NumPy, SciPy and jitflow go by their names, since a cache is 
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import enum
 import functools
@@ -21,6 +22,7 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dis import get_instructions
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -37,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.cache.hash_order import Incomparable, sets_asked
+from jitflow.cache.hash_order import Incomparable, require_no_order
 from jitflow.runtime.variable import Variable
 
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
@@ -48,6 +50,8 @@ _DEEPEST, _MOST = 64, 100_000
 _LIBRARIES = ("numpy", "scipy", "jitflow", "ml_dtypes")
 _HOME = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HEAP_TYPE = 1 << 9
+_OF_CODE = (FunctionType, staticmethod, classmethod, property)
+_READ_OUTSIDE = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_CLASSDEREF", "IMPORT_NAME", "STORE_GLOBAL"})
 _MEMBERS_OF_NUMPY = ("mgrid", "ogrid", "r_", "c_", "s_", "index_exp", "_NoValue")
 _OF_NO_MEANING = frozenset(
     ["__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__",
@@ -166,36 +170,50 @@ class _Writer:
 
     # -- code --------------------------------------------------------------------------------------
 
-    def _code(self, code: CodeType) -> None:
+    def _code(self, code: CodeType, *, is_traced: bool = True) -> None:
         self._put("code", code.co_filename, code.co_name, code.co_qualname, code.co_code, code.co_linetable,
                   code.co_exceptiontable)  # fmt: skip
         self._simple((code.co_firstlineno, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
                       code.co_flags))  # fmt: skip
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         self.write(names)
-        tested = sets_asked(code)
+        if is_traced:
+            require_no_order(code)
         self._put("constants", str(len(code.co_consts)))
         for constant in code.co_consts:
-            if type(constant) is frozenset and constant in tested:
-                self._put("tested", *sorted(content_of(item) for item in constant))
+            if type(constant) is frozenset:  # of which code only asks whether something is in it
+                self._put("set", *sorted(content_of(item) for item in constant))
+            elif type(constant) is CodeType:
+                self._code(constant, is_traced=is_traced)
             else:
                 self.write(constant)
 
     def _function(self, function: FunctionType) -> None:
-        """A function that is guarded by identity: with all that it reads, if it is none of a library's."""
-        if function.__closure__ and not is_of_a_library(function.__module__ or ""):
-            raise Incomparable(f"the function {function.__qualname__}, which has cells")
-        self._put("function", str(function.__module__), function.__qualname__)
-        self._parts(function)
+        """A function that is guarded by identity: a trace calls it as it is, so all that it has is part of it.
 
-    def _parts(self, function: FunctionType) -> None:
-        """The code of a function, and what it has as defaults."""
+        A library's that is found by its name has nothing else. Of one of the user's, what it reads is part as well
+        where it is inside of another object; elsewhere a trace has guards for that.
+        """
+        module, name = function.__module__ or "", function.__qualname__
+        is_librarys = is_of_a_library(module)
+        if not is_librarys and (function.__closure__ or self._is_inside()):
+            raise Incomparable(f"the function {name}, which has cells or is inside of an object")
+        self._put("function", module, name)
         self.write(function.__code__)
-        for value in function.__defaults__ or ():
-            self._if_possible(value)
-        for name, value in (function.__kwdefaults__ or {}).items():
-            self._text(name)
-            self._if_possible(value)
+        if is_librarys and named(module, name) is function:
+            return
+        self.write([function.__defaults__, function.__kwdefaults__])
+        for cell in function.__closure__ or ():
+            try:
+                contents = cell.cell_contents
+            except ValueError:
+                self._put("empty cell")
+            else:
+                self.write(contents)
+
+    def _is_inside(self) -> bool:
+        """Whether what is written is inside of another object."""
+        return len(self._open) > 1
 
     def _if_possible(self, thing: Any) -> None:
         """What a trace reads by a guard of its own, if it reads it: an object of no content is known by its class."""
@@ -222,10 +240,44 @@ class _Writer:
         self._put("class", module, kind.__qualname__)
         self.write(type(kind))
         self._all("bases", kind.__bases__)
+        if issubclass(kind, BaseException | enum.Enum):
+            self._shown_class(kind)
+            return
         for name, member in vars(kind).items():
             if name not in _OF_NO_MEANING:
                 self._text(name)
                 self._member(member)
+
+    def _shown_class(self, kind: type) -> None:
+        """An exception or an enumeration, which programs use as it is: without guards, so all of it counts."""
+        members = getattr(kind, "__members__", {})
+        for name, member in members.items():
+            self._text(name)
+            self.write({key: value for key, value in vars(member).items() if not key.startswith("__")})
+        for name, member in vars(kind).items():
+            if name not in members and (isinstance(member, _OF_CODE) or not name.startswith("_")):
+                self._text(name)
+                self._shown_member(member)
+
+    def _shown_member(self, member: Any) -> None:
+        if isinstance(member, staticmethod | classmethod):
+            self._put(type(member).__name__)
+            self._shown_member(member.__func__)
+        elif isinstance(member, property):
+            self._all("property", ())
+            for function in (member.fget, member.fset, member.fdel):
+                self._shown_member(function)
+        elif isinstance(member, FunctionType) and not is_of_a_library(member.__module__ or ""):
+            known = vars(builtins).keys() - member.__globals__.keys()
+            reads = [one.argval for one in get_instructions(member.__code__) if one.opname in _READ_OUTSIDE]
+            if not known.issuperset(reads) or any(isinstance(one, CodeType) for one in member.__code__.co_consts):
+                raise Incomparable(f"{member.__qualname__}, which a program calls as it is, and which reads globals")
+            self._put("function", member.__qualname__)
+            self.write([member.__code__, member.__defaults__, member.__kwdefaults__])
+        elif isinstance(member, FunctionType):
+            self._put("function", str(member.__module__), member.__qualname__)
+        else:
+            self.write(member)
 
     def _member(self, member: Any) -> None:
         """A member of a class: its code if it has some. What else there is, a trace reads by a guard of its own."""
@@ -241,7 +293,12 @@ class _Writer:
             self._member(member.func)
         elif isinstance(member, FunctionType):
             self._put("method", member.__qualname__)
-            self._parts(member)
+            self._code(member.__code__, is_traced=False)  # what is traced of it has a guard of its own
+            for value in member.__defaults__ or ():
+                self._if_possible(value)
+            for name, value in (member.__kwdefaults__ or {}).items():
+                self._text(name)
+                self._if_possible(value)
         elif "__wrapped__" in getattr(member, "__dict__", {}):
             self._put("wrapping", type(member).__qualname__)
             self._member(member.__wrapped__)
@@ -261,7 +318,6 @@ class _Writer:
         elif isinstance(thing, enum.Enum):
             self.write(kind)
             self._put("member", str(thing._name_))
-            self._if_possible(thing._value_)
         elif isinstance(thing, np.generic) and is_of_a_library(kind.__module__):
             self._put("number", kind.__name__, thing.dtype.str, thing.tobytes())
         elif isinstance(thing, _DESCRIPTORS):
@@ -278,14 +334,14 @@ class _Writer:
             self._put("field", thing.name, repr((thing.init, thing.kw_only, thing.compare, thing.hash)))
             self._if_possible(thing.default)
             self._if_possible(thing.default_factory)
-        elif getattr(kind, "__jitflow_compiled__", False):
+        elif getattr(kind, "__jitflow_compiled__", False) and not self._is_inside():
             self._put("compiled", str(thing.__module__), thing.__qualname__, repr(thing._options))
-        elif kind is Variable:
+        elif kind is Variable and not self._is_inside():  # inside of an object, which one it is would matter
             self._put("variable", repr(thing.dtype), thing.device)
-        elif getattr(kind, "__jitflow_prepares__", ()):
+        elif getattr(kind, "__jitflow_prepares__", ()) and not self._is_inside():
             self.write(kind)
             self.write(thing.__jitflow_content__())
-        elif isinstance(thing, functools._lru_cache_wrapper):
+        elif isinstance(thing, functools._lru_cache_wrapper) and not self._is_inside():
             self._put("remembering", repr(thing.cache_parameters()))
         elif self._is_found(thing):
             self._put("named", thing.__module__, getattr(thing, "__qualname__", thing.__name__))

@@ -12,13 +12,12 @@ import os
 from dis import Instruction, get_instructions, opmap
 from itertools import pairwise
 from types import CodeType
-from typing import Any
 
 import numpy as np
 
 import jitflow
 
-__all__ = ["Incomparable", "sets_asked"]
+__all__ = ["Incomparable", "require_no_order"]
 
 _OWN = tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in (jitflow.__file__, np.__file__))
 _PROGRAMS = os.path.join(_OWN[0], "benchmarks")
@@ -41,26 +40,24 @@ class Incomparable(Exception):
     """An object has no content that could be compared; the message says what it is."""
 
 
-def sets_asked(code: CodeType) -> list[Any]:
-    """The sets among the constants of code, of which it only asks whether something is in them.
+def require_no_order(code: CodeType) -> None:
+    """Raise `Incomparable` for code that may depend on the order of a set, or asks for a hash.
 
-    Raises `Incomparable` for code that may depend on the order of a set, or asks for a hash. What jitflow and NumPy do
-    with sets does not depend on it.
+    What jitflow and NumPy do with sets does not depend on it.
     """
-    sets = [constant for constant in code.co_consts if type(constant) is frozenset]
     if code.co_filename.startswith(_OWN) and not code.co_filename.startswith(_PROGRAMS):
-        return sets
-    has_views = not _VIEWS.isdisjoint(code.co_names)
+        return
     if not _MAKE_SETS.isdisjoint(code.co_code[::2]) or not _NAMES.isdisjoint(code.co_names):
         raise _refusal(code)
-    if sets or has_views:
+    has_sets = any(type(constant) is frozenset for constant in code.co_consts)
+    has_views = not _VIEWS.isdisjoint(code.co_names)
+    if has_sets or has_views:
         instructions = [one for one in get_instructions(code) if one.opname not in _NOTHING]
         for one, following in pairwise(instructions):
             if type(one.argval) is frozenset and following.opname != "CONTAINS_OP":
                 raise _refusal(code)
         if has_views:
             _require_no_arithmetic(code, instructions)
-    return sets
 
 
 def _refusal(code: CodeType) -> Incomparable:

@@ -161,9 +161,14 @@ class PlanWriter(Walk):
         return pack(check)
 
     def _function(self, guard: p.FunctionIs, function: Any) -> Any:
+        from jitflow.frontend.outside.objects import is_frozen
+
         if type(function) is not FunctionType or function.__code__ is not guard.code:
             raise Mismatch("the function is another one by now")
         self._meet(guard.register, function)
+        for value in (*(guard.defaults or ()), *dict(guard.keyword_defaults or ()).values()):
+            if is_frozen(value):  # which a trace takes as it is
+                content_of(value)
         cells = None if guard.any_closure else [self._cells[id(cell)] for cell in guard.closure or ()]
         return [
             "FunctionIs", guard.register, content_of(guard.code), self._namespace(function.__globals__),

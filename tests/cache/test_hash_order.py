@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jitflow.cache.hash_order import Incomparable, sets_asked
+from jitflow.cache.hash_order import Incomparable, require_no_order
 
 HARMLESS = """\
 [v - 1 for k, v in d.items()]
@@ -55,7 +55,7 @@ def function(text: str) -> Any:
 
 def refuses(code: Any) -> bool:
     try:
-        sets_asked(code)
+        require_no_order(code)
     except Incomparable:
         return True
     return any(refuses(inner) for inner in code.co_consts if hasattr(inner, "co_consts"))

@@ -160,6 +160,38 @@ def test_steps_of_training(name: str, tmp_path: Path) -> None:
     assert run.cache_info().misses == misses
 
 
+TRANSFORMED = """\
+a, b = jitflow.Variable(2.0), jitflow.Variable(3.0)
+
+def loss(x, y=1.0):
+    return (x * a * a * b * y * y).sum()
+
+def pair(x, y=1.0):
+    return loss(x, y), x * 5
+
+run = jitflow.grad(loss)
+"""
+
+TRANSFORMATIONS = [
+    "grad(loss)", "grad(loss, variables=[a])", "grad(loss, variables=[b])", "grad(loss, variables=[b, a])",
+    "value_and_grad(loss)", "value_and_grad(pair, has_aux=True)", "grad(loss, argnums=(0,))",
+    "grad(lambda x: loss(x, 2.0))", "grad(lambda x: loss(x, 3.0))", "jacobian(lambda x: x ** 2 * a)", "hessian(loss)",
+]  # fmt: skip
+
+
+def test_transformations_of_functions(tmp_path: Path) -> None:
+    """Each makes a function of the same code of jitflow's, which differs in what it holds."""
+    path, expected, found = tmp_path / "program_transformed.py", [], []
+    for transformation in TRANSFORMATIONS:
+        text = HEAD + TRANSFORMED.replace("grad(loss)", transformation)
+        expected.append(repr(load(path, text).run(X)))
+    with switched(tmp_path / "cache"):
+        for _ in range(2):
+            for transformation in TRANSFORMATIONS:
+                found.append(repr(load(path, HEAD + TRANSFORMED.replace("grad(loss)", transformation)).run(X)))
+    assert found == expected * 2
+
+
 def test_generators_are_those_of_the_process(disk: Store, tmp_path: Path) -> None:
     text = HEAD + "@jitflow.function\ndef run(x, random):\n    return x + random.normal(size=6)\n"
     for misses in (1, 0):
