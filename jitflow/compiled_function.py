@@ -150,7 +150,7 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
             return CacheInfo(hits, self._misses, CONFIG.cache_size, len(linked))
 
     def cache_clear(self) -> None:
-        """Forget all compiled code and the statistics."""
+        """Forget all compiled code and the statistics; not what is on disk, where the next call may find it again."""
         with self._lock:
             for specialisation in self._specialisations:
                 self._forget(specialisation)
