@@ -107,19 +107,21 @@ def _loaded(entry: Entry, function: FunctionType, arguments: Sequence[Any]) -> S
 
 
 def _entry_code(plan: Any, about: Any) -> EntryCode | None:
-    """The entry of a plan, which must be the one that was compiled: then its constants have the same order."""
-    if about is None:
-        return None
+    """The entry of a plan, where calls take the native one.
+
+    It must be the one that was compiled: then its constants have the same order, and the plan is the code's.
+    """
+    from jitflow.runtime.dispatcher import uses_native_entry
     from jitflow.runtime.entry_native import emit_entry
 
     code = emit_entry(plan)
-    if [code.name, code.versions, _hash(code.text)] != about:
+    if _described(code) != about:
         raise Mismatch("the entry is another one")
-    return code
+    return code if uses_native_entry() else None
 
 
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _described(code: EntryCode) -> list[Any]:
+    return [code.name, code.versions, hashlib.sha256(code.text.encode()).hexdigest()]
 
 
 class _Sites(Sequence[Any]):
@@ -171,8 +173,9 @@ def keep(
 def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence[Any]) -> Entry:
     from jitflow.cache.plans import PlanWriter
     from jitflow.cache.sites import sites_as_data
+    from jitflow.runtime.entry_native import emit_entry
 
-    traced, executable, code = compilation.traced, compilation.executable, compilation.entry
+    traced, executable = compilation.traced, compilation.executable
     if traced.stores is not None:
         raise Unstorable("it stores to objects from outside, of which a call that fails takes notes")
     if executable is None or len(compilation.devices) != 1 or compilation.notes:
@@ -186,7 +189,7 @@ def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence
         "names": list(executable.names),
         "symbols": list(executable.symbols),
         "sites": sites_as_data(executable.sites, writer.outside),
-        "entry": None if code is None else [code.name, code.versions, _hash(code.text)],
+        "entry": _described(compilation.entry or emit_entry(compilation.plan)),
     }
     again = json.loads(json.dumps(about))
     _entry_code(PlanReader(again["plan"], function, arguments).plan(), again["entry"])  # as the next process does

@@ -25,19 +25,19 @@ __all__ = ["disk", "load", "outcome", "switched"]
 @contextmanager
 def switched(folder: Path) -> Iterator[Store]:
     """A cache in a folder of its own, as a process has that begins now."""
-    before = CONFIG.cache, CONFIG.cache_dir
-    _switch(True, str(folder))
+    before = {name: getattr(CONFIG, name) for name in ("cache", "cache_dir", "verify", "dump")}
+    _switch(cache=True, cache_dir=str(folder), verify=False, dump=0)
     store.cache_clear()
     try:
         yield store()
     finally:
-        _switch(*before)
+        _switch(**before)
         store.cache_clear()
 
 
-def _switch(cache: bool, folder: str) -> None:
-    object.__setattr__(CONFIG, "cache", cache)
-    object.__setattr__(CONFIG, "cache_dir", folder)
+def _switch(**switches: Any) -> None:
+    for name, value in switches.items():
+        object.__setattr__(CONFIG, name, value)
 
 
 def load(path: Path, text: str) -> ModuleType:

@@ -46,7 +46,8 @@ except IndexError as error:
 print(json.dumps(found))
 """
 
-SWITCHES = {"JITFLOW_CACHE": "1", "JITFLOW_THREADS": "2"}
+SWITCHES = {"JITFLOW_CACHE": "1", "JITFLOW_THREADS": "2", "JITFLOW_ENTRY": "native", "JITFLOW_VERIFY": "0",
+            "JITFLOW_DUMP": "0", "JITFLOW_CPU_DEVICES": "1", "JITFLOW_CPU": "host"}  # fmt: skip
 
 
 def environment(folder: Path, **switches: str) -> dict[str, str]:
