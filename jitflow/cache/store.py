@@ -180,8 +180,9 @@ class Store:
             return []
         found: list[Path] = []
         for folder in os.scandir(self._folder):
-            if folder.is_dir(follow_symlinks=False):
-                found += [Path(entry.path) for entry in os.scandir(folder.path)]
+            with suppress(OSError):  # another process removes what is old as well
+                if folder.is_dir(follow_symlinks=False):
+                    found += [Path(entry.path) for entry in os.scandir(folder.path)]
         return found
 
     def limit(self) -> int:
@@ -203,8 +204,9 @@ class Store:
         """Remove what was used longest ago until the rest is within the limit; how many files that were."""
         now = time.time()
         for path in self._everything():
-            if _is_unfinished(path.name) and abs(now - path.stat().st_mtime) > _GIVEN_UP_AFTER:
-                self.remove(path)
+            with suppress(OSError):
+                if _is_unfinished(path.name) and abs(now - path.stat().st_mtime) > _GIVEN_UP_AFTER:
+                    self.remove(path)
         files = sorted(self.files(), key=lambda file: min(file.used, now))
         size, limit, removed = sum(file.size for file in files), self.limit(), 0
         for file in files:
