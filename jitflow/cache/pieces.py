@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 
-from jitflow.cache.store import Entry, Unreadable, store
+from jitflow.cache.store import Entry, store
 
 __all__ = ["object_code"]
 
@@ -18,10 +19,8 @@ def object_code(about: str, make: Callable[[], bytes]) -> bytes:
     try:
         (code,) = store().read_named(_KEY, name).codes
         return code
-    except (OSError, Unreadable, ValueError):
+    except Exception:  # it is not there, or damaged, or the user has no home
         made = make()
-    try:
+    with suppress(Exception):  # or it will be made once more
         store().keep(_KEY, Entry({"function": "the runtime"}, (made,)), name)
-    except OSError:  # it will be made once more
-        return made
     return made

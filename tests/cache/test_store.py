@@ -20,6 +20,7 @@ from jitflow import private_files
 from jitflow.cache import store as stores
 from jitflow.cache.store import Entry, Store, Unreadable, from_bytes, to_bytes
 from jitflow.cli import app
+from jitflow.runtime.native_code import NativeCode
 from tests.cache.programs import load
 
 TEXT = """\
@@ -199,6 +200,16 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert not store.keep("key", Entry({}, ()))
     assert store.candidates("key") == []
     assert ([*store.files()], store.clear(), store.trim()) == ([], 0, 0)
+
+
+def test_a_user_without_a_home(disk: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> Any:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(stores, "cache_folder", refuse)
+    stores.store.cache_clear()
+    assert (ran(tmp_path), ran(tmp_path)) == (1, 1)
+    assert NativeCode("define i64 @one() {\n  ret i64 1\n}").address("one")
 
 
 def test_the_oldest_goes_first(tmp_path: Path) -> None:
