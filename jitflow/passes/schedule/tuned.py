@@ -92,7 +92,7 @@ def forget() -> None:
 def _known() -> Mapping[str, str]:
     try:
         found = json.loads(tuned_path().read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # a RuntimeError where the user has no home
         return {}
     if not isinstance(found, dict):
         return {}
