@@ -89,7 +89,7 @@ class Session:
     """A process that measures the code of one checkout."""
 
     def __init__(self, folder: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "JITFLOW_CACHE": "0"}
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("against_worker.py"))], cwd=folder, env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

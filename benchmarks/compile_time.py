@@ -14,6 +14,7 @@ import ast
 import importlib.util
 import json as json_format
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .machine import describe_machine, versions
+from .machine import COMPILED_NOW, describe_machine, versions
 
 __all__ = ["CURVES", "Curve", "Point", "load", "measure"]
 
@@ -252,7 +253,8 @@ def _points(curve: Curve, limit: float) -> list[Point]:
     """The points of a curve, measured in a process that is ended after the ``limit`` (seconds)."""
     command = [sys.executable, "-m", "benchmarks.compile_time", "--session", curve.name]
     try:
-        output = subprocess.run(command, stdout=subprocess.PIPE, timeout=limit, check=False).stdout
+        environment = {**os.environ, **COMPILED_NOW}
+        output = subprocess.run(command, stdout=subprocess.PIPE, timeout=limit, check=False, env=environment).stdout
     except subprocess.TimeoutExpired as expired:
         output = expired.stdout or b""
     points = [Point(**json_format.loads(line)) for line in output.splitlines()]

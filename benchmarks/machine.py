@@ -13,6 +13,7 @@ from pathlib import Path
 
 __all__ = [
     "ALL_THREADS",
+    "COMPILED_NOW",
     "KEEP_MEMORY",
     "ONE_THREAD",
     "describe_machine",
@@ -23,7 +24,11 @@ __all__ = [
     "versions",
 ]
 
+COMPILED_NOW = {"JITFLOW_CACHE": "0"}
+"""First calls compile, as those of peers do: they find nothing that was compiled before."""
+
 ONE_THREAD = {
+    **COMPILED_NOW,
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -40,7 +45,12 @@ ONE_THREAD = {
 }
 """What the libraries read when they are imported. JAX gets 64-bit types; 32-bit work stays 32-bit all the same."""
 
-ALL_THREADS = {"JITFLOW_THREADS": str(os.cpu_count() or 1), "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+ALL_THREADS = {
+    **COMPILED_NOW,
+    "JITFLOW_THREADS": str(os.cpu_count() or 1),
+    "JAX_PLATFORMS": "cpu",
+    "JAX_ENABLE_X64": "1",
+}
 """The same where everybody may use all cores; jitflow uses one of them unless it is told."""
 
 KEEP_MEMORY = {

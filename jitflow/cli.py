@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jitflow.cache.command import cache
 from jitflow.errors import JitflowError, UserError
 from jitflow.profiling import LIMIT
 from jitflow.stages import GRAPH_STAGES, STAGES
@@ -287,6 +288,7 @@ def _benchmarks() -> ModuleType:
     return importlib.import_module(f"{name}.command")
 
 
+app.command()(cache)
 app.command()(_benchmarks().bench)
 
 

@@ -139,7 +139,8 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
 
         compilation = self._asked(args, kwargs, "explain")
         generate(compilation)
-        return Explanation(self.__name__, compilation)
+        on_disk = "" if args or kwargs else self._on_disk()
+        return Explanation(self.__name__, compilation, on_disk)
 
     def cache_info(self) -> CacheInfo:
         """Statistics of the calls so far."""
@@ -149,7 +150,7 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
             return CacheInfo(hits, self._misses, CONFIG.cache_size, len(linked))
 
     def cache_clear(self) -> None:
-        """Forget all compiled code and the statistics."""
+        """Forget all compiled code and the statistics; not what is on disk, where the next call may find it again."""
         with self._lock:
             for specialisation in self._specialisations:
                 self._forget(specialisation)

@@ -86,6 +86,7 @@ class Compilation:
     """Those of each GPU that takes part."""
     executable: Executable | None = None
     plan: Plan | None = None
+    entry: EntryCode | None = None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -335,12 +336,13 @@ def _entry(compilation: Compilation) -> EntryCode | None:
     if not uses_native_entry() or _plan(compilation).gpus:
         return None
     with compilation.stage("entry"):
-        return emit_entry(_plan(compilation))
+        compilation.entry = emit_entry(_plan(compilation))
+    return compilation.entry
 
 
 def _specialise(compilation: Compilation) -> Specialisation:
     from jitflow.failures import failure_handler
-    from jitflow.runtime.host_calls import link_symbols
+    from jitflow.runtime.linked_symbols import link_symbols
     from jitflow.runtime.specialisation import Specialisation
 
     lower(compilation)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-__all__ = ["CONFIG", "Config", "read_config", "user_folder"]
+__all__ = ["CONFIG", "Config", "cache_folder", "read_config", "switches_are_read", "user_folder"]
 
 EntryPath = Literal["native", "python"]
 
@@ -53,6 +53,12 @@ class Config:
     cpu_devices: int = 1
     """`JITFLOW_CPU_DEVICES=N`: how many CPU devices there are, each but the first with a worker of its own."""
 
+    cache: bool = True
+    """`JITFLOW_CACHE=0`: what is compiled is neither kept on disk nor looked for there (`cache/`)."""
+
+    cache_dir: str = ""
+    """`JITFLOW_CACHE_DIR=FOLDER`: where it is kept, in place of the user's folder for caches."""
+
     def __getattr__(self, name: str) -> Any:
         """Python asks here for a switch that was never set: `CONFIG` begins so, and reads all of them now."""
         if name not in self.__slots__:
@@ -61,6 +67,15 @@ class Config:
         for switch in self.__slots__:
             object.__setattr__(self, switch, getattr(found, switch))
         return getattr(self, name)
+
+
+def switches_are_read() -> bool:
+    """Whether somebody has asked for a switch, so that none can change any more."""
+    try:
+        object.__getattribute__(CONFIG, "disable")
+    except AttributeError:
+        return False
+    return True
 
 
 def read_config(environment: Mapping[str, str]) -> Config:
@@ -78,6 +93,8 @@ def read_config(environment: Mapping[str, str]) -> Config:
         threads=_integer(environment, "JITFLOW_THREADS", default=0, smallest=1, largest=1 << 10),
         cpu=_one_of(environment, "JITFLOW_CPU", ("host", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")),
         cpu_devices=_integer(environment, "JITFLOW_CPU_DEVICES", default=1, smallest=1, largest=1 << 8),
+        cache=_flag(environment, "JITFLOW_CACHE", default=True),
+        cache_dir=environment.get("JITFLOW_CACHE_DIR", ""),
     )
 
 
@@ -90,8 +107,21 @@ def user_folder(environment: Mapping[str, str] = os.environ, system: str = sys.p
     return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "jitflow"
 
 
-def _flag(environment: Mapping[str, str], name: str) -> bool:
+def cache_folder(environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> Path:
+    """Where jitflow keeps what can be made anew, as the system has it: ``XDG_CACHE_HOME``, ``LOCALAPPDATA``..."""
+    if CONFIG.cache_dir:
+        return Path(CONFIG.cache_dir)
+    if system == "win32":
+        return Path(environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "jitflow" / "cache"
+    if system == "darwin":
+        return Path.home() / "Library" / "Caches" / "jitflow"
+    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitflow"
+
+
+def _flag(environment: Mapping[str, str], name: str, *, default: bool = False) -> bool:
     text = environment.get(name, "").strip().lower()
+    if not text:
+        return default
     if text in _TRUE:
         return True
     if text in _FALSE:

@@ -40,10 +40,10 @@ class Explanation:
     the names of the kernels. ``threads``: which loops that are kernels, or run some, threads share, and why not the
     others. ``peak``: the most bytes that it has taken from the system at a time, as an expression of
     sizes, and whether that is all; what lists and loops of unknown length keep comes on top. ``sizes``: those seen.
-    ``times``: seconds of each stage.
+    ``times``: seconds of each stage. ``on_disk``: whether later processes find the code, and if not, why.
     """
 
-    def __init__(self, name: str, compilation: Compilation) -> None:
+    def __init__(self, name: str, compilation: Compilation, on_disk: str = "") -> None:
         traced = compilation.traced
         paths = traced.paths
         self.name = name
@@ -70,6 +70,7 @@ class Explanation:
         self.peak = Peak(sum((one.bytes for one in peaks), start=0), bool(peaks) and all(one.complete for one in peaks))
         self.sizes = {name: size for name, size in traced.hints.items() if name not in traced.described}
         self.times = dict(compilation.times)
+        self.on_disk = on_disk
         self._compilation = compilation
 
     def text(self, stage: str) -> str:
@@ -88,6 +89,7 @@ class Explanation:
             "kernels": self.kernels or ("none",),
             **({"threads": self.threads} if self.threads else {}),
             **({"memory": _memory_text(self.peak, self.sizes)} if self.peak.bytes != 0 or self.peak.complete else {}),
+            **({"on disk": (self.on_disk,)} if self.on_disk else {}),
             f"compiled in {total * 1e3:.1f} ms": tuple(
                 f"{stage:<16}{seconds * 1e3:8.2f} ms" for stage, seconds in self.times.items()
             ),

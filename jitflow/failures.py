@@ -29,27 +29,32 @@ from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.user_lines import with_user_frames
 
-__all__ = ["failure_handler", "for_the_caller"]
+__all__ = ["failure", "failure_handler", "for_the_caller"]
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
     """The function that an entry calls with the status of a failed run and the address of its error slots."""
 
     def fail(status: int, address: int) -> NoReturn:
-        slots = (ctypes.c_int64 * ERROR_SLOTS).from_address(address)
-        code, site = slots[0], slots[1]
-        if not 0 <= site < len(sites):
-            raise CompilerBug(f"a call failed with status {status}, code {code} at the unknown site {site}")
-        op = sites[site]
-        if code == ROUTINE_FAILED:
-            raise _exception_of_routine(op, take_exception())
-        if code == ROUTINE_FAILED_ELSEWHERE:
-            raise _exception_of_routine(op, _owned_exception(slots[2]))
-        if code == INTERRUPTED:
-            raise _interrupt(op)
-        raise with_user_frames(_exception(code, op, slots[2:]), op.loc)
+        raise failure(sites, status, address)
 
     return fail
+
+
+def failure(sites: Sequence[Op], status: int, address: int) -> BaseException:
+    """What becomes of a failed run: an exception with the user's frames, to be raised by the entry's handler itself."""
+    slots = (ctypes.c_int64 * ERROR_SLOTS).from_address(address)
+    code, site = slots[0], slots[1]
+    if not 0 <= site < len(sites):
+        return CompilerBug(f"a call failed with status {status}, code {code} at the unknown site {site}")
+    op = sites[site]
+    if code == ROUTINE_FAILED:
+        return _exception_of_routine(op, take_exception())
+    if code == ROUTINE_FAILED_ELSEWHERE:
+        return _exception_of_routine(op, _owned_exception(slots[2]))
+    if code == INTERRUPTED:
+        return _interrupt(op)
+    return with_user_frames(_exception(code, op, slots[2:]), op.loc)
 
 
 def _owned_exception(address: int) -> BaseException | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -117,6 +118,10 @@ class Specialised:
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
         self._last: tuple[Specialisation, TracedFunction] | None = None
+        self._last_call: Any = None
+        """The call for which code was found on disk, if no other was compiled since."""
+        self._uncached = ""
+        """Why what was compiled last is not in the cache on disk."""
         self._aside: tuple[Specialisation, ...] = ()
         """What was compiled for calls that are profiled while none are, and the other way round."""
 
@@ -129,16 +134,15 @@ class Specialised:
         self._lock = threading.RLock()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from jitflow.failures import for_the_caller
-        from jitflow.frontend.recording.trace import active_trace
-
-        if active_trace() is not None:
+        if _is_tracing():
             if type(self._wrapped.__globals__) is dict:
                 raise _unseen_call(self.__name__)
             return self._wrapped(*args, **kwargs)  # made while tracing, and so it records what it reads
         try:
             return self._compile_and_call(aligned(self._bind(args, kwargs)))
         except BaseException as error:
+            from jitflow.failures import for_the_caller
+
             raised = for_the_caller(error)
         try:
             raise raised  # not while another is handled, of which it would come
@@ -157,11 +161,29 @@ class Specialised:
             if compiled == _ATTEMPTS:
                 break
             with self._lock, _uncollected():  # one compilation at a time: who waited may find what the other one made
-                if self._specialisations is known:
+                if self._specialisations is known and not self._find(flat):
                     self._compile(flat)
                     self._missed_calls += not compiled
                     compiled += 1
         raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
+
+    def _find(self, flat: tuple[Any, ...]) -> bool:
+        """Link code for a call from the cache on disk, if there is some; another thing is whether it fits."""
+        if not CONFIG.cache:
+            return False
+        from jitflow.cache.calls import remembered
+        from jitflow.cache.lookup import find
+        from jitflow.runtime.threads import most_threads, note_compiled
+
+        known = {one.file for one in self._specialisations if one.file is not None}
+        found = find(self._wrapped, self._options, most_threads(), flat, known)
+        if found is None:
+            return False
+        note_compiled(self, most_threads())
+        self._make_room()
+        self._link(found)
+        self._last, self._last_call = None, remembered(flat)
+        return True
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced
@@ -178,10 +200,27 @@ class Specialised:
             raise with_user_frames(error, error.location) from error.__cause__
         self._make_room()
         self._link(specialisation)
-        self._last = specialisation, compilation.traced
+        self._last, self._last_call = (specialisation, compilation.traced), None
         self._misses += 1
+        self._uncached = self._keep(compilation, specialisation, flat)
         if compilation.traced.pins:
             self._note_pins(compilation.traced.pins)
+
+    def _keep(self, compilation: Compilation, specialisation: Specialisation, flat: tuple[Any, ...]) -> str:
+        """Keep what was compiled on disk. Returns why it is not there, or nothing."""
+        if not CONFIG.cache:
+            return "JITFLOW_CACHE=0"
+        from jitflow.cache.lookup import keep
+
+        return keep(self._wrapped, self._options, compilation, specialisation, flat)
+
+    def _on_disk(self) -> str:
+        """Whether the code of the last call that linked some is in the cache on disk, for `explain`."""
+        if not CONFIG.cache:
+            return ""
+        if self._last_call is not None:
+            return "found there, compiled by an earlier process"
+        return f"not kept: {self._uncached}" if self._uncached else "kept for later processes"
 
     def _compilation(self) -> Compilation:
         from jitflow.compiler import Compilation
@@ -200,6 +239,12 @@ class Specialised:
             compilation = self._compilation()
             compilation.traced = last[1]
             return compilation
+        if not args and not kwargs and self._last_call is not None:
+            from jitflow.cache.calls import recalled
+
+            call = recalled(self._last_call)
+            if call is not None:
+                return self._trace(call)
         try:
             flat = aligned(self._bind(args, kwargs))
         except TypeError as error:
@@ -278,6 +323,12 @@ class Specialised:
                     self._link(specialisation)
                 else:
                     self._aside += (specialisation,)
+
+
+def _is_tracing() -> bool:
+    """Whether the call comes from a function that is being traced; before any was, nothing of that is imported."""
+    traces = sys.modules.get("jitflow.frontend.recording.trace")
+    return traces is not None and traces.active_trace() is not None
 
 
 _PAUSES: list[bool] = []

@@ -24,6 +24,10 @@ settings.register_profile("wild", deadline=None, print_blob=True)
 settings.load_profile("seeded")
 
 
+os.environ.setdefault("JITFLOW_CACHE", "0")
+"""The tests are of the compiler: those that want code which was compiled before say so (`tests/cache`)."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite golden files with what the code gives now")
 

@@ -18,7 +18,7 @@ from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime import plan as p
-from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.specialisation import Specialisation
 
 __all__ = ["Compiled", "compile_ir", "layouts_of"]

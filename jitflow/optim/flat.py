@@ -31,6 +31,8 @@ def move(variables: Any, by: Any) -> None:
 class FlatOptimiser(Optimiser):
     """An optimiser of one set of variables, of one dtype. Its slots have shapes of their own."""
 
+    __jitflow_prepares__ = ()  # the shapes of slots are seen, whatever they depend on
+
     def slot_shapes(self, length: int) -> dict[str, tuple[int, ...]]:
         """The shape of each slot, for variables of ``length`` elements together."""
         raise NotImplementedError

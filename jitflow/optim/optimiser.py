@@ -17,7 +17,7 @@ import numpy as np
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.optim.clipping import clip_by_global_norm, clip_by_value
-from jitflow.optim.outside import inside, is_traced, object_outside, plainly
+from jitflow.optim.outside import is_traced, object_outside, prepared, slot_inside
 from jitflow.optim.structure import pairs, require_distinct
 from jitflow.runtime.variable import Variable
 from jitflow.scaling import in_force
@@ -171,6 +171,13 @@ class Optimiser:
             self.slots[name].append(Variable(value, f"{name}.{len(self._owners)}", trainable=False))
         self._owners.append(_nobody)
 
+    __jitflow_prepares__: ClassVar[tuple[str, ...]] = ("_positions_of",)
+    """What compiled code may ask for again, that an earlier process has compiled."""
+
+    def __jitflow_content__(self) -> Any:
+        """What a trace sees of the object itself, beside its class and what it asks for and reads."""
+        return self.slot_names
+
     # -- copies and checkpoints ---------------------------------------------------------------------------
 
     def __jitflow_restoring__(self, kinds: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
@@ -208,9 +215,8 @@ def next_rate(optimiser: Any) -> Any:
 
 def _slots_of(optimiser: Any, variables: list[Any]) -> list[list[Any]]:
     """The slots of each variable, as the program sees them."""
-    owner, outside = object_outside(optimiser), [object_outside(variable) for variable in variables]
-    positions = plainly(lambda: owner._positions_of(outside))
-    found = [[inside(owner.slots[name][position]) for name in owner.slot_names] for position in positions]
+    owner, positions = object_outside(optimiser), prepared(optimiser, "_positions_of", variables)
+    found = [[slot_inside(optimiser, "slots", name, place) for name in owner.slot_names] for place in positions]
     for variable, slots in zip(variables, found, strict=True):
         for slot in slots:
             assert slot.shape == variable.shape  # a fact, so that all of them are updated in one loop

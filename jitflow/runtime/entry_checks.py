@@ -22,10 +22,9 @@ from jitflow.runtime import object_layout as layout
 from jitflow.runtime import plan as p
 from jitflow.runtime.dtypes import numpy_dtype, same_layout_dtypes
 from jitflow.runtime.entry_frame import EntryFrame
-from jitflow.runtime.entry_python import builtins_of, scalar_types
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import COMPARE_EQUAL, PythonCalls
-from jitflow.runtime.python_guards import guard_holds
+from jitflow.runtime.python_guards import builtins_of, guard_holds, scalar_types
 from jitflow.runtime.variable import Variable
 
 _SIMPLE_CONSTANTS = (str, bytes, int, bool, type(None))

@@ -25,9 +25,10 @@ from jitflow.runtime import plan as p
 from jitflow.runtime.cuda import PER_THREAD_STREAM, Gpu, gpu
 from jitflow.runtime.device_arrays import gpu_of, header_of
 from jitflow.runtime.dtypes import numpy_dtype
-from jitflow.runtime.entry_python import Binding, array_fits, guard_function, run_alone, run_function, variables_of
+from jitflow.runtime.entry_python import Binding, guard_function, run_alone, run_function, variables_of
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.pool import pool
+from jitflow.runtime.python_guards import array_fits
 from jitflow.runtime.python_results import ResultBuilder, Slots, pool_free
 from jitflow.runtime.residents import Resident
 from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation

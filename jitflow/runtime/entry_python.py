@@ -9,7 +9,6 @@ its pool block, since taking the block over means writing into NumPy's private f
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -20,9 +19,9 @@ import numpy as np
 from jitflow.runtime import locks
 from jitflow.runtime import plan as p
 from jitflow.runtime.drawing import begin
-from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype, same_layout_dtypes, slot_count
+from jitflow.runtime.dtypes import numpy_dtype, slot_count
 from jitflow.runtime.plan import ERROR_SLOTS, Plan
-from jitflow.runtime.python_guards import guard_holds
+from jitflow.runtime.python_guards import array_fits, found_by, guard_holds, scalar_types
 from jitflow.runtime.python_results import ResultBuilder, Slots
 from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
 from jitflow.runtime.variable import HEADER
@@ -144,27 +143,10 @@ class Binding:
         """What a register holds, read when it is first asked for."""
         if number not in self._registers:
             try:
-                self._registers[number] = self._read(self.plan.reads[number])
+                self._registers[number] = found_by(self.plan.reads[number], self._arguments, self.register)
             except Exception as error:
                 raise _Mismatch from error
         return self._registers[number]
-
-    def _read(self, read: p.Read) -> Any:
-        match read:
-            case p.Argument(index):
-                return self._arguments[index]
-            case p.Global(namespace, name):
-                return namespace[name] if name in namespace else builtins_of(namespace)[name]
-            case p.Cell(cell):
-                return cell.cell_contents
-            case p.Item(parent, key):
-                return self.register(parent)[key]
-            case p.Attribute(parent, name):
-                return getattr(self.register(parent), name)
-            case p.Contents(parent):
-                return self.register(parent)._at_home
-            case p.Made(function, parents):
-                return function(*map(self.register, parents))
 
     def _fitting(self, leaf: p.ArrayLeaf, array: Any) -> Any:
         """The array, if it is one of the leaf's class."""
@@ -190,38 +172,6 @@ class Binding:
         for place in range(slot_count(leaf.dtype)):
             word = bits[8 * place : 8 * place + 8]
             self.slots[leaf.slot + place] = _as_signed(int.from_bytes(word, "little", signed=signed))
-
-
-def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The builtins that code with these globals sees."""
-    found = namespace.get("__builtins__", builtins)
-    return found if isinstance(found, dict) else vars(found)
-
-
-def array_fits(leaf: p.ArrayLeaf, array: Any) -> bool:
-    """Whether an object is an array of the leaf's class."""
-    return (
-        type(array) is np.ndarray
-        and dtype_fits(leaf.dtype, array.dtype)
-        and array.ndim == leaf.rank
-        and array.flags.aligned
-        and (array.flags.writeable or not leaf.writeable)
-        and tuple(dim == 1 for dim in array.shape) == leaf.ones
-        and p.layout_of(array) == leaf.layout
-    )
-
-
-def dtype_fits(name: str, dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is this one in native byte order; metadata does not matter."""
-    numbers = {candidate.num for candidate in (numpy_dtype(name), *same_layout_dtypes(name))}
-    return dtype.num in numbers and dtype.isnative
-
-
-def scalar_types(leaf: p.ScalarLeaf) -> tuple[type, ...]:
-    """The exact types that a scalar leaf accepts."""
-    if leaf.kind == "python":
-        return (PYTHON_SCALARS[leaf.dtype],)
-    return tuple(dtype.type for dtype in (numpy_dtype(leaf.dtype), *same_layout_dtypes(leaf.dtype)))
 
 
 def _as_signed(word: int) -> int:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Op
 from jitflow.ir.dtypes import DType
+from jitflow.ir.records import Op
 from jitflow.ir.routines import flags_ignored, is_quick, is_silent, options_of, quiet_function, routine_function
 from jitflow.runtime.entry_support import api_table
 from jitflow.runtime.host_call_text import ARRAY_FIELDS, NUMBER_KINDS, RESULT_FIELDS, SITE_FIELDS

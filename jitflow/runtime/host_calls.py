@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -25,43 +24,16 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from jitflow.ir.core import Op
-from jitflow.ir.draws import DRAW_PREFIX, FILL_PREFIX, NATIVE_PREFIX
-from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
-from jitflow.ir.routines import (
-    CLOCK,
-    DEVICE_PREFIX,
-    NOTE,
-    NOTES,
-    POLL,
-    ROOM,
-    SHARE,
-    SITE_PREFIX,
-    TRAMPOLINE,
-    Routine,
-    adopt_results,
-    argument_of,
-    prepared,
-    results_of,
-)
-from jitflow.ir.together import DEVICE_FUNCTIONS, FRAME
-from jitflow.runtime import cuda
-from jitflow.runtime.devices import device_function
-from jitflow.runtime.draws import draw_address, record_address
-from jitflow.runtime.entry_support import api_address
+from jitflow.ir.records import Op
+from jitflow.ir.routines import Routine, adopt_results, argument_of, prepared, results_of
 from jitflow.runtime.host_call_record import CallRecord
 from jitflow.runtime.host_call_text import invoke_text, slow_invoke_text
-from jitflow.runtime.inner_loops import flag_function, loop_address
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.notes import NoteTable, recorder
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
-from jitflow.runtime.recursion import room_address
-from jitflow.runtime.symbols import symbol_address
-from jitflow.runtime.threads import share_address
 
-__all__ = ["CallSite", "LinkedSymbols", "link_symbols"]
+__all__ = ["CallSite", "call_site", "trampoline"]
 
 _ALIGNED, _WRITEABLE = 0x0100, 0x0400
 _WORD = struct.Struct("q")
@@ -160,67 +132,15 @@ def _slow_way() -> int:
 
 
 @cache
-def _trampoline() -> int:
+def trampoline() -> int:
+    """The address of the function that native code calls with a record."""
     code = NativeCode(invoke_text() if layout_is_known() else slow_invoke_text())
     make_immortal(code)
     return code.address("invoke")
 
 
-@dataclass(frozen=True)
-class LinkedSymbols:
-    """The addresses in the order in which a context holds them, and what must live as long as the context.
-
-    ``handles`` are those of GPUs that each call fills in: the device and what it is, by the place among the addresses.
-    """
-
-    addresses: tuple[int, ...]
-    owners: tuple[object, ...]
-    handles: Mapping[int, tuple[str, str]]
-
-
-def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str, Any] | None = None) -> LinkedSymbols:
-    """What the context slots called ``names`` hold; ``sites`` are the program's ops by their site number.
-
-    ``modules`` are the kernels of each GPU. Raises KeyError for the name of a library function that there is not.
-    """
-    owners: list[CallSite | NoteTable] = []
-
-    def address(name: str) -> int:
-        if name == TRAMPOLINE:
-            return _trampoline()
-        if name == POLL:
-            return api_address("poll")
-        if name == ROOM:
-            return room_address()
-        if name == FRAME:
-            return 0
-        if name in DEVICE_FUNCTIONS:
-            return device_function(name)
-        if name.startswith(DEVICE_PREFIX):
-            device, what = name.split(" ", 1)
-            return cuda.address_on(modules[device], what) if modules else 0
-        if name == SHARE:
-            return share_address()
-        if name in (CLOCK, NOTE):
-            return recorder().address(name)
-        if name in FLAG_FUNCTIONS:
-            return flag_function(name)
-        if name.startswith((DRAW_PREFIX, FILL_PREFIX)):
-            return draw_address(name)
-        if name.startswith(NATIVE_PREFIX):
-            return record_address(name.removeprefix(NATIVE_PREFIX))
-        if name.startswith(LOOP_PREFIX):
-            return loop_address(name)
-        if name != NOTES and not name.startswith(SITE_PREFIX):
-            return symbol_address(name)
-        owners.append(NoteTable(sites) if name == NOTES else _call_site(sites[int(name.removeprefix(SITE_PREFIX))]))
-        return owners[-1].address
-
-    handles = {place: handle for place, name in enumerate(names) if (handle := cuda.handle_of(name))}
-    return LinkedSymbols(tuple(map(address, names)), tuple(owners), handles)
-
-
-def _call_site(op: Op) -> CallSite:
+def call_site(op: Op) -> CallSite:
+    """The call site of an op, on the device that it is for."""
     if "device" not in op.attributes:
         return CallSite(op)
     from jitflow.runtime.device_calls import DeviceCallSite  # which only programs for GPUs need

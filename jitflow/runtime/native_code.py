@@ -5,19 +5,28 @@ pass pipeline, and code generation does not optimise by default: entries are str
 SSA form that is all loads, compares and calls. (Measured for the entry of two arrays in and one
 out: 2 ms to compile at level 0, 12 ms at level 1, and calls equally fast.) What must outlive the
 interpreter (the pool frees arrays while Python shuts down) is made immortal.
-llvmlite's memory manager (`use_lmm`) keeps the sections of a module within reach of each other.
+
+The runtime's own texts are the same in every process, so their object code is looked for on disk.
 """
 
 from __future__ import annotations
 
 import ctypes
-import weakref
-from functools import cache
-from typing import Any
+import platform
+import re
+import sys
+from functools import partial
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from jitflow import processor
+from jitflow.config import CONFIG, switches_are_read
+from jitflow.runtime.linking import LINKER, initialise
+
+_FUNCTIONS = re.compile(r'^define (?!internal|private)[^@\n]*@"?([\w.$]+)', re.MULTILINE)
+_VARIABLES = re.compile(r'^@"?([\w.$]+)"? = (?!internal|private)', re.MULTILINE)
+"""What can be asked for of a text."""
 
 
 class NativeCode:
@@ -27,35 +36,32 @@ class NativeCode:
     """
 
     def __init__(self, text: str, *, optimisation: int = 0, for_host: bool = False) -> None:
-        _initialise()
-        context = llvm.create_context()
-        module = llvm.parse_assembly(text, context)
         host = {"cpu": processor.name(), "features": processor.features().flatten()} if for_host else {}
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=optimisation, **host)
-        self._engine: Any = llvm.create_mcjit_compiler(module, machine, use_lmm=True)
-        self._engine.finalize_object()
-        # In a garbage cycle Python would finalise engine and context in any order, and an engine must go first.
-        weakref.finalize(self, _dispose, self._engine, context).atexit = False
+        make = partial(_object_code, text, optimisation, host)
+        if switches_are_read() and CONFIG.cache:  # a profile begins before the script that may set them
+            from jitflow.cache.pieces import object_code
+
+            system = (sys.platform, platform.machine(), llvmlite.__version__)
+            code = object_code("\n".join(map(str, (text, optimisation, host, *system))), make)
+        else:
+            code = make()
+        self._linked = LINKER.link([code], [*_FUNCTIONS.findall(text), *_VARIABLES.findall(text)])
 
     def address(self, name: str) -> int:
-        """The address of a function or global variable of the module."""
-        address = self._engine.get_function_address(name) or self._engine.get_global_value_address(name)
-        if not address:
-            raise KeyError(name)
-        return int(address)
+        """The address of a function or global variable of the module. Raises KeyError where there is none."""
+        return self._linked.addresses[name]
+
+
+def _object_code(text: str, optimisation: int, host: dict[str, str]) -> bytes:
+    initialise()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        opt=optimisation, reloc="pic", codemodel="small", **host
+    )
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        code: bytes = machine.emit_object(module)
+    return code
 
 
 def make_immortal(thing: object) -> None:
     """Keep an object for ever, through interpreter shutdown too."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
-
-
-def _dispose(engine: Any, context: Any) -> None:
-    engine.close()
-    context.close()
-
-
-@cache
-def _initialise() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()

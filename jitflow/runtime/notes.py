@@ -18,15 +18,17 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jitflow.ir.core import Op
 from jitflow.ir.routines import CLOCK, NOTE, NOTE_ROW
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.polling import clock_address
+
+if TYPE_CHECKING:
+    from jitflow.ir.records import Op
 
 __all__ = ["EVENT", "TRACKS", "NoteTable", "Recorder", "Span", "can_record", "is_recording", "recorder", "span"]
 

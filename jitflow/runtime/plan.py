@@ -20,12 +20,13 @@ c128 two. New arrays point to blocks of the pool (`pool.py`), never null, also w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CellType, CodeType
 from typing import Any, Literal
 
 import numpy as np
 
+from jitflow.records import record
 from jitflow.runtime.plan_results import (
     ArrayResult,
     ConstantObject,
@@ -126,14 +127,14 @@ def layout_of(array: np.ndarray[Any, Any]) -> Layout:
 # -- reads: where the objects come from -----------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Argument:
     """The argument at a position of the flat argument list."""
 
     index: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Global:
     """A name looked up as Python does: in the namespace, then among its builtins."""
 
@@ -141,14 +142,14 @@ class Global:
     name: str
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Cell:
     """What a closure cell holds."""
 
     cell: CellType
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Item:
     """An item of an exact tuple or list (by int) or dict (by key)."""
 
@@ -156,7 +157,7 @@ class Item:
     key: Any
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Attribute:
     """`getattr(parent, name)`; an object without it does not match."""
 
@@ -164,14 +165,14 @@ class Attribute:
     name: str
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Contents:
     """The array that a `Variable` holds, always the same one; a guard has fixed the type of the register."""
 
     parent: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Made:
     """What a function of the runtime's makes of the objects in registers; where it raises, the call does not fit."""
 
@@ -185,7 +186,7 @@ Read = Argument | Global | Cell | Item | Attribute | Contents | Made
 # -- guards: what must hold ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class IsObject:
     """The register holds this very object."""
 
@@ -193,7 +194,7 @@ class IsObject:
     object: Any
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class IsSame:
     """The register holds the very object that another one holds, which was read before."""
 
@@ -201,7 +202,7 @@ class IsSame:
     other: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class IsOther:
     """The register holds another object than another one, which was read before."""
 
@@ -209,7 +210,7 @@ class IsOther:
     other: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class IsType:
     """The register's type is exactly this one."""
 
@@ -217,7 +218,7 @@ class IsType:
     type: type
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class HasLength:
     """`len(register) == length`."""
 
@@ -225,7 +226,7 @@ class HasLength:
     length: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class KeysAre:
     """A dict with exactly these keys, of equal type, in this order."""
 
@@ -233,7 +234,7 @@ class KeysAre:
     keys: tuple[Any, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Satisfies:
     """`test(register)` is true, and says ``text`` of it. For questions that are asked rarely: Python answers."""
 
@@ -242,7 +243,7 @@ class Satisfies:
     text: str
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class EqualsConstant:
     """Exactly this type and equal; floats and complex numbers by their bits (-0.0, nan)."""
 
@@ -251,7 +252,7 @@ class EqualsConstant:
     type: type
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class FunctionIs:
     """A Python function with this code, whose defaults and cells are these objects.
 
@@ -273,7 +274,7 @@ Guard = IsObject | IsSame | IsOther | IsType | HasLength | KeysAre | Satisfies |
 # -- leaves: guards that also fill slots -----------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ArrayLeaf:
     """An exact `numpy.ndarray`, aligned and of native byte order, of just this class.
 
@@ -291,7 +292,7 @@ class ArrayLeaf:
     lives: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ScalarLeaf:
     """A scalar of the exact Python or NumPy type; a Python int beyond 64 bits does not match."""
 
@@ -301,7 +302,7 @@ class ScalarLeaf:
     slot: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ObjectLeaf:
     """The address of the object in a register: a generator, whose type a guard has fixed.
 
@@ -317,7 +318,7 @@ Leaf = ArrayLeaf | ScalarLeaf | ObjectLeaf
 Check = Guard | Leaf
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Use:
     """The variable whose array is in a slot is read, or written as well: the call waits until it may do that.
 
@@ -328,7 +329,7 @@ class Use:
     writes: bool
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Plan:
     """The whole agreement of one specialisation.
 

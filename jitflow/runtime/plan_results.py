@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from jitflow.records import record
 
 __all__ = [
     "ArrayResult",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class NewArray:
     """An array that owns the pool block in its data slot."""
 
@@ -41,7 +42,7 @@ class NewArray:
     read_only: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ViewOfArgument:
     """A view whose base is the array in a register; writeable as that array is."""
 
@@ -52,7 +53,7 @@ class ViewOfArgument:
     read_only: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ViewOfResult:
     """A view whose base is a new array of the same call."""
 
@@ -63,7 +64,7 @@ class ViewOfResult:
     read_only: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PartOf:
     """The ``real`` or ``imag`` part of a complex array, which shows that array's elements."""
 
@@ -72,21 +73,21 @@ class PartOf:
     read_only: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SameResult:
     """The same object as a new array of the same call (`return a, a`)."""
 
     leaf: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SameObject:
     """The object in a register."""
 
     register: int
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class NumpyScalar:
     """A NumPy scalar (`np.float32(...)`)."""
 
@@ -94,7 +95,7 @@ class NumpyScalar:
     dtype: str
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PythonScalar:
     """A Python bool, int, float or complex; the dtype is one of `PYTHON_SCALARS`."""
 
@@ -102,28 +103,28 @@ class PythonScalar:
     dtype: str
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ConstantObject:
     """An object known when the code was compiled (`None`, a string)."""
 
     object: Any
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class TupleOf:
     """A tuple."""
 
     children: tuple[Result, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ListOf:
     """A list."""
 
     children: tuple[Result, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DictOf:
     """A dict, in the order of its keys."""
 
@@ -131,7 +132,7 @@ class DictOf:
     children: tuple[Result, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class StructOf:
     """`type(*children)` (a named tuple), or by keyword when field names are given (a dataclass)."""
 
@@ -140,7 +141,7 @@ class StructOf:
     field_names: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Shared:
     """What stands in several places, and is one object: it is made where a call first comes to it.
 
@@ -151,7 +152,7 @@ class Shared:
     result: Container | ViewOfArgument | ViewOfResult | PartOf | OneOf
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OneOf:
     """The alternative whose number stands in the slot: what array the program has ended up with, or what it returns.
 

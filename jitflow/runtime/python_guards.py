@@ -1,15 +1,39 @@
-"""Guards, as the Python entry asks them: whether an object is what the program was compiled for."""
+"""Reads and guards, as the Python entry knows them: what a path leads to, and whether it is what code is for."""
 
 from __future__ import annotations
 
+import builtins
 import struct
 import sys
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from jitflow.runtime import plan as p
+import numpy as np
 
-__all__ = ["guard_holds", "same_constant"]
+from jitflow.runtime import plan as p
+from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype, same_layout_dtypes
+
+__all__ = ["array_fits", "builtins_of", "dtype_fits", "found_by", "guard_holds", "same_constant", "scalar_types"]
+
+
+def found_by(read: p.Read, arguments: Sequence[Any], register: Callable[[int], Any]) -> Any:
+    """What a read finds at a call; raises what Python raises where there is nothing. ``register`` gives other ones."""
+    match read:
+        case p.Argument(index):
+            return arguments[index]
+        case p.Global(namespace, name):
+            return namespace[name] if name in namespace else builtins_of(namespace)[name]
+        case p.Cell(cell):
+            return cell.cell_contents
+        case p.Item(parent, key):
+            return register(parent)[key]
+        case p.Attribute(parent, name):
+            return getattr(register(parent), name)
+        case p.Contents(parent):
+            return register(parent)._at_home
+        case p.Made(function, parents):
+            return function(*map(register, parents))
 
 
 def guard_holds(guard: p.Guard, thing: Any) -> bool:
@@ -74,3 +98,35 @@ def _flat_pairs(pairs: tuple[tuple[str, Any], ...] | None) -> tuple[Any, ...]:
     """The names, interned so that equal ones are identical, then the values."""
     pairs = pairs or ()
     return (*(sys.intern(name) for name, _ in pairs), *(value for _, value in pairs))
+
+
+def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The builtins that code with these globals sees."""
+    found = namespace.get("__builtins__", builtins)
+    return found if isinstance(found, dict) else vars(found)
+
+
+def array_fits(leaf: p.ArrayLeaf, array: Any) -> bool:
+    """Whether an object is an array of the leaf's class."""
+    return (
+        type(array) is np.ndarray
+        and dtype_fits(leaf.dtype, array.dtype)
+        and array.ndim == leaf.rank
+        and array.flags.aligned
+        and (array.flags.writeable or not leaf.writeable)
+        and tuple(dim == 1 for dim in array.shape) == leaf.ones
+        and p.layout_of(array) == leaf.layout
+    )
+
+
+def dtype_fits(name: str, dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is this one in native byte order; metadata does not matter."""
+    numbers = {candidate.num for candidate in (numpy_dtype(name), *same_layout_dtypes(name))}
+    return dtype.num in numbers and dtype.isnative
+
+
+def scalar_types(leaf: p.ScalarLeaf) -> tuple[type, ...]:
+    """The exact types that a scalar leaf accepts."""
+    if leaf.kind == "python":
+        return (PYTHON_SCALARS[leaf.dtype],)
+    return tuple(dtype.type for dtype in (numpy_dtype(leaf.dtype), *same_layout_dtypes(leaf.dtype)))

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from jitflow.runtime.pool import pool
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jitflow.runtime.plan import Plan
 
 RECORD_FIELDS = ("next", "entry", "hits", "active", "api", "constants", "context", "run", "guard", "versions")
@@ -70,6 +72,8 @@ class Specialisation:
         self.raise_error = raise_error
         self.keep_alive = keep_alive
         self.noted = noted
+        self.file: Path | None = None
+        """Where the cache on disk has it."""
         self._entry_code: object = None
         addresses = (pool().allocate_address, pool().free_address, *symbols)
         self.context = (ctypes.c_void_p * len(addresses))(*addresses)

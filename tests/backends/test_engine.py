@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from jitflow.backends.llvm import compile_program
-from jitflow.backends.llvm.engine import ENGINE, LINKER_SERVES
+from jitflow.backends.llvm.engine import ENGINE
 from jitflow.ir.dtypes import F32
 from jitflow.processor import has_features
+from jitflow.runtime.linking import LINKER_SERVES
 from tests.backends.programs import host, mapping, run
 
 

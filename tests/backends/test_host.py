@@ -13,7 +13,7 @@ from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import C64, C128, DTYPES, F32, F64, I32, I64
 from jitflow.ir.types import Buffer, Scalar
-from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.symbols import symbol_address
 from tests.backends.programs import INDEX, Allocator, Failed, host, kernel, run, samples
 

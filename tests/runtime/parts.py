@@ -22,7 +22,7 @@ from jitflow.passes.partition import Partition
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime.cuda import gpu
 from jitflow.runtime.entry_device import DeviceSpecialisation
-from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.specialisation import Specialisation
 from tests.execute import Compiled
 

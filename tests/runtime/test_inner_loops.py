@@ -112,7 +112,7 @@ def test_loops_do_without_python(name: str, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("name", UNARY)
 def test_python_does_without_loops(name: str, monkeypatch: pytest.MonkeyPatch):
     function = UNARY[name]
-    monkeypatch.setattr(host_calls, "loop_address", lambda symbol: 0)
+    monkeypatch.setattr(inner_loops, "loop_address", lambda symbol: 0)
     check_compiled(lambda x: function(x), POSITIVE)
 
 
@@ -196,7 +196,7 @@ def test_failing_steps_raise_what_the_routine_does():
 
 
 def test_steps_do_without_loops(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(host_calls, "loop_address", lambda symbol: 0)
+    monkeypatch.setattr(inner_loops, "loop_address", lambda symbol: 0)
     check_compiled(lambda x: [np.linalg.qr(x + turn) for turn in range(2)][-1], WIDE)
     check_compiled(lambda x: [np.linalg.lstsq(x + turn, x) for turn in range(2)][-1], WIDE)
 

@@ -1,23 +1,16 @@
-"""LLVM in this process: the target, the passes, and the linker that puts object code into memory.
+"""LLVM in this process: the target and the passes; the linker is the runtime's (`runtime/linking.py`).
 
-Target machines and a linker are kept for the process, since making them costs as much as compiling a small kernel.
+Target machines are kept for the process, since making them costs as much as compiling a small kernel.
 A lock keeps compilations of several threads apart. The modules of one program are compiled at the same time, by as
 many threads as there are processors: each module has an LLVM context of its own, and each thread a target machine.
-
-Linking an object into the shared ORC linker takes a tenth of the time that an MCJIT engine for each module takes
-(0.1 ms against 1.0 ms), an unknown symbol is an error there instead of the end of the process, and the object code is
-at hand for a cache on disk. JITLink lays a library's sections out as one piece: laid out one by one, they end up
-further apart than code can reach where other libraries have torn memory to pieces (PyTorch has), and the process ends.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +19,7 @@ import llvmlite.binding as llvm
 from jitflow import processor
 from jitflow.backends.llvm.at_once import LIBRARY_LOCK, at_once, emit_object, run_passes
 from jitflow.backends.llvm.module import ModuleCode, Work
+from jitflow.runtime.linking import LINKER, Linked
 
 __all__ = ["ENGINE", "Engine"]
 
@@ -33,30 +27,13 @@ _LEVELS: dict[Work, int] = {"calls": 0, "turns": 1, "vectors": 1, "loops": 2}
 """Levels of code generation. For straight vector code, level 2 gives what level 1 gives; level 0 spills everything."""
 
 
-LINKER_SERVES = 128
-"""Libraries for each linker. It frees their code with them, but keeps some 10 KiB of names for each until it goes."""
-
-
 class Engine:
     """The process's compiler. Everything is made at first use."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self._linked = 0
-        self._current_linker: Any = None
+        self.lock = LINKER.lock
         self._idle: defaultdict[Work, list[Any]] = defaultdict(list)
         self._shared: dict[str, bytes] = {}
-
-    @cached_property
-    def _target(self) -> Any:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        return llvm.Target.from_triple(llvm.get_process_triple())
-
-    def _make_machine(self, level: int) -> Any:
-        return self._target.create_target_machine(
-            cpu=processor.name(), features=processor.features().flatten(), opt=level, reloc="pic", codemodel="small"
-        )
 
     @contextmanager
     def _machine(self, work: Work) -> Iterator[Any]:
@@ -65,17 +42,9 @@ class Engine:
         try:
             machine = idle.pop()
         except IndexError:
-            machine = self._make_machine(_LEVELS[work])
+            machine = LINKER.make_machine(_LEVELS[work])
         yield machine
         idle.append(machine)
-
-    def _linker(self) -> Any:
-        """The linker for the next library; one that has served long enough goes with the last of its libraries."""
-        self._linked += 1
-        if self._linked % LINKER_SERVES == 1:
-            machine = self._make_machine(_LEVELS["vectors"])
-            self._current_linker = llvm.create_lljit_compiler(machine, use_jit_link=True)
-        return self._current_linker
 
     @cached_property
     def header(self) -> str:
@@ -131,15 +100,7 @@ class Engine:
 
     def link(self, codes: Sequence[bytes], names: tuple[str, ...]) -> Linked:
         """Put object code into memory, as one library. It stays there as long as the result lives."""
-        builder = llvm.JITLibraryBuilder()
-        for code in codes:
-            builder.add_object_img(code)
-        builder.add_current_process()
-        for name in names:
-            builder.export_symbol(name)
-        linker = self._linker()
-        tracker = builder.link(linker, f"jitflow.{self._linked}")
-        return Linked(tracker, {name: int(tracker[name]) for name in names})
+        return LINKER.link(codes, names)
 
 
 @contextmanager
@@ -156,14 +117,6 @@ def _keeping_selections() -> Iterator[None]:
     finally:
         if affected:
             llvm.set_option("jitflow", "-x86-cmov-converter=true")
-
-
-@dataclass(frozen=True, eq=False)
-class Linked:
-    """Code in memory, and where its functions are."""
-
-    tracker: Any
-    addresses: dict[str, int]
 
 
 ENGINE = Engine()

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import MappingProxyType
 
-from jitflow.backends.llvm.engine import ENGINE, Linked
+from jitflow.backends.llvm.engine import ENGINE
 from jitflow.backends.llvm.module import RUN, ProgramText, emit_program
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op
+from jitflow.runtime.linking import Linked
 
 __all__ = ["Executable", "compile_program"]
 
@@ -21,6 +22,7 @@ class Executable:
     ``text``: the program in LLVM's language, the modules of the kernels before that of the host program.
     ``object_code``: what a cache would store, by module; it holds no address.
     ``symbols``: names of the library functions whose addresses the context must hold from slot 2 on.
+    ``names``: the functions that are visible from outside.
     ``sites``: the ops that can fail, by the site index in error slot 1.
     ``times``: seconds of each stage: emit, generate, link.
     """
@@ -33,6 +35,7 @@ class Executable:
         self.symbols = tuple(program.collected.symbols)
         self.sites: tuple[Op, ...] = tuple(program.collected.sites)
         self.times = MappingProxyType(dict(times))
+        self.names = tuple(linked.addresses)
         self._program = program
         self._linked = linked
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import FunctionType
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.recording.locate import definition
 
 __all__ = ["refuse_function_kind"]
 
@@ -20,6 +19,8 @@ def refuse_function_kind(function: FunctionType) -> None:
     """Raise `UserTypeError` for functions that do not compute a result when they are called."""
     for flag, name in _GENERATORS.items():
         if function.__code__.co_flags & flag:
+            from jitflow.frontend.recording.locate import definition
+
             raise UserTypeError(
                 f"{function.__name__} is {name}, which jitflow does not compile",
                 expected="a function that returns its result",

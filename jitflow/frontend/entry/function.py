@@ -43,12 +43,14 @@ from jitflow.frontend.recording.locate import (
     is_of_the_program,
     package_of,
 )
+from jitflow.frontend.recording.preparations import Preparations
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
 from jitflow.frontend.syntax import rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
+from jitflow.runtime.preparation import Preparation, Slot
 from jitflow.runtime.stores import StoreTable
 from jitflow.user_lines import with_user_frames
 
@@ -92,6 +94,12 @@ class TracedFunction:
     """The numbers that Python asked for."""
     described: frozenset[str] = frozenset()
     """The sizes among the hints that nobody has seen yet, of a `Spec`."""
+    computed: tuple[int, ...] = ()
+    """The registers of arrays that the trace has computed, and which are no objects of the program's."""
+    preparations: tuple[Preparation, ...] = ()
+    """What was made ready outside."""
+    slots: Mapping[int, Slot] = field(default_factory=dict)
+    """Where the variables in registers are that are found by no path of the program's."""
 
 
 def trace(
@@ -267,6 +275,9 @@ def _trace(
         stores.table if stores.is_noted else None,
         tuple(pins.texts),
         frozenset(state.described),
+        tuple(inputs.computed_registers),
+        tuple(state.state(Preparations).made),
+        state.state(Preparations).slots,
     )
 
 

@@ -77,6 +77,8 @@ class Inputs:
         self.placed: dict[int, str] = {}
         """The devices of those that live elsewhere than on the host."""
         self._computed: list[tuple[np.ndarray[Any, Any], Value]] = []
+        self.computed_registers: list[int] = []
+        """Those of arrays that the trace has computed."""
         self._registers: dict[tuple[Any, ...], int] = {}
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
@@ -185,6 +187,7 @@ class Inputs:
         snapshot = array.copy(order="C")  # the program may go on to change it
         path = f"computed_{len(self._computed)}"
         register = self.register(Cell(CellType(snapshot)), path)
+        self.computed_registers.append(register)
         kind = replace(array_class(snapshot, path), fixed=True)
         made: Value = self.array(register, kind)._value
         self._computed.append((snapshot, made))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -24,6 +23,7 @@ from jitflow.passes.schedule.reader import parse_schedule
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.text import ScheduleNames
 from jitflow.passes.schedule.tree import Schedule
+from jitflow.private_files import replace_file
 
 __all__ = ["forget", "keep", "key_of", "known_by", "tuned_path", "tuned_schedule", "tuned_text"]
 
@@ -78,9 +78,7 @@ def keep(found: Mapping[str, str]) -> Path:
     """Add schedules to the file, by the keys of their kernels; the file is replaced as a whole. Raises OSError."""
     path = tuned_path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(f".{os.getpid()}")
-    beside.write_text(json.dumps({**_known(), **found}, indent=1))
-    beside.replace(path)
+    replace_file(path, json.dumps({**_known(), **found}, indent=1).encode())
     forget()
     return path
 
@@ -94,7 +92,7 @@ def forget() -> None:
 def _known() -> Mapping[str, str]:
     try:
         found = json.loads(tuned_path().read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # a RuntimeError where the user has no home
         return {}
     if not isinstance(found, dict):
         return {}

@@ -29,7 +29,7 @@ from jitflow.passes.lower import GPU, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime.cuda import gpu
 from jitflow.runtime.entry_device import DeviceSpecialisation
-from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.plan import Plan, TupleOf
 from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.stand_in import StandIn
