@@ -14,6 +14,7 @@ from jitflow.frontend.arrays.operands import as_value, shape_argument
 from jitflow.frontend.control.explicit import fori_loop, while_loop
 from jitflow.frontend.python import conversions
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -54,6 +55,8 @@ class TracedMachine(Machine):
         return state
 
     def advance(self, state: Any, place: int, by: Any) -> Any:
+        storage = current_trace().storage
+        storage.advancing.add(storage.root(state._value))
         before = [state[word] for word in range(4)]
         state[place] = before[place] + by
         return before

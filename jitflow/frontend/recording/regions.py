@@ -25,7 +25,8 @@ from jitflow.ir.location import Loc
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Type
 
-__all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site"]
+__all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site",
+           "refused_in_batch"]  # fmt: skip
 
 _DEEP = 64
 """How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
@@ -116,6 +117,8 @@ class Scope:
     """Whether the region runs once, where it stands: it is no loop and no branch."""
     is_differentiated: bool = False
     """Whether the region is the function of a derivative."""
+    is_batched: bool = False
+    """Whether the region is the function of a batch: it is one example's, and runs for all of them."""
     assumed: dict[Value, frozenset[int]] = field(default_factory=dict)
     """What the numbers of kinds may be here, because of the branch that the region is."""
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
@@ -157,6 +160,15 @@ class Scope:
             for result in op.results:
                 ops += self.inserted.get(result, ())
         return Region(region.parameters, tuple(ops))
+
+
+def refused_in_batch(what: str) -> UserNotImplementedError:
+    """The error for what no example of a batch may do."""
+    return UserNotImplementedError(
+        f"jitflow.vmap of a function {what}",
+        found="it runs for every example, and there is no order among them",
+        mend="return what is to be written, and write it behind the vmap; or write a loop over the examples",
+    )
 
 
 class Regions:

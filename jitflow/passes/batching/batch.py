@@ -1,0 +1,117 @@
+"""The examples of a `vmap`, all at once: what varies gets an axis for them in front.
+
+    %y: f64[n] = vmap %xs (%x: f64[k]) {              %1: f64[n, k] = sin %xs
+      %1: f64[k] = sin %x                       ->    %y: f64[n] = reduce_add %1 {axes=[1]}
+      %2: f64 = reduce_add %1 {axes=[0]}
+      yield %2
+    }
+
+What is the same for every example stays as it is. What varies has a rule, by which its op becomes one op, or a few, on
+all examples. Where there is none, a loop runs over the examples (`turns.py`): what a branch or a loop decides for each
+by itself, routines, what a run decides the size of. So a check that an example does not come to is not done for it, and
+a rule is a matter of speed alone. Where ops must stay in the order of the examples, since something outside changes in
+the region, the loop is around all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jitflow.ir.core import Builder, Op, Region, Value, walk, walk_inside
+from jitflow.ir.effects import Effects
+from jitflow.ir.ops.derivative import stacked_of
+from jitflow.ir.types import Container, Index, Tensor, dims_of
+from jitflow.passes.batching.control import REGIONS
+from jitflow.passes.batching.examples import Examples, InTurns
+from jitflow.passes.batching.rules import RULES
+from jitflow.passes.batching.turns import end_of_run, take_turns
+from jitflow.passes.batching.varying import Varying
+from jitflow.passes.derivatives.notation import Notation
+
+__all__ = ["batch"]
+
+_TABLE = RULES | REGIONS
+
+
+def batch(op: Op, fresh: Callable[[str], str], known: frozenset[str]) -> tuple[list[Op], list[Value]]:
+    """The ops that a `vmap` becomes, and its results. ``known`` are the sizes that are bound around it."""
+    (region,) = op.regions
+    stacked = region.yielded[: len(region.yielded) - op.attributes.get("shared", 0)]
+    varying = Varying(region, known)
+    producers = {result: inner for inner in walk(region) for result in inner.results}
+    m = Notation(Builder(loc=op.loc), fresh)
+    examples = Examples(dims_of(op.operands[0].type)[0], varying, producers, m, _write)
+    examples.made.update(zip(region.parameters, op.operands, strict=True))
+    try:
+        if _is_ordered(region):
+            raise InTurns
+        _write(examples, region)
+    except InTurns:
+        m.builder.ops.clear()
+        take_turns(examples, region.body, [*filter(varying.__contains__, dict.fromkeys(stacked))])
+    m.builder.loc = op.loc
+    results = [_owned(examples, value) for value in stacked]
+    return m.builder.ops, [*results, *region.yielded[len(stacked) :]]
+
+
+def _is_ordered(region: Region) -> bool:
+    """Whether examples come one after the other: what one of them does to something outside, the next may find."""
+    own = {result for op in walk(region) if op.name in ("variable", "tape") for result in op.results}
+    effects = Effects(region)
+    accesses = [access for op in region.body for access in effects.of(op)]
+    return any(
+        access.kind == "external" or (access.kind == "writes" and not access.places <= own) for access in accesses
+    )
+
+
+def _owned(examples: Examples, value: Value) -> Value:
+    """All examples of what the region yields, as an array that shows nothing else."""
+    made = shown = examples.stacked(value)
+    producers = {result: op for op in examples.m.builder.ops for result in op.results}
+    while shown in producers and "view" in producers[shown].definition.traits:
+        shown = producers[shown].operands[0]
+    return made if shown in producers and value in examples.made else examples.m("copy", made)
+
+
+def _write(examples: Examples, region: Region) -> None:
+    """Append what the ops of a region become."""
+    body, place = region.body, 0
+    while place < len(body):
+        op = body[place]
+        examples.m.builder.loc = op.loc
+        if not examples.varying.touches(op):
+            examples.m.builder.ops.append(op)
+            place += 1
+        elif _by_rule(examples, op):
+            place += 1
+        else:
+            end = end_of_run(region, place, examples.varying)
+            run, place = body[place:end], end
+            needed = {value for op in region.ops[end:] for one in (op, *walk_inside(op)) for value in one.operands}
+            made = [result for op in run for result in op.results]
+            take_turns(examples, run, [value for value in made if value in needed and value in examples.varying])
+
+
+def _by_rule(examples: Examples, op: Op) -> bool:
+    """Append what an op becomes by its rule; false if there is none for it as it is."""
+    rule, ops = _TABLE.get(op.name), examples.m.builder.ops
+    if rule is None or examples.varying.mentions(op) or any(map(_has_no_array, op.results)):
+        return False
+    before = len(ops)
+    try:
+        found = rule(examples, op)
+    except InTurns:
+        del ops[before:]
+        return False
+    for result, made in zip(op.results, found, strict=True):
+        if result in examples.varying:
+            is_array = isinstance(made.type, Tensor)
+            examples.made[result] = (
+                examples.m.named(made, dims_of(stacked_of(result.type, examples.count))) if is_array else made
+            )
+    return True
+
+
+def _has_no_array(value: Value) -> bool:
+    """Whether examples of something cannot be had in one array."""
+    return isinstance(value.type, Index | Container)
