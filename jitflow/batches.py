@@ -33,7 +33,7 @@ def vmap(
     the first example for which it fails, unless that never comes to it. Examples are values: ``fun`` may write to them,
     and the caller's arrays stay as they were. Where there are no examples, there is nothing in the results.
 
-    Each example draws other numbers from a `jitflow.random.Generator`: those that the loop would have drawn.
+    Where ``fun`` draws from a `jitflow.random.Generator`, each example has a child of it, as ``spawn`` makes them.
 
     Raises ValueError where the sizes of mapped axes differ, where there is no such axis or none is mapped, and where
     results of the examples differ in shape; NotImplementedError where ``fun`` writes to what all examples share.

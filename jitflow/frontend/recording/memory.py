@@ -81,8 +81,6 @@ class Storage(Views):
         """Roots of arrays that were merged as values although other names may show them, and where."""
         self._kept: dict[Value, Callable[[], None]] = {}
         """Arrays of which a list has a copy, and what to call where one is written to."""
-        self.advancing: set[Value] = set()
-        """The state of generators, which examples of a batch advance one after the other."""
         self._returned: dict[Value, tuple[Site, FrameType]] = {}
         """The arrays that a call returns as copies, which nothing may write to when that is over."""
         self.classes: dict[Value, tuple[int, str]] = {}
@@ -271,7 +269,7 @@ class Storage(Views):
     def _require_of_example(self, root: Value) -> None:
         """An example of a batch writes to what it has made itself: there is no order among the examples."""
         batches = [scope for scope in self._trace.scope.around() if scope.is_batched]
-        if root not in self.advancing and not all(self.is_made_in(scope, root) for scope in batches):
+        if not all(self.is_made_in(scope, root) for scope in batches):
             raise refused_in_batch("that writes to an array or a variable from outside")
 
     def _require_no_copy(self, *written: Value) -> None:

@@ -2,7 +2,7 @@
 
 What is mapped are values of the region's own, an example of each array; everything else of the program is used as it
 is. The region runs for every example, in no order that the program could tell. So what it does to the program around it
-is refused, but for the numbers that generators of `jitflow.random` draw: each example draws the next ones.
+is refused. Where it draws from a generator of `jitflow.random`, each example has a child of that generator.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.switching import of_one_kind
 from jitflow.frontend.numpy.draw_calls import no_draws_in_batch
+from jitflow.frontend.numpy.draws import Children
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import refused_in_batch
 from jitflow.frontend.recording.trace import current_trace
@@ -46,7 +47,7 @@ def batched(
 ) -> Any:
     """What a function gives for each example, stacked."""
     given = _Arguments(args, kwargs, in_axes)
-    trace = current_trace()
+    trace, stacked = current_trace(), given.stacked
     parameters = [Value(example_of(value.type), value.name) for value in given.stacked]
     before = Mutables((fn, *args, *kwargs.values()), with_stores=True)
     yielded: list[Value] = []
@@ -59,10 +60,13 @@ def batched(
             places = [_place(result, item, yielded) for item in leaves.items]
             drain_lists()
     except (EndOfPath, NotGiven):
-        trace.add("vmap", *given.stacked, types=(), regions=(scope.close(parameters, ()),))
+        trace.add("vmap", *stacked, types=(), regions=(scope.close(parameters, ()),))
         raise
     if changed := before.changed():
         raise located(refused_in_batch(f"that changes {changed}"))
+    for own, states in trace.state(Children).drawn_from(scope, tracers.size_of(given.count)):
+        parameters.append(own)
+        stacked.append(states)
     # Those that are the same for every example come last.
     mapped = [axis is not None for place, axis in zip(places, axes, strict=True) if place is not None]
     order = sorted(range(len(yielded)), key=lambda place: not mapped[place])
@@ -73,7 +77,7 @@ def batched(
     kinds = [(outside_type(yielded[place].type), mapped[place]) for place in order]
     types = [stacked_of(kind, given.count) if is_mapped else kind for kind, is_mapped in kinds]
     shared = len(mapped) - sum(mapped)
-    found = trace.add("vmap", *given.stacked, types=types, regions=(region,), shared=shared)
+    found = trace.add("vmap", *stacked, types=types, regions=(region,), shared=shared)
     made = dict(zip(order, map(program_object, found), strict=True))
     items = [
         item if place is None else _moved(made[place], axis)

@@ -16,7 +16,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.batching.examples import Examples
-from jitflow.passes.derivatives.notation import Notation, dtype_of
+from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 
 __all__ = ["product_of_matrices"]
 
@@ -41,7 +41,7 @@ def product_of_matrices(e: Examples, op: Op) -> Value | None:
     if multiplied is None or multiplied.name != "multiply" or dtype_of(op.result).name not in _DTYPES:
         return None
     dims = dims_of(multiplied.result.type)
-    left, right = (_factor(e, operand, tuple(range(len(dims)))) for operand in multiplied.operands)
+    left, right = (_factor(e, operand, tuple(range(rank(operand)))) for operand in multiplied.operands)
     if (left.value in e.varying) == (right.value in e.varying):
         return None
     if right.value in e.varying:
