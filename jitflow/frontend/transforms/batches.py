@@ -8,6 +8,7 @@ is refused. Where it draws from a generator of `jitflow.random`, each example ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CellType, FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -15,6 +16,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.changing_lists import drain_lists
+from jitflow.frontend.control.function_cells import cells_of, content_of
 from jitflow.frontend.control.joining import outside_type
 from jitflow.frontend.control.leaves import Leaves, flatten, parts_of
 from jitflow.frontend.control.local_types import kind_of
@@ -50,6 +52,7 @@ def batched(
     trace, stacked = current_trace(), given.stacked
     parameters = [Value(example_of(value.type), value.name) for value in given.stacked]
     before = Mutables((fn, *args, *kwargs.values()), with_stores=True)
+    cells = _cells_around(fn)
     yielded: list[Value] = []
     try:
         with trace.region() as scope:
@@ -64,6 +67,8 @@ def batched(
         raise
     if changed := before.changed():
         raise located(refused_in_batch(f"that changes {changed}"))
+    if any(content_of(cell) is not content for cell, content in cells):
+        raise located(refused_in_batch("that assigns to a local variable of a function around it"))
     for own, states in trace.state(Children).drawn_from(scope, tracers.size_of(given.count)):
         parameters.append(own)
         stacked.append(states)
@@ -86,6 +91,12 @@ def batched(
     return leaves.rebuild(items)
 
 
+def _cells_around(fn: Any) -> list[tuple[CellType, Any]]:
+    """The locals of functions around one that it can assign to, and what they are."""
+    plain = getattr(fn, "__wrapped__", getattr(fn, "__func__", fn))
+    return [(cell, content_of(cell)) for cell in cells_of(plain)] if isinstance(plain, FunctionType) else []
+
+
 class _Arguments:
     """The arguments of a call taken apart, and the arrays among them that are mapped, examples first."""
 
@@ -93,7 +104,8 @@ class _Arguments:
         given = [own_containers(arg) for arg in (*args, *kwargs.values())]
         self._count, self._names = len(args), [*kwargs]
         self._leaves = [*map(flatten, given)]
-        axes = _axes_of_arguments(in_axes, given[: len(args)]) + [_axes_of(0, arg, "in_axes", "it") for arg in given[len(args) :]]
+        axes = _axes_of_arguments(in_axes, given[: len(args)])
+        axes += [_axes_of(0, arg, "in_axes", "its argument") for arg in given[len(args) :]]
         self._places: list[tuple[int, int]] = []
         self.stacked: list[Value] = []
         """The values of the arrays that are mapped, with the axis of the examples in front."""

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from jitflow.errors import UserError, UserValueError
 from jitflow.ir.core import Builder, Op, Region, Value, walk, walk_inside
 from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import stacked_of
 from jitflow.ir.types import Container, Index, Tensor, dims_of
+from jitflow.passes.analyses.order import sizes_of_type
 from jitflow.passes.batching.control import REGIONS
 from jitflow.passes.batching.examples import Examples, InTurns
 from jitflow.passes.batching.rules import RULES
@@ -39,6 +41,12 @@ def batch(op: Op, fresh: Callable[[str], str], known: frozenset[str]) -> tuple[l
     stacked = region.yielded[: len(region.yielded) - op.attributes.get("shared", 0)]
     varying = Varying(region, known)
     producers = {result: inner for inner in walk(region) for result in inner.results}
+    for number, value in enumerate(region.yielded):
+        loc = producers[value].loc if value in producers else op.loc
+        if not varying.sizes.isdisjoint(sizes_of_type(value.type)):
+            raise _ragged().at(loc)
+        if number >= len(stacked) and value in varying:
+            raise _mapped().at(loc)
     m = Notation(Builder(loc=op.loc), fresh)
     examples = Examples(dims_of(op.operands[0].type)[0], varying, producers, m, _write)
     examples.made.update(zip(region.parameters, op.operands, strict=True))
@@ -52,6 +60,21 @@ def batch(op: Op, fresh: Callable[[str], str], known: frozenset[str]) -> tuple[l
     m.builder.loc = op.loc
     results = [_owned(examples, value) for value in stacked]
     return m.builder.ops, [*results, *region.yielded[len(stacked) :]]
+
+
+def _ragged() -> UserError:
+    return UserValueError(
+        "the results of the examples of a jitflow.vmap differ in shape, and cannot be stacked",
+        mend="return an array of one shape for every example, padded if need be, or what is made of it: a sum, a count",
+    )
+
+
+def _mapped() -> UserError:
+    return UserValueError(
+        "vmap has mapped a result for which out_axes says None",
+        expected="a result that is the same for every example",
+        mend="say in out_axes where its axis of the examples is to be",
+    )
 
 
 def _is_ordered(region: Region) -> bool:
