@@ -22,9 +22,9 @@ from jitflow.ir.core import Builder, Op, Region, Value, walk, walk_inside
 from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import stacked_of
 from jitflow.ir.types import Container, Index, Tensor, dims_of
-from jitflow.passes.analyses.order import sizes_of_type
+from jitflow.passes.analyses.order import sizes_of, sizes_of_type
 from jitflow.passes.batching.control import REGIONS
-from jitflow.passes.batching.examples import Examples, InTurns
+from jitflow.passes.batching.examples import Anew, Examples, InTurns
 from jitflow.passes.batching.rules import RULES
 from jitflow.passes.batching.turns import end_of_run, take_turns
 from jitflow.passes.batching.varying import Varying
@@ -38,8 +38,18 @@ _TABLE = RULES | REGIONS
 def batch(op: Op, fresh: Callable[[str], str], known: frozenset[str]) -> tuple[list[Op], list[Value]]:
     """The ops that a `vmap` becomes, and its results. ``known`` are the sizes that are bound around it."""
     (region,) = op.regions
+    turns: set[Op] = set()
+    while True:
+        try:
+            return _batched(op, region, Varying(region, known, turns), turns, fresh)
+        except Anew:
+            continue
+
+
+def _batched(
+    op: Op, region: Region, varying: Varying, turns: set[Op], fresh: Callable[[str], str]
+) -> tuple[list[Op], list[Value]]:
     stacked = region.yielded[: len(region.yielded) - op.attributes.get("shared", 0)]
-    varying = Varying(region, known)
     producers = {result: inner for inner in walk(region) for result in inner.results}
     for number, value in enumerate(region.yielded):
         loc = producers[value].loc if value in producers else op.loc
@@ -48,7 +58,7 @@ def batch(op: Op, fresh: Callable[[str], str], known: frozenset[str]) -> tuple[l
         if number >= len(stacked) and value in varying:
             raise _mapped().at(loc)
     m = Notation(Builder(loc=op.loc), fresh)
-    examples = Examples(dims_of(op.operands[0].type)[0], varying, producers, m, _write)
+    examples = Examples(dims_of(op.operands[0].type)[0], varying, producers, m, turns, _write)
     examples.made.update(zip(region.parameters, op.operands, strict=True))
     try:
         if _is_ordered(region):
@@ -56,7 +66,8 @@ def batch(op: Op, fresh: Callable[[str], str], known: frozenset[str]) -> tuple[l
         _write(examples, region)
     except InTurns:
         m.builder.ops.clear()
-        take_turns(examples, region.body, [*filter(varying.__contains__, dict.fromkeys(stacked))])
+        examples.made = dict(zip(region.parameters, op.operands, strict=True))
+        _take_turns(examples, region, 0, len(region.body))
     m.builder.loc = op.loc
     results = [_owned(examples, value) for value in stacked]
     return m.builder.ops, [*results, *region.yielded[len(stacked) :]]
@@ -109,10 +120,28 @@ def _write(examples: Examples, region: Region) -> None:
             place += 1
         else:
             end = end_of_run(region, place, examples.varying)
-            run, place = body[place:end], end
-            needed = {value for op in region.ops[end:] for one in (op, *walk_inside(op)) for value in one.operands}
-            made = [result for op in run for result in op.results]
-            take_turns(examples, run, [value for value in made if value in needed and value in examples.varying])
+            _take_turns(examples, region, place, end)
+            place = end
+
+
+def _take_turns(examples: Examples, region: Region, start: int, end: int) -> None:
+    """Append what the ops from ``start`` to ``end`` of a region become, which are one run."""
+    varying, run = examples.varying, region.ops[start:end]
+    turned = [op for op in run if varying.touches(op)]
+    later = [one for op in region.ops[end:] for one in (op, *walk_inside(op))]
+    others = [one for op in run if not varying.touches(op) for one in (op, *walk_inside(op))]
+    needed = {value for op in (*later, *others) for value in op.operands}
+    sizes = {name for op in (*later, *others) for name in sizes_of(op)}
+    found = {
+        op
+        for op in turned
+        if any(result in needed and result not in varying for result in op.results)
+        or not sizes.isdisjoint(set(varying.bound(op)) - varying.sizes)
+    }
+    if not found <= examples.turns:
+        examples.turns |= found
+        raise Anew
+    take_turns(examples, run, [value for op in turned for value in op.results if value in needed])
 
 
 def _by_rule(examples: Examples, op: Op) -> bool:

@@ -11,18 +11,22 @@ from jitflow.ir.types import dims_of
 from jitflow.passes.batching.varying import Varying
 from jitflow.passes.derivatives.notation import Notation, rank
 
-__all__ = ["Examples", "InTurns"]
+__all__ = ["Anew", "Examples", "InTurns"]
 
 
 class InTurns(Exception):
     """An op has no rule as it is used here: examples take turns."""
 
 
+class Anew(Exception):
+    """More varies than was known: the region is written out anew."""
+
+
 class Examples:
     """What is known while a region is written out; ``write`` appends what the ops of a region become."""
 
     def __init__(
-        self, count: Dim, varying: Varying, producers: Mapping[Value, Op], m: Notation,
+        self, count: Dim, varying: Varying, producers: Mapping[Value, Op], m: Notation, turns: set[Op],
         write: Callable[[Examples, Region], None],
     ) -> None:  # fmt: skip
         self.count = count
@@ -30,6 +34,8 @@ class Examples:
         self.producers = producers
         self.m = m
         self.write = write
+        self.turns = turns
+        """The ops that were found to take turns though they give something that was not known to vary."""
         self.made: dict[Value, Value] = {}
         """For each value that varies, all examples of it."""
 

@@ -7,7 +7,7 @@ it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from jitflow.ir.core import Op, Region, Value, walk_inside
 from jitflow.ir.types import Type
@@ -17,9 +17,13 @@ __all__ = ["Varying"]
 
 
 class Varying:
-    """The values and the names of sizes that vary in a region whose parameters do; ``known`` are the sizes around."""
+    """The values and the names of sizes that vary in a region whose parameters do; ``known`` are the sizes around.
 
-    def __init__(self, region: Region, known: frozenset[str]) -> None:
+    All that ops give which take ``turns`` counts as varying: without examples there is none of it.
+    """
+
+    def __init__(self, region: Region, known: frozenset[str], turns: Set[Op]) -> None:
+        self._turns = turns
         self.values: set[Value] = set(region.parameters)
         self.sizes: set[str] = set()
         self._bound: dict[Op, list[str]] = {}
@@ -67,6 +71,9 @@ class Varying:
             self._enter(op)
 
     def _enter(self, op: Op) -> None:
+        if op in self._turns:
+            self.values.update(op.results)
+            self.sizes.update(self._bound[op])
         if op.name == "if":
             self._branch(op)
         elif op.name in ("for", "while"):
