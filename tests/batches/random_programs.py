@@ -2,7 +2,8 @@
 
 Two kinds: programs with statements, and straight ones over the surface of NumPy. All arrays, and all numbers but ints,
 are mapped; examples differ in their values, not in their sizes. Where some example raises, the batch must raise what
-one of them does. Where results differ in shape, it must say so. What jitflow does not compile is passed over.
+one of them does. Where results differ in shape, it must say so. Where the data decides on dtypes, a batch has the common one of all
+that there may be. What jitflow does not compile is passed over.
 """
 
 from __future__ import annotations
@@ -127,6 +128,8 @@ def _compare(program: Callable[..., Any], arguments: list[Any], axes: list[int |
         if item is None or any(one is None for one in column):
             continue
         expected = np.stack(column)
+        if type(item) is np.ndarray and item.dtype == np.result_type(item, expected):
+            expected = expected.astype(item.dtype)
         if type(item) is not np.ndarray or item.dtype != expected.dtype or item.shape != expected.shape:
             given = f"{expected.dtype}{expected.shape}"
             raise Wrong(f"result {position}: expected {given}, got {item.dtype}{item.shape}\n{source}")

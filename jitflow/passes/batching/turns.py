@@ -56,6 +56,7 @@ def end_of_run(region: Region, place: int, varying: Varying) -> int:
 
 def _used_by(op: Op) -> list[Value]:
     inside = {result for inner in walk_inside(op) for result in inner.results}
+    inside.update(value for one in (op, *walk_inside(op)) for inner in one.regions for value in inner.parameters)
     return [value for inner in (op, *walk_inside(op)) for value in inner.operands if value not in inside]
 
 
@@ -80,7 +81,7 @@ def take_turns(examples: Examples, ops: Sequence[Op], outputs: Sequence[Value]) 
         memory.append(m("variable", m("empty", dtype=kind.dtype, dims=(examples.count, *dims_of(kind)))))
     position = Value(Index(symbol(m.fresh("example"))))
     body = m.inside()
-    made = {result for op in ops for inner in (op, *walk_inside(op)) for result in inner.results}
+    made = {result for op in ops for result in op.results}
     values: dict[Value, Value] = {}
     for op in ops:
         for value in _used_by(op):
