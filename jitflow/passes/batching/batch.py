@@ -25,6 +25,7 @@ from jitflow.ir.types import Container, Index, Tensor, dims_of
 from jitflow.passes.analyses.order import sizes_of, sizes_of_type
 from jitflow.passes.batching.control import REGIONS
 from jitflow.passes.batching.examples import Anew, Examples, InTurns
+from jitflow.passes.batching.positions import POSITIONS
 from jitflow.passes.batching.rules import RULES
 from jitflow.passes.batching.turns import end_of_run, take_turns
 from jitflow.passes.batching.varying import Varying
@@ -66,7 +67,8 @@ def _batched(
         _write(examples, region)
     except InTurns:
         m.builder.ops.clear()
-        examples.made = dict(zip(region.parameters, op.operands, strict=True))
+        examples = Examples(examples.count, varying, producers, m, turns, _write)
+        examples.made.update(zip(region.parameters, op.operands, strict=True))
         _take_turns(examples, region, 0, len(region.body))
     m.builder.loc = op.loc
     results = [_owned(examples, value) for value in stacked]
@@ -146,8 +148,14 @@ def _take_turns(examples: Examples, region: Region, start: int, end: int) -> Non
 
 def _by_rule(examples: Examples, op: Op) -> bool:
     """Append what an op becomes by its rule; false if there is none for it as it is."""
-    rule, ops = _TABLE.get(op.name), examples.m.builder.ops
-    if rule is None or examples.varying.mentions(op) or any(map(_has_no_array, op.results)):
+    varying, made, ops = examples.varying, examples.made, examples.m.builder.ops
+    rule = _TABLE.get(op.name)
+    if op.name == "to_index" or varying.mentions(op):
+        rule = POSITIONS.get(op.name)
+    elif any(isinstance(value.type, Index | Container) for value in op.results):
+        rule = None
+    known = made.keys() | (examples.spots.keys() if op.name in _OF_SPOTS else ())
+    if rule is None or any(value in varying and value not in known for value in op.operands):
         return False
     before = len(ops)
     try:
@@ -155,15 +163,11 @@ def _by_rule(examples: Examples, op: Op) -> bool:
     except InTurns:
         del ops[before:]
         return False
-    for result, made in zip(op.results, found, strict=True):
-        if result in examples.varying:
-            is_array = isinstance(made.type, Tensor)
-            examples.made[result] = (
-                examples.m.named(made, dims_of(stacked_of(result.type, examples.count))) if is_array else made
-            )
+    for result, value in zip(op.results, found, strict=False):
+        if result in varying:
+            dims = dims_of(stacked_of(result.type, examples.count)) if isinstance(value.type, Tensor) else ()
+            made[result] = examples.m.named(value, dims) if dims else value
     return True
 
 
-def _has_no_array(value: Value) -> bool:
-    """Whether examples of something cannot be had in one array."""
-    return isinstance(value.type, Index | Container)
+_OF_SPOTS = ("reshape", "load", "store")

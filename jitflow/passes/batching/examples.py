@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim
@@ -11,7 +12,7 @@ from jitflow.ir.types import dims_of
 from jitflow.passes.batching.varying import Varying
 from jitflow.passes.derivatives.notation import Notation, rank
 
-__all__ = ["Anew", "Examples", "InTurns"]
+__all__ = ["Anew", "Examples", "InTurns", "Spot"]
 
 
 class InTurns(Exception):
@@ -20,6 +21,18 @@ class InTurns(Exception):
 
 class Anew(Exception):
     """More varies than was known: the region is written out anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """What a place shows from positions on that each example computes: elements of ``source``, along axes from ``axis``
+    on. ``is_stacked`` says that each example has a source of its own; ``dims`` are those of what one of them shows."""
+
+    source: Value
+    is_stacked: bool
+    axis: int
+    positions: tuple[Value, ...]
+    dims: tuple[Dim, ...]
 
 
 class Examples:
@@ -37,7 +50,11 @@ class Examples:
         self.turns = turns
         """The ops that were found to take turns though they give something that was not known to vary."""
         self.made: dict[Value, Value] = {}
-        """For each value that varies, all examples of it."""
+        """For each value that varies, all examples of it; of a size, as numbers."""
+        self.spots: dict[Value, Spot] = {}
+        """The places that are elsewhere in each example."""
+        self.sizes: dict[str, Value] = {}
+        """For each size that varies and is known before an op, the number that it is in each example."""
 
     def stacked(self, value: Value) -> Value:
         """All examples of a value, whether it varies or not."""

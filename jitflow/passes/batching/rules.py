@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import product
-from jitflow.ir.dtypes import I64
 from jitflow.ir.ops import OPS
-from jitflow.ir.types import Index, Scalar, Tensor, dims_of
+from jitflow.ir.types import Index, Scalar, dims_of
 from jitflow.passes.batching.examples import Examples, InTurns
+from jitflow.passes.batching.indexing import gathered, reshape_spot
 from jitflow.passes.batching.products import product_of_matrices
-from jitflow.passes.batching.storage import STORAGE, gathered
+from jitflow.passes.batching.storage import STORAGE
 from jitflow.passes.derivatives.notation import rank
 
 __all__ = ["RULES"]
@@ -22,6 +21,8 @@ Rule = Callable[[Examples, Op], Sequence[Value]]
 def _elementwise(e: Examples, op: Op) -> Sequence[Value]:
     """Numbers that are the same for all examples stand beside arrays as they did."""
     attributes = {name: value for name, value in op.attributes.items() if name not in ("single", "weak")}
+    if op.name == "cast" and op.operands[0] in e.made:  # of a size, too
+        return (e.m("cast", e.made[op.operands[0]], **attributes),)
     if attributes.get("checked") or any(isinstance(operand.type, Index) for operand in op.operands):
         raise InTurns
     dims = dims_of(op.result.type)
@@ -51,6 +52,10 @@ def _accumulation(e: Examples, op: Op) -> Sequence[Value]:
 
 
 def _reshape(e: Examples, op: Op) -> Sequence[Value]:
+    spot = e.spots.get(op.operands[0])
+    if spot is not None:
+        e.spots[op.result] = reshape_spot(e, spot, op.attributes["dims"])
+        return ()
     assumed = {"assumed": True} if op.attributes.get("assumed") else {}
     return (e.m("reshape", e.made[op.operands[0]], dims=(e.count, *op.attributes["dims"]), **assumed),)
 
@@ -116,10 +121,6 @@ def _contract(e: Examples, op: Op) -> Sequence[Value]:
     return (e.m("contract", *operands, left=labels[0], right=labels[1], kept=(label, *kept)),)
 
 
-def _gather(e: Examples, op: Op) -> Sequence[Value]:
-    return (gathered(e, op),)
-
-
 # -- checks
 
 
@@ -163,7 +164,7 @@ RULES: dict[str, Rule] = {
     "empty": _empty,
     "matmul": _matmul,
     "contract": _contract,
-    "gather": _gather,
+    "gather": gathered,
     "check": _check,
     **STORAGE,
 }

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Region, Value, clone_op, walk_inside
-from jitflow.ir.dims import symbol
+from jitflow.ir.dims import Dim, symbol
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 from jitflow.passes.analyses.order import sizes_of
 from jitflow.passes.batching.examples import Examples, InTurns
@@ -43,7 +44,7 @@ def end_of_run(region: Region, place: int, varying: Varying) -> int:
         if any(isinstance(value.type, Tape) and value not in made for value in _used_by(op)):
             raise InTurns
         made.update(op.results)
-        held.update(result for result in op.results if not _can_leave(result.type))
+        held.update(result for result in op.results if not _can_leave(result.type, varying))
         sizes.update(varying.sizes.intersection(varying.bound(op)))
         for later in range(len(region.ops) - 1, end - 1, -1):
             if any(_needs(inner, held, sizes) for inner in (region.ops[later], *walk_inside(region.ops[later]))):
@@ -64,9 +65,10 @@ def _needs(op: Op, held: set[Value], sizes: set[str]) -> bool:
     return not held.isdisjoint(op.operands) or not sizes.isdisjoint(sizes_of(op))
 
 
-def _can_leave(kind: Type) -> bool:
+def _can_leave(kind: Type, varying: Varying) -> bool:
     """Whether all examples of a type can be had in one array."""
-    return isinstance(kind, Tensor | Scalar) and not isinstance(kind, Container)
+    is_array = isinstance(kind, Tensor | Scalar) and not isinstance(kind, Container)
+    return is_array and not any(map(varying.has, dims_of(kind)))
 
 
 def take_turns(examples: Examples, ops: Sequence[Op], outputs: Sequence[Value]) -> None:
@@ -81,19 +83,64 @@ def take_turns(examples: Examples, ops: Sequence[Op], outputs: Sequence[Value]) 
         memory.append(m("variable", m("empty", dtype=kind.dtype, dims=(examples.count, *dims_of(kind)))))
     position = Value(Index(symbol(m.fresh("example"))))
     body = m.inside()
+    turn = _Turn(examples, body, position)
+    turn.bind_sizes(ops)
     made = {result for op in ops for result in op.results}
-    values: dict[Value, Value] = {}
     for op in ops:
         for value in _used_by(op):
-            if value in examples.made and value not in made and value not in values:
-                values[value] = _example(body, examples.made[value], value.type, position)
-    body.builder.ops += [clone_op(op, values) for op in ops]
+            if value in varying and value not in made:
+                turn.enter(value)
+    body.builder.ops += [clone_op(op, turn.values, turn.sizes) for op in ops]
     for value, place in zip(outputs, memory, strict=True):
-        body.add("store", _example(body, place, Place(place.type.dtype, dims_of(value.type)), position), values[value])
+        shown = _example(body, place, Place(place.type.dtype, dims_of(value.type)), position)
+        body.add("store", shown, turn.values[value])
     region = body.builder.region((position,), ())
     m.add("for", m.size(0), m.size(examples.count), m.size(1), types=[], regions=(region,))
     for value, place in zip(outputs, memory, strict=True):
         examples.made[value] = m("load", place)
+
+
+class _Turn:
+    """What the ops of a run use, for the example whose turn it is."""
+
+    def __init__(self, examples: Examples, m: Notation, position: Value) -> None:
+        self.examples, self.m, self.position = examples, m, position
+        self.values: dict[Value, Value] = {}
+        self.sizes: dict[str, Dim] = {}
+
+    def bind_sizes(self, ops: Sequence[Op]) -> None:
+        """Bind the sizes of the example that some ops mention, or views that they use, under names of their own."""
+        examples, m = self.examples, self.m
+        names = {name for op in ops for one in (op, *walk_inside(op)) for name in sizes_of(one)}
+        waiting = [value for op in ops for value in _used_by(op)]
+        while waiting:
+            op = examples.producers.get(waiting.pop())
+            if op is not None and op.results[0] not in examples.made:
+                names.update(sizes_of(op))
+                waiting += op.operands
+        for name in sorted(names & examples.sizes.keys()):
+            number = _example(m, examples.sizes[name], Scalar(I64), self.position)
+            fresh = m.fresh(name)
+            m("to_index", number, binds=fresh)
+            self.sizes[name] = symbol(fresh)
+
+    def enter(self, value: Value) -> None:
+        """Give a value what it is for the example: a part of an array, or once more what shows or measures one."""
+        examples = self.examples
+        if value in self.values or value not in examples.varying:
+            return
+        stacked = examples.made.get(value)
+        if stacked is not None and not isinstance(value.type, Index):
+            self.values[value] = _example(self.m, stacked, value.type, self.position)
+            return
+        op = examples.producers[value]
+        if op.name == "to_index":
+            size = self.sizes[op.attributes["binds"]]
+            self.values[value] = self.m.size(size)
+            return
+        for operand in op.operands:
+            self.enter(operand)
+        self.m.builder.ops.append(clone_op(op, self.values, self.sizes))
 
 
 def _example(m: Notation, stacked: Value, kind: Type, position: Value) -> Value:

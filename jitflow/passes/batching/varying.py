@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from jitflow.ir.core import Op, Region, Value, walk_inside
+from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.types import Type
 from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_of, sizes_of_type
 
@@ -35,6 +36,10 @@ class Varying:
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values
+
+    def has(self, dim: Dim) -> bool:
+        """Whether a size varies."""
+        return not self.sizes.isdisjoint(symbols(dim))
 
     def touches(self, op: Op) -> bool:
         """Whether an op, or one inside of it, uses what varies, or makes what does."""
