@@ -64,10 +64,11 @@ def _factor(e: Examples, value: Value, axes: tuple[int, ...]) -> _Factor:
             inverse = {axis: label for axis, label in zip(op.attributes["axes"], labels, strict=True)}
             labels = tuple(inverse[axis] for axis in range(len(inverse)))
         elif op.name == "broadcast" and operand is not None and isinstance(operand.type, Tensor):
-            labels = tuple(
-                labels[axis] if dim == op.attributes["dims"][axis] else None
-                for axis, dim in zip(op.attributes["axes"], dims_of(operand.type), strict=True)
-            )
+            own = [(axis, dim, op.attributes["dims"][axis])
+                   for axis, dim in zip(op.attributes["axes"], dims_of(operand.type), strict=True)]  # fmt: skip
+            if any(dim not in (1, wanted) for _, dim, wanted in own):  # a size by another name
+                break
+            labels = tuple(labels[axis] if dim == wanted else None for axis, dim, wanted in own)
         elif op.name == "reshape" and operand is not None and isinstance(operand.type, Tensor):
             own = [dim for dim in dims_of(operand.type) if dim != 1]
             if own != [dim for dim in dims_of(value.type) if dim != 1]:
