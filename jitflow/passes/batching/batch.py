@@ -78,7 +78,8 @@ def _batched(
 def _ragged() -> UserError:
     return UserValueError(
         "the results of the examples of a jitflow.vmap differ in shape, and cannot be stacked",
-        mend="return an array of one shape for every example, padded if need be, or what is made of it: a sum, a count",
+        mend="return an array of one shape for every example, padded if need be, or what is made of it, a sum or a "
+        "count; k elements from a start that differs are x[start + np.arange(k)]",
     )
 
 

@@ -64,11 +64,11 @@ def _factor(e: Examples, value: Value, axes: tuple[int, ...]) -> _Factor:
             inverse = {axis: label for axis, label in zip(op.attributes["axes"], labels, strict=True)}
             labels = tuple(inverse[axis] for axis in range(len(inverse)))
         elif op.name == "broadcast" and operand is not None and isinstance(operand.type, Tensor):
-            own = [(axis, dim, op.attributes["dims"][axis])
-                   for axis, dim in zip(op.attributes["axes"], dims_of(operand.type), strict=True)]  # fmt: skip
-            if any(dim not in (1, wanted) for _, dim, wanted in own):  # a size by another name
-                break
-            labels = tuple(labels[axis] if dim == wanted else None for axis, dim, wanted in own)
+            wanted = op.attributes["dims"]
+            labels = tuple(
+                labels[axis] if dim == wanted[axis] or dim != 1 else None  # which may be a size by another name
+                for axis, dim in zip(op.attributes["axes"], dims_of(operand.type), strict=True)
+            )
         elif op.name == "reshape" and operand is not None and isinstance(operand.type, Tensor):
             own = [dim for dim in dims_of(operand.type) if dim != 1]
             if own != [dim for dim in dims_of(value.type) if dim != 1]:
@@ -98,7 +98,9 @@ def _multiplied(
         order = [label for group in (batch, *groups) for label in group]
         places = [factor.labels.index(label) for label in order]
         places += [axis for axis in range(len(factor.labels)) if factor.labels[axis] is None]
-        value = m("transpose", factor.value, axes=tuple(places))
+        own = zip(factor.labels, dims_of(factor.value.type), strict=True)
+        value = m.named(factor.value, tuple(dim if label is None else sizes[label] for label, dim in own))
+        value = m("transpose", value, axes=tuple(places))
         dims = (*(sizes[label] for label in batch), *(product([sizes[label] for label in group]) for group in groups))
         return m("reshape", value, dims=dims, assumed=True)
 
