@@ -47,6 +47,7 @@ def _is_compiled(fun: Any) -> bool:
 
 
 def refuse_part(fun: Any) -> None:
+    """Raise UserNotImplementedError for a function of which only a part is compiled."""
     if _is_compiled(fun) and fun._options.part is not None:
         raise UserNotImplementedError(
             "a transformation of a part of a function",

@@ -193,10 +193,11 @@ def leaky(a):
 @program(X)
 def nested_branches(x):
     if x[0] > 0:
-        y = x * 2 if x[1] > 0 else x * 3
+        factor = 2.0 if x[1] > 0 else 3.0
+        y = x * factor
     else:
         y = -x
-    return y
+    return y + x[0]
 
 
 @program(V)

@@ -18,7 +18,7 @@ from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.function_cells import cells_of, content_of
 from jitflow.frontend.control.joining import outside_type
-from jitflow.frontend.control.leaves import Leaves, flatten, parts_of
+from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath

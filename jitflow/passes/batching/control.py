@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.effects import is_pure
 from jitflow.ir.ops.derivative import stacked_of
 from jitflow.ir.types import Place, Variable, dims_of
@@ -59,20 +59,13 @@ def _function(e: Examples, op: Op) -> Sequence[Value]:
     regions = []
     for region in op.regions:
         parameters = [*map(e.parameter, region.parameters)]
-        targets = op.results if region is op.regions[0] else op.operands
-        outside, e.m = e.m, e.m.inside()
-        e.write(e, region)
-        yielded = [*map(e.stacked, region.yielded)]
-        regions.append(e.m.builder.region(parameters, yielded))
-        e.m = outside
-        assert len(yielded) == len(targets)
+        regions.append(e.inside(region, parameters, op.results if region is op.regions[0] else region.parameters))
     return _rebuilt(e, op, [*map(e.stacked, op.operands)], regions)
 
 
-def _rebuilt(e: Examples, op: Op, operands: Sequence[Value], regions: Sequence[object]) -> Sequence[Value]:
+def _rebuilt(e: Examples, op: Op, operands: Sequence[Value], regions: Sequence[Region]) -> Sequence[Value]:
     results = tuple(
-        Value(stacked_of(result.type, e.count), result.name) if result in e.varying else result
-        for result in op.results
+        Value(stacked_of(result.type, e.count), result.name) if result in e.varying else result for result in op.results
     )
     e.m.builder.ops.append(replace(op, operands=tuple(operands), results=results, regions=tuple(regions)))
     return results

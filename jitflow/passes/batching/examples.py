@@ -25,14 +25,15 @@ class Anew(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Spot:
-    """What a place shows from positions on that each example computes: elements of ``source``, along axes from ``axis``
-    on. ``is_stacked`` says that each example has a source of its own; ``dims`` are those of what one of them shows."""
+    """What a place shows where each example computes the position: elements of ``source`` on axes from ``axis`` on."""
 
     source: Value
     is_stacked: bool
+    """Whether each example has a source of its own."""
     axis: int
     positions: tuple[Value, ...]
     dims: tuple[Dim, ...]
+    """Those of what one example shows."""
 
 
 class Examples:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
@@ -36,7 +37,7 @@ def gathered(e: Examples, op: Op) -> Sequence[Value]:
 
 
 def _gather(
-    e: Examples, source: Value, is_stacked: bool, axis: int, positions: Sequence[Value], attributes: dict[str, object]
+    e: Examples, source: Value, is_stacked: bool, axis: int, positions: Sequence[Value], attributes: dict[str, Any]
 ) -> Value:
     m = e.m
     if is_stacked:
@@ -60,7 +61,7 @@ def scattered(e: Examples, op: Op) -> Sequence[Value]:
 
 
 def _scatter(
-    e: Examples, place: Value, axis: int, positions: Sequence[Value], value: Value, attributes: dict[str, object]
+    e: Examples, place: Value, axis: int, positions: Sequence[Value], value: Value, attributes: dict[str, Any]
 ) -> None:
     m = e.m
     if axis:

@@ -4,7 +4,7 @@ A number that becomes a size of one example is an array for all of them, and the
 it without a rule takes turns, and binds the size for the example whose turn it is (`turns.py`).
 
     %0: index[p] = to_index %k {binds="p"}
-    %1: f64[1] = slice %x {starts=[p], sizes=[1]}      ->      %1: f64[n] = gather %xs, (iota), %ks {axis=0, mode="clip"}
+    %1: f64[1] = slice %x {starts=[p], sizes=[1]}    ->    %1: f64[n] = gather %xs, (iota), %ks {axis=0, mode="clip"}
 """
 
 from __future__ import annotations

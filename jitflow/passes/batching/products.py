@@ -61,7 +61,7 @@ def _factor(e: Examples, value: Value, axes: tuple[int, ...]) -> _Factor:
     while isinstance(value.type, Tensor) and (op := e.producers.get(value)) is not None:
         operand = op.operands[0] if op.operands else None
         if op.name == "transpose":
-            inverse = {axis: label for axis, label in zip(op.attributes["axes"], labels, strict=True)}
+            inverse = dict(zip(op.attributes["axes"], labels, strict=True))
             labels = tuple(inverse[axis] for axis in range(len(inverse)))
         elif op.name == "broadcast" and operand is not None and isinstance(operand.type, Tensor):
             wanted = op.attributes["dims"]

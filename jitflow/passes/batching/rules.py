@@ -149,10 +149,14 @@ def _check(e: Examples, op: Op) -> Sequence[Value]:
     return ()
 
 
+def _having(trait: str) -> list[str]:
+    return [name for name, row in OPS.items() if trait in row.traits and row.layer in ("any", "tensor")]
+
+
 RULES: dict[str, Rule] = {
-    **{name: _elementwise for name, row in OPS.items() if "elementwise" in row.traits and row.layer in ("any", "tensor")},
-    **{name: _reduction for name, row in OPS.items() if "reduction" in row.traits and row.layer == "tensor"},
-    **{name: _accumulation for name, row in OPS.items() if "accumulation" in row.traits and row.layer == "tensor"},
+    **dict.fromkeys(_having("elementwise"), _elementwise),
+    **dict.fromkeys(_having("reduction"), _reduction),
+    **dict.fromkeys(_having("accumulation"), _accumulation),
     "stop_gradient": _same,
     "reshape": _reshape,
     "transpose": _transpose,

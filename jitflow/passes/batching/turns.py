@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from jitflow.ir.core import Op, Region, Value, clone_op, walk_inside
 from jitflow.ir.dims import Dim, symbol
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Container, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
+from jitflow.ir.types import Container, Index, Place, Scalar, Tape, Tensor, Type, dims_of
 from jitflow.passes.analyses.order import sizes_of
 from jitflow.passes.batching.examples import Examples, InTurns
 from jitflow.passes.batching.varying import Varying
-from jitflow.passes.derivatives.notation import Notation
+from jitflow.passes.derivatives.notation import Notation, dtype_of
 
 __all__ = ["end_of_run", "take_turns"]
 
@@ -92,8 +92,8 @@ def take_turns(examples: Examples, ops: Sequence[Op], outputs: Sequence[Value]) 
                 turn.enter(value)
     body.builder.ops += [clone_op(op, turn.values, turn.sizes) for op in ops]
     for value, place in zip(outputs, memory, strict=True):
-        shown = _example(body, place, Place(place.type.dtype, dims_of(value.type)), position)
-        body.add("store", shown, turn.values[value])
+        shown = Place(dtype_of(place), dims_of(value.type))
+        body.add("store", _example(body, place, shown, position), turn.values[value])
     region = body.builder.region((position,), ())
     m.add("for", m.size(0), m.size(examples.count), m.size(1), types=[], regions=(region,))
     for value, place in zip(outputs, memory, strict=True):
@@ -145,7 +145,8 @@ class _Turn:
 
 def _example(m: Notation, stacked: Value, kind: Type, position: Value) -> Value:
     """The example at a position, as a value or a place of a type."""
-    assert isinstance(position.type, Index) and position.type.dim is not None
+    assert isinstance(position.type, Index)
+    assert position.type.dim is not None
     dims = dims_of(stacked.type)[1:]
     starts = (position.type.dim, *(0 for _ in dims))
     one = m("slice", stacked, starts=starts, sizes=(1, *dims), steps=(1,) * (len(dims) + 1))

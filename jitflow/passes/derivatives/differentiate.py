@@ -6,8 +6,8 @@
       yield %3                                                                     %5: f64[n] = multiply %4, %x
     }                                                                              %6: f64[n] = add %5, %5
 
-A `vmap` asks for all examples at once, and is written out among them (`jitflow.passes.batching`), since a derivative may
-be inside of a batch and a batch inside of a derivative.
+A `vmap` asks for all examples at once, and is written out among them (`jitflow.passes.batching`): a derivative may be
+inside of a batch, and a batch inside of a derivative.
 
 What is differentiated has been simplified and promoted before, so that most of what it stores is values; the ops of the
 forward sweep stay in their order, effects included, and the reverse sweep follows them.
