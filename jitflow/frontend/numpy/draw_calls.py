@@ -125,7 +125,7 @@ def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **
     """Call the generator's own method when the program comes here."""
     trace = current_trace()
     trace.state(Draws).any = True
-    if any(scope.is_batched for scope in trace.scope.around()):
+    if trace.is_batched:
         raise no_draws_in_batch()
 
     def call(address: Any, *given: Any, **named: Any) -> Any:

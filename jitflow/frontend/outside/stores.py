@@ -140,7 +140,7 @@ class Stores:
         trace = current_trace()
         if any(scope.is_differentiated for scope in trace.scope.around()):
             raise refusal(f"in what is differentiated, {what}", path, "return the value as well, with has_aux=True")
-        if any(scope.is_batched for scope in trace.scope.around()):
+        if trace.is_batched:
             raise refusal(f"for each example of a batch, {what}", path, "return the value as well")
         if self._are_repeated and not trace.choices.answer(ONE_OBJECT):
             raise trace.begin_anew(Restart(ONE_OBJECT))

@@ -205,6 +205,11 @@ class Regions:
         self.caller: FrameType | None = None
         """The frame that calls the function which is compiled: whoever returns to it leaves the program."""
 
+    @property
+    def is_batched(self) -> bool:
+        """Whether what is recorded is done for each example of a batch."""
+        return any(scope.is_batched for scope in self.scope.around())
+
     def end(self) -> None:
         """Let go of the frames that trace, themselves or in the tracebacks of exceptions.
 

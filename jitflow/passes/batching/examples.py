@@ -69,6 +69,10 @@ class Examples:
             return self.m("broadcast", value, dims=(self.count, *dims), axes=axes)
         return made if own == len(dims) else self.m("broadcast", made, dims=(self.count, *dims), axes=(0, *axes))
 
+    def repeated(self, value: Value, dims: tuple[Dim, ...]) -> Value:
+        """All examples of an array of the rank of ``dims``, along whose axes it repeats where it has one element."""
+        return self.m("broadcast", self.stacked(value), dims=dims, axes=tuple(range(len(dims))))
+
     def parameter(self, value: Value) -> Value:
         """The parameter of a region that stands for one that may vary."""
         if value not in self.varying:

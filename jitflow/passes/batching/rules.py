@@ -9,7 +9,6 @@ from jitflow.ir.ops import OPS
 from jitflow.ir.types import Index, Scalar, dims_of
 from jitflow.passes.batching.examples import Examples, InTurns
 from jitflow.passes.batching.indexing import gathered, reshape_spot
-from jitflow.passes.batching.products import product_of_matrices
 from jitflow.passes.batching.storage import STORAGE
 from jitflow.passes.derivatives.notation import rank
 
@@ -37,11 +36,8 @@ def _same(e: Examples, op: Op) -> Sequence[Value]:
 
 
 def _reduction(e: Examples, op: Op) -> Sequence[Value]:
-    found = product_of_matrices(e, op) if op.name == "reduce_add" else None
-    if found is None:
-        axes = tuple(axis + 1 for axis in op.attributes["axes"])
-        found = e.m(op.name, e.made[op.operands[0]], axes=axes)
-    return (found,)
+    axes = tuple(axis + 1 for axis in op.attributes["axes"])
+    return (e.m(op.name, e.made[op.operands[0]], axes=axes),)
 
 
 def _accumulation(e: Examples, op: Op) -> Sequence[Value]:
@@ -98,15 +94,27 @@ def _empty(e: Examples, op: Op) -> Sequence[Value]:
 
 
 def _matmul(e: Examples, op: Op) -> Sequence[Value]:
-    """Where the right matrix is one for all examples, their rows are those of one matrix."""
+    """Where one matrix is the same for all examples, the rows or columns of the other are those of one matrix.
+
+    Of one step, as the gradient of a matrix by a vector is, a product is elements that are multiplied.
+    """
     left, right = op.operands
     attributes = dict(op.attributes)
-    if rank(left) > 2 or right in e.made:
-        return (e.m("matmul", e.stacked(left), e.stacked(right), **attributes),)
-    rows, steps = dims_of(left.type)
-    flat = e.m("reshape", e.made[left], dims=(e.count * rows, steps))
-    found = e.m("matmul", flat, right, **attributes)
-    return (e.m("reshape", found, dims=(e.count, rows, dims_of(right.type)[1]), assumed=True),)
+    (rows, steps), (_, columns) = dims_of(left.type)[-2:], dims_of(right.type)[-2:]
+    m = e.m
+    if rank(left) > 2 or (left in e.made) == (right in e.made):
+        if steps == 1 and not attributes:
+            dims = (e.count, *dims_of(op.result.type))
+            return (m("multiply", *(e.repeated(operand, dims) for operand in op.operands)),)
+        return (m("matmul", e.stacked(left), e.stacked(right), **attributes),)
+    if left in e.made:
+        flat = m("reshape", e.made[left], dims=(e.count * rows, steps))
+        found = m("matmul", flat, right, **attributes)
+        return (m("reshape", found, dims=(e.count, rows, columns), assumed=True),)
+    lying = m("reshape", m("transpose", e.made[right], axes=(0, 2, 1)), dims=(e.count * columns, steps))
+    found = m("matmul", lying, m("transpose", left, axes=(1, 0)), **attributes)
+    found = m("reshape", found, dims=(e.count, columns, rows), assumed=True)
+    return (m("transpose", found, axes=(0, 2, 1)),)
 
 
 def _contract(e: Examples, op: Op) -> Sequence[Value]:
