@@ -1,13 +1,14 @@
 """Gradients of each example beside JAX: ``python -m benchmarks.per_example [CASE]...``.
 
-The classifier is that of the digits, a perceptron with a cross entropy, and that of `training_cases`; what is measured is
-``vmap(grad(loss), in_axes=(None, 0, 0))``, compiled by both, on the same numbers, and NumPy's answer written out by hand.
-Everybody works in this process, in turns, on one core; memory that is freed is kept, so nobody pays for fresh pages.
-Results are compared, and medians count.
+The classifiers are that of the digits, a perceptron with a cross entropy, and that of `training_cases`. What is measured
+is ``vmap(grad(loss), in_axes=(None, 0, 0))``, compiled by both, on the same numbers, and NumPy's answer written out by
+hand. Everybody works in this process, in turns, on one core; memory that is freed is kept, so nobody pays for fresh
+pages. Results are compared, and medians count.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,8 +62,7 @@ def by_hand(weights: Weights, x: np.ndarray, labels: np.ndarray) -> Weights:
 def numbers(widths: tuple[int, ...], batch: int) -> tuple[Weights, np.ndarray, np.ndarray]:
     """Weights, examples and labels of a case."""
     random = np.random.default_rng((2016, batch))
-    ends = zip(widths, widths[1:], strict=False)
-    shapes = [shape for end in ends for shape in (end, end[1:])]
+    shapes = [shape for ends in itertools.pairwise(widths) for shape in (ends, ends[1:])]
     weights = tuple(random.standard_normal(shape, np.float32) * np.float32(0.05) for shape in shapes)
     return weights, random.standard_normal((batch, widths[0]), np.float32), random.integers(0, widths[-1], batch)
 
