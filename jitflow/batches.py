@@ -48,7 +48,7 @@ def vmap(
 
         return batches.batched(fun, args, kwargs, in_axes, out_axes)
 
-    return transformed(fun, run, ("vmap", _key(in_axes), _key(out_axes)))
+    return transformed(fun, run, ("vmap", _key(in_axes), _key(out_axes)), as_passed=True)
 
 
 def _known(axes: Any) -> Any:

@@ -18,15 +18,16 @@ _Result = TypeVar("_Result")
 
 
 def transformed(
-    fun: Callable[_Parameters, Any], transform: Callable[..., _Result], kind: Hashable
+    fun: Callable[_Parameters, Any], transform: Callable[..., _Result], kind: Hashable, *, as_passed: bool = False
 ) -> CompiledFunction[_Parameters, _Result]:
     """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced.
 
-    Transformations of one ``kind`` do the same.
+    Transformations of one ``kind`` do the same. They get the arguments with their defaults, or only those that are
+    passed.
     """
+    from jitflow import signatures
     from jitflow.api import derived
     from jitflow.frontend.recording.trace import active_trace
-    from jitflow.signatures import with_signature
 
     given = fun
     refuse_part(fun)
@@ -36,7 +37,7 @@ def transformed(
         return lambda *args, **kwargs: transform(fun, args, kwargs)  # type: ignore[return-value]
 
     def make() -> Any:
-        return with_signature(fun, transform)
+        return signatures.with_signature(fun, transform, signatures.as_passed(fun) if as_passed else None)
 
     options = given._options if _is_compiled(given) else None  # type: ignore[attr-defined]
     return made_of(fun, (kind, options), make, lambda made: derived(made, given))  # type: ignore[no-any-return]

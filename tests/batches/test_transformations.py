@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,19 @@ def test_axes_in_structures() -> None:
 
 def test_keywords_are_mapped_along_their_first_axis() -> None:
     assert_same(vmap(lambda x, *, k: x * k)(X, k=X[:, 0]), X * X[:, :1])
+
+
+def test_defaults_are_not_mapped() -> None:
+    def scaled(x: Any, by: Any = 2.0, *, more: Any = 1.0) -> Any:
+        return x * by + more
+
+    by = X[:, 0]
+    assert_same(vmap(scaled)(X), X * 2 + 1)
+    assert_same(vmap(scaled)(X, by), X * X[:, :1] + 1)
+    assert_same(vmap(scaled)(X, by=by, more=by), X * X[:, :1] + X[:, :1])
+    assert_same(jitflow.function(lambda x: vmap(scaled)(x))(X), X * 2 + 1)
+    assert_same(vmap(functools.partial(scaled, by=3.0))(X), X * 3 + 1)
+    assert_same(vmap(lambda x, y: x * y, (0, None))(X, y=2.0), X * 2)
 
 
 def test_what_is_none_stays_none() -> None:
