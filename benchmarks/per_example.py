@@ -1,9 +1,9 @@
 """Gradients of each example beside JAX: ``python -m benchmarks.per_example [CASE]...``.
 
 The classifiers are that of the digits, a perceptron with a cross entropy, and that of `training_cases`. What is
-measured is ``vmap(grad(loss), in_axes=(None, 0, 0))``, compiled by both, on the same numbers, and NumPy's answer written out by
-hand. Everybody works in this process, in turns, on one core; memory that is freed is kept, so nobody pays for fresh
-pages. Results are compared, and medians count.
+measured is ``vmap(grad(loss), in_axes=(None, 0, 0))``, compiled by both, on the same numbers, and NumPy's answer
+written out by hand. Everybody works in this process, in turns, on one core; memory that is freed is kept, so nobody
+pays for fresh pages. Results are compared, and medians count.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from jitflow.errors import UserTypeError
+from jitflow.signatures import by_position
 from jitflow.transformed import transformed
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def vmap(
     ``vmap(f)(xs)`` is ``np.stack([f(x) for x in xs])``, in the structure of what ``f`` returns; a matrix product of
     each example with a matrix that is the same for all is one product. ``in_axes`` says along which axis of each
     positional argument the examples are; None, that it is the same for all. It is one for all arguments, or a tuple,
-    whose items may be structures like those of the arguments. Arguments by keyword are mapped along their first axis.
+    whose items may be structures like those of the arguments. Of a function with defaults or parameters that only have
+    names, what is passed by keyword is mapped along its first axis, and defaults are not mapped.
     ``out_axes`` says where the axis of the examples is to be in the results; None, that a result is the same for all.
 
     Branches and loops go the way of each example. A check that fails, an index out of range or an assertion, raises for
@@ -46,7 +48,7 @@ def vmap(
     def run(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         from jitflow.frontend.transforms import batches
 
-        return batches.batched(fun, args, kwargs, in_axes, out_axes)
+        return batches.batched(fun, *by_position(fun, args, kwargs), in_axes, out_axes)
 
     return transformed(fun, run, ("vmap", _key(in_axes), _key(out_axes)), as_passed=True)
 

@@ -110,6 +110,7 @@ def test_defaults_are_not_mapped() -> None:
     assert_same(jitflow.function(lambda x: vmap(scaled)(x))(X), X * 2 + 1)
     assert_same(vmap(functools.partial(scaled, by=3.0))(X), X * 3 + 1)
     assert_same(vmap(lambda x, y: x * y, (0, None))(X, y=2.0), X * 2)
+    assert_same(jitflow.function(lambda x: vmap(lambda x, y: x * y, (0, None))(x, y=2.0))(X), X * 2)
 
 
 def test_what_is_none_stays_none() -> None:
