@@ -50,7 +50,7 @@ def vmap(
 
         return batches.batched(fun, *by_position(fun, args, kwargs), in_axes, out_axes)
 
-    return transformed(fun, run, ("vmap", _key(in_axes), _key(out_axes)), as_passed=True)
+    return transformed(fun, run, ("vmap", _key(in_axes), _key(out_axes)), what="a batch", as_passed=True)
 
 
 def _known(axes: Any) -> Any:

@@ -18,7 +18,12 @@ _Result = TypeVar("_Result")
 
 
 def transformed(
-    fun: Callable[_Parameters, Any], transform: Callable[..., _Result], kind: Hashable, *, as_passed: bool = False
+    fun: Callable[_Parameters, Any],
+    transform: Callable[..., _Result],
+    kind: Hashable,
+    *,
+    what: str = "the gradient",
+    as_passed: bool = False,
 ) -> CompiledFunction[_Parameters, _Result]:
     """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced.
 
@@ -30,7 +35,7 @@ def transformed(
     from jitflow.frontend.recording.trace import active_trace
 
     given = fun
-    refuse_part(fun)
+    refuse_part(fun, what)
     if _is_compiled(fun):
         fun = fun.__wrapped__  # type: ignore[attr-defined]
     if active_trace() is not None:
@@ -47,10 +52,10 @@ def _is_compiled(fun: Any) -> bool:
     return getattr(type(fun), "__jitflow_compiled__", False)
 
 
-def refuse_part(fun: Any) -> None:
+def refuse_part(fun: Any, what: str = "the gradient") -> None:
     """Raise UserNotImplementedError for a function of which only a part is compiled."""
     if _is_compiled(fun) and fun._options.part is not None:
         raise UserNotImplementedError(
-            "a transformation of a part of a function",
+            f"{what} of a part of a function",
             mend="write the part as a function of its own, which the whole one calls, and transform that",
         )
