@@ -129,6 +129,20 @@ def test_results_are_arrays_of_their_own() -> None:
     np.testing.assert_array_equal(given, X)
 
 
+@pytest.mark.parametrize("fun", [lambda x: (x, x), lambda x: ((y := x * 2), y), lambda x: ((y := x[None] * 2), y.T)])
+def test_results_are_apart_from_each_other(fun: Any) -> None:
+    for batched in (vmap(fun), jitflow.function(lambda x: vmap(fun)(x))):
+        one, other = batched(X)
+        assert not np.shares_memory(one, other)
+
+
+def test_a_way_that_is_not_taken_makes_no_array() -> None:
+    def of_each(k: Any) -> Any:
+        return np.zeros(k).sum() + k if k < 100 else -1.0
+
+    assert_same(vmap(of_each)(np.array([3, 10**13])), np.array([3.0, -1.0]))
+
+
 def test_in_a_loop_of_the_program() -> None:
     @jitflow.function
     def program(x: Any, turns: int) -> Any:

@@ -15,7 +15,7 @@ the region, the loop is around all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from jitflow.errors import UserError, UserValueError
 from jitflow.ir.core import Builder, Op, Region, Value, walk, walk_inside
@@ -71,7 +71,7 @@ def _batched(
         examples.made.update(zip(region.parameters, op.operands, strict=True))
         _take_turns(examples, region, 0, len(region.body))
     m.builder.loc = op.loc
-    results = [_owned(examples, value) for value in stacked]
+    results = _owned(examples, stacked)
     return m.builder.ops, [*results, *region.yielded[len(stacked) :]]
 
 
@@ -101,13 +101,19 @@ def _is_ordered(region: Region) -> bool:
     )
 
 
-def _owned(examples: Examples, value: Value) -> Value:
-    """All examples of what the region yields, as an array that shows nothing else."""
-    made = shown = examples.stacked(value)
-    producers = {result: op for op in examples.m.builder.ops for result in op.results}
-    while shown in producers and "view" in producers[shown].definition.traits:
-        shown = producers[shown].operands[0]
-    return made if shown in producers and value in examples.made else examples.m("copy", made)
+def _owned(examples: Examples, values: Sequence[Value]) -> list[Value]:
+    """All examples of what the region yields, as arrays each of which shows nothing else."""
+    found: list[Value] = []
+    shown: set[Value] = set()
+    for value in values:
+        made = base = examples.stacked(value)
+        producers = {result: op for op in examples.m.builder.ops for result in op.results}
+        while base in producers and "view" in producers[base].definition.traits:
+            base = producers[base].operands[0]
+        is_own = base in producers and value in examples.made and base not in shown
+        shown.add(base)
+        found.append(made if is_own else examples.m("copy", made))
+    return found
 
 
 def _write(examples: Examples, region: Region) -> None:

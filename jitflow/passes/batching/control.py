@@ -27,9 +27,11 @@ def _branch(e: Examples, op: Op) -> Sequence[Value]:
 
 
 def _selection(e: Examples, op: Op) -> Sequence[Value]:
-    """Both ways, of which each example takes one."""
+    """Both ways, of which each example takes one: of a way that it does not take, a size may be anything."""
     inside = [inner for region in op.regions for inner in walk(region) if inner.name != "yield"]
-    if any(inner.regions or not is_pure(inner) for inner in inside) or any(map(_is_storage, op.results)):
+    if any(inner.regions or not is_pure(inner) or e.varying.mentions(inner) for inner in inside):
+        raise InTurns
+    if any(map(_is_storage, op.results)):
         raise InTurns
     for region in op.regions:
         e.write(e, region)
