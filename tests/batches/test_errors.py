@@ -94,7 +94,7 @@ def inner_array(xs: Any) -> Any:
 def test_what_all_examples_share_stays(fun: Callable[..., Any], message: str) -> None:
     with pytest.raises(UserNotImplementedError, match=message) as caught:
         fun(X)
-    assert "test_errors.py" in str(caught.value) or caught.value.location is not None
+    assert caught.value.location.file == __file__
     assert not log
     assert holder.value == 0.0
     assert not buffer.any()
@@ -155,10 +155,6 @@ def raises(x: Any) -> Any:
 
 def always(x: Any) -> Any:
     raise ValueError("always")
-
-
-def checks_an_int(x: Any) -> Any:
-    return 2 ** int(x[0] + 56)
 
 
 @pytest.mark.parametrize(
