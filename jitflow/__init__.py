@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jitflow import data, nn, optim, random
     from jitflow.api import CacheInfo, function
+    from jitflow.batches import vmap
     from jitflow.checkpoints import CheckpointManager, restore, save
     from jitflow.frontend.control.explicit import cond, map, scan, while_loop
     from jitflow.frontend.outside.arguments import Spec
@@ -92,6 +93,7 @@ __all__ = [
     "value_and_grad",
     "variables",
     "vjp",
+    "vmap",
     "while_loop",
 ]
 
@@ -133,6 +135,7 @@ _LAZY = {
     "stop_gradient": "jitflow.gradients",
     "value_and_grad": "jitflow.gradients",
     "variables": "jitflow.structure",
+    "vmap": "jitflow.batches",
     "while_loop": "jitflow.frontend.control.explicit",
 }
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
-from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.errors import UserTypeError
 from jitflow.reuse import made_of, token
 from jitflow.scaling import in_force
+from jitflow.transformed import refuse_part, transformed
 
 if TYPE_CHECKING:
     from jitflow.api import CompiledFunction
@@ -50,7 +51,7 @@ def value_and_grad(
     """
     argnums, has_aux = _known(argnums), _known(has_aux)
     kind = ("value_and_grad", *_kind(argnums), has_aux, token(variables))
-    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=True), kind)
+    return transformed(fun, _reverse(argnums, has_aux, variables, with_value=True), kind)
 
 
 def grad(
@@ -62,7 +63,7 @@ def grad(
     """
     argnums, has_aux = _known(argnums), _known(has_aux)
     kind = ("grad", *_kind(argnums), has_aux, token(variables))
-    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=False), kind)
+    return transformed(fun, _reverse(argnums, has_aux, variables, with_value=False), kind)
 
 
 def vjp(fun: Callable[..., _Result], *primals: Any) -> tuple[_Result, Callable[[Any], tuple[Any, ...]]]:
@@ -165,7 +166,7 @@ def jacobian(fun: Callable[_Parameters, Any], argnums: Argnums = 0) -> CompiledF
         found = derivatives.jacobian(fun, derivatives.chosen_arguments(args, argnums), kwargs)
         return found[0] if isinstance(argnums, int) else tuple(found)
 
-    return _transformed(fun, run, ("jacobian", *_kind(argnums)))
+    return transformed(fun, run, ("jacobian", *_kind(argnums)))
 
 
 def hessian(fun: Callable[_Parameters, Any], argnum: int = 0) -> CompiledFunction[_Parameters, Any]:
@@ -186,7 +187,7 @@ def hessian(fun: Callable[_Parameters, Any], argnum: int = 0) -> CompiledFunctio
 
         return derivatives.jacobian(gradient, derivatives.chosen_arguments(args, argnum), kwargs)[0]
 
-    return _transformed(fun, run, ("hessian", argnum))
+    return transformed(fun, run, ("hessian", argnum))
 
 
 def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
@@ -298,43 +299,6 @@ def _kind(argnums: Argnums | None) -> tuple[Any, ...]:
     return (argnums,) if argnums is None or isinstance(argnums, int) else (None, *argnums)
 
 
-def _transformed(
-    fun: Callable[_Parameters, Any], transform: Callable[..., _Result], kind: Hashable
-) -> CompiledFunction[_Parameters, _Result]:
-    """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced.
-
-    Transformations of one ``kind`` do the same.
-    """
-    from jitflow.api import derived
-    from jitflow.frontend.recording.trace import active_trace
-    from jitflow.signatures import with_signature
-
-    given = fun
-    _refuse_part(fun)
-    if _is_compiled(fun):
-        fun = fun.__wrapped__  # type: ignore[attr-defined]
-    if active_trace() is not None:
-        return lambda *args, **kwargs: transform(fun, args, kwargs)  # type: ignore[return-value]
-
-    def make() -> Any:
-        return with_signature(fun, transform)
-
-    options = given._options if _is_compiled(given) else None  # type: ignore[attr-defined]
-    return made_of(fun, (kind, options), make, lambda made: derived(made, given))  # type: ignore[no-any-return]
-
-
-def _is_compiled(fun: Any) -> bool:
-    return getattr(type(fun), "__jitflow_compiled__", False)
-
-
-def _refuse_part(fun: Any) -> None:
-    if _is_compiled(fun) and fun._options.part is not None:
-        raise UserNotImplementedError(
-            "the gradient of a part of a function",
-            mend="write the part as a function of its own, which the whole one calls, and differentiate that",
-        )
-
-
 def _compiled(fun: Function, transform: Function) -> Function:
     """``transform(fun, first, rest)`` as a compiled function, the same one at the next call."""
     from jitflow.api import derived
@@ -342,7 +306,7 @@ def _compiled(fun: Function, transform: Function) -> Function:
     def make() -> Any:
         return lambda first, *rest: transform(fun, first, *rest)
 
-    _refuse_part(fun)
+    refuse_part(fun)
     return made_of(fun, transform, make, derived)  # type: ignore[no-any-return]
 
 

@@ -4,17 +4,46 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
-__all__ = ["with_signature"]
+__all__ = ["as_passed", "by_position", "with_signature"]
 
 Function = Callable[..., Any]
 
 
 def _anything(*args: Any, **kwargs: Any) -> None:
     """Has the parameters that a function made of one of NumPy's has."""
+
+
+def as_passed(fun: Function) -> inspect.Signature | None:
+    """The signature that tells what a call passes of what is left to defaults; None if that of ``fun`` has none."""
+    kinds = inspect.Parameter
+    parameters = inspect.signature(_described(fun)).parameters.values()
+    is_plain = all(one.default is kinds.empty and one.kind is not kinds.KEYWORD_ONLY for one in parameters)
+    return None if is_plain else inspect.signature(_anything)
+
+
+def by_position(
+    fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Arguments of a call, where each has a position if the parameters of ``fun`` tell it and none is left out."""
+    if not kwargs or as_passed(fun) is not None:
+        return args, kwargs
+    try:
+        found = inspect.signature(_described(fun)).bind(*args, **kwargs)
+    except TypeError:  # whoever calls it says so
+        return args, kwargs
+    return found.args, found.kwargs
+
+
+def _described(fun: Function) -> Function:
+    """What has the parameters of a function.
+
+    Those of NumPy have defaults that nobody can pass, and take no None for a default.
+    """
+    return fun if isinstance(fun, FunctionType | MethodType | functools.partial) else _anything
 
 
 def with_signature(fun: Function, transform: Function, signature: inspect.Signature | None = None) -> Function:
@@ -25,9 +54,7 @@ def with_signature(fun: Function, transform: Function, signature: inspect.Signat
     named: list[str] = []
     kinds = inspect.Parameter
     if signature is None:
-        # Those of NumPy have defaults that nobody can pass, and take no None for a default.
-        described = fun if isinstance(fun, FunctionType | MethodType | functools.partial) else _anything
-        signature = inspect.signature(described)
+        signature = inspect.signature(_described(fun))
     for parameter in signature.parameters.values():
         text = parameter.name
         if parameter.default is not kinds.empty:

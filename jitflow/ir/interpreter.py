@@ -247,6 +247,16 @@ class _Interpreter:
         self.channels.meet()
         return ()
 
+    def vmap(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        stacked = len(op.results) - op.attributes.get("shared", 0)
+        examples = [self.region(op, op.regions[0], example, sizes) for example in zip(*operands, strict=True)]
+        columns = list(zip(*examples, strict=True)) or [()] * len(op.results)
+        found: list[Any] = []
+        for number, (result, column) in enumerate(zip(op.results, columns, strict=True)):
+            dims = tuple(evaluate(dim, sizes) for dim in dims_of(result.type))
+            found.append(np.stack(column) if number < stacked and column else column[0] if column else np.zeros(dims))
+        return found
+
     def progress(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         level = op.attributes["level"]
         before = self.record[level] if len(self.record) > level else 0
@@ -267,6 +277,7 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "fusion": _Interpreter.fusion,
     "recompute": _Interpreter.fusion,
     "custom_vjp": _Interpreter.fusion,
+    "vmap": _Interpreter.vmap,
     "call": _Interpreter.call,
     "launch": _Interpreter.call,
     "library": _Interpreter.library,

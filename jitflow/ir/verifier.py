@@ -36,6 +36,7 @@ from jitflow.ir.core import Function, Op, Region, TypeRuleError, Value, kernel_o
 from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, DTYPES, F32, I64
 from jitflow.ir.effects import calls_again
+from jitflow.ir.ops.derivative import example_of, stacked_of
 from jitflow.ir.printer import LAYER_WORDS, Names, names_of, print_function, print_op
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of, without_kinds
 
@@ -299,8 +300,20 @@ class _Verifier:
             inputs = op.attributes["inputs"]
             self.flow(op, "the parameters", operands[:inputs], body.parameters, arriving[0])
             self.flow(op, "the results", body.yielded, results[: len(body.yielded)], bound)
+        elif op.name == "vmap":
+            self.check_batch(op, arriving[0], bound)
         elif op.name in ("call", "launch"):
             self.check_call(op)
+
+    def check_batch(self, op: Op, fresh: set[str], bound: set[str]) -> None:
+        (body,) = op.regions
+        if not op.operands or any(not dims_of(operand.type) for operand in op.operands):
+            self.fail("vmap: expected arrays with an axis for the examples", op)
+        count, stacked = dims_of(op.operands[0].type)[0], len(op.results) - op.attributes.get("shared", 0)
+        taken = [Value(example_of(operand.type)) for operand in op.operands]
+        given = [Value(stacked_of(value.type, count)) for value in body.yielded[:stacked]]
+        self.flow(op, "the examples", taken, body.parameters, fresh)
+        self.flow(op, "the results", (*given, *body.yielded[stacked:]), op.results, bound)
 
     def check_recursion(self, op: Op, fresh: set[str], bound: set[str]) -> None:
         (body,) = op.regions

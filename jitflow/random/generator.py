@@ -19,13 +19,12 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.ir.philox import philox
 from jitflow.random import continuous, counting, selection
-from jitflow.random.machine import Machine, machine
+from jitflow.random.machine import CHILDREN, COUNTER, KEY, SPAWNING, STREAM, Machine, machine
 
 __all__ = ["Generator"]
 
-_KEY, _STREAM, _COUNTER, _CHILDREN = range(4)
-_SEEDING, _SPAWNING = np.uint64(0x6A6974666C6F7721), np.uint64(0x7370617775696E67)
-"""Keys of the draws that make the key and stream of a generator."""
+_SEEDING = np.uint64(0x6A6974666C6F7721)
+"""The key of the draws that make the key and the stream of a generator."""
 _SEED_BITS = 128
 
 
@@ -63,16 +62,16 @@ class Generator:
     def words(self, shape: tuple[Any, ...]) -> tuple[Any, Any]:
         """128 new random bits for each element of ``shape``, as two arrays of u64."""
         m = machine()
-        state = m.advance(self.state, _COUNTER, m.count(shape))
-        return m.words(state[_KEY], state[_STREAM], m.indices(shape) + state[_COUNTER])
+        state = m.advance(self.state, COUNTER, m.count(shape))
+        return m.words(state[KEY], state[STREAM], m.indices(shape) + state[COUNTER])
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators, whose numbers are independent of each other's and of this one's."""
         m = machine()
         children = []
         for _ in range(n_children):
-            state = m.advance(self.state, _CHILDREN, np.uint64(1))
-            key, stream = m.words(state[_CHILDREN] ^ _SPAWNING, state[_STREAM], state[_KEY])
+            state = m.advance(self.state, CHILDREN, np.uint64(1))
+            key, stream = m.words(state[CHILDREN] ^ SPAWNING, state[STREAM], state[KEY])
             children.append(Generator(state=m.state((key, stream, 0, 0))))
         return children
 

@@ -19,7 +19,12 @@ from jitflow.errors import UserValueError
 from jitflow.ir.philox import philox
 from jitflow.runtime.variable import Variable, using
 
-__all__ = ["Machine", "machine"]
+__all__ = ["CHILDREN", "COUNTER", "KEY", "SPAWNING", "STREAM", "Machine", "machine"]
+
+KEY, STREAM, COUNTER, CHILDREN = range(4)
+"""The words of the state of a generator."""
+SPAWNING = np.uint64(0x7370617775696E67)
+"""The key of the draws that make the key and the stream of a child."""
 
 
 class Machine:

@@ -170,6 +170,11 @@ _TENSOR_BODIES = {
         yield %1
       }
       yield %0""",
+    "vmap": """%0: f32[n], %1: f32[n, 3], %2: f32 = vmap %x {shared=1} (%q: f32[3]) {
+        %3: f32 = reduce_add %q {axes=[0]}
+        yield %3, %q, %a
+      }
+      yield %0, %2""",
     "mark": 'mark %x {label="inputs"}\n yield %x',
     "stop_gradient": "%0: f32[n, 3] = stop_gradient %x\n yield %0",
     "draw": f"""%g: i64 = constant {{value={id(GENERATOR)}, type=<i64>}}

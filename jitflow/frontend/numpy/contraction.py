@@ -2,7 +2,8 @@
 
 `contract` takes two arrays whose axes have labels and says which labels survive. A label that only one operand has and
 that does not survive is summed at once. A shared label that survives is a batch axis. What is left is a matrix product,
-or, where a side has no axes of its own, a product of elements and a sum, which fuse with their surroundings.
+or, where a side has no axes of its own, a product of elements and a sum, which fuse with their surroundings. In an
+example of a `jitflow.vmap` a vector is a matrix of one row, since all examples of it are the rows of one matrix.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.windows import shows_windows, without_transposes
 from jitflow.frontend.outside.scopes import dtype_of_products
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
@@ -59,7 +61,7 @@ def contract(
     rows = tuple(label for label in left_labels if label not in shared)
     columns = tuple(label for label in right_labels if label not in shared)
     sizes = dict(zip(left_labels + right_labels, values.dims(left) + values.dims(right), strict=True))
-    if summed and rows and columns:
+    if summed and ((rows and columns) or ((rows or columns) and current_trace().is_batched)):
         return _matrix_product(left, left_labels, right, right_labels, batch, rows, summed, columns, sizes)
     return _product_and_sum(left, left_labels, right, right_labels, batch + rows + columns, summed)
 

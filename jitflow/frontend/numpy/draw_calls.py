@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import new, shape_argument
 from jitflow.frontend.control.asked_items import Draws
@@ -23,8 +23,8 @@ from jitflow.ir.dtypes import F64, DType
 from jitflow.ir.types import Scalar, Tensor, Type
 from jitflow.runtime.draws import are_native, legacy_is_native
 
-__all__ = ["REQUIRED", "Dims", "bound", "call_method", "common_shape", "drawn", "give", "native_draw", "require",
-           "result_type", "size_argument", "sizes"]  # fmt: skip
+__all__ = ["REQUIRED", "Dims", "bound", "call_method", "common_shape", "drawn", "give", "native_draw",
+           "no_draws_in_batch", "require", "result_type", "size_argument", "sizes"]  # fmt: skip
 
 Dims = tuple[Dim, ...]
 REQUIRED = object()
@@ -107,6 +107,15 @@ def drawn(generator: Any, method: str, parameters: Sequence[Value], dims: Dims |
     return emit("draw", generator.address, *spread, method=method, dims=dims)
 
 
+def no_draws_in_batch() -> UserNotImplementedError:
+    """The error for what draws one number after the other where there is no order."""
+    return UserNotImplementedError(
+        "jitflow.vmap of a function that draws from a generator of NumPy's or Python's",
+        mend="draw from a jitflow.random.Generator, of which each example gets numbers of its own; or draw an array "
+        "before, and map over it",
+    )
+
+
 def result_type(dtype: DType, dims: Dims | None) -> Type:
     """The type of what a method of a generator gives."""
     return Scalar(dtype, weak=True) if dims is None else Tensor(dtype, dims)
@@ -114,12 +123,15 @@ def result_type(dtype: DType, dims: Dims | None) -> Type:
 
 def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **kwargs: Any) -> tuple[Value, ...]:
     """Call the generator's own method when the program comes here."""
-    current_trace().state(Draws).any = True
+    trace = current_trace()
+    trace.state(Draws).any = True
+    if trace.is_batched:
+        raise no_draws_in_batch()
 
     def call(address: Any, *given: Any, **named: Any) -> Any:
         return getattr(object_at(address), name)(*given, **named)
 
-    return call_out(current_trace(), call, name, (generator.handle, *args), kwargs, types)
+    return call_out(trace, call, name, (generator.handle, *args), kwargs, types)
 
 
 def native_draw(generator: Any, name: str) -> str:

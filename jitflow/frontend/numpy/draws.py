@@ -14,14 +14,54 @@ from jitflow.frontend.arrays.operands import as_value, shape_argument
 from jitflow.frontend.control.explicit import fori_loop, while_loop
 from jitflow.frontend.python import conversions
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.regions import Scope
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import F64, I64, U64, DType, dtype_of
-from jitflow.random.machine import Machine
+from jitflow.ir.types import Tensor
+from jitflow.random.machine import CHILDREN, SPAWNING, Machine
 
-__all__ = ["TRACED"]
+__all__ = ["TRACED", "Children"]
+
+
+class Children:
+    """The generators of the examples of a batch, where these draw from one from outside: its children."""
+
+    def __init__(self) -> None:
+        self._known: dict[Scope, dict[Value, tuple[Any, Any]]] = {}
+        """In each batch, for the state of a generator from outside, that state and an example's own."""
+
+    def of(self, state: Any) -> Any:
+        """The state from which the code that is recorded draws where the program names ``state``."""
+        storage = current_trace().storage
+        for scope in reversed([*current_trace().scope.around()]):
+            root = storage.root(state._value)
+            if not scope.is_batched or storage.is_made_in(scope, root):
+                continue
+            known = self._known.setdefault(scope, {})
+            if root not in known:
+                own = Value(Tensor(U64, (4,)), "state")
+                storage.homes[own] = scope
+                known[root] = state, tracers.wrap(own, owned=True)
+                storage.homes[own] = scope
+            state = known[root][1]
+        return state
+
+    def drawn_from(self, scope: Scope, count: Any) -> list[tuple[Value, Value]]:
+        """For each generator that a batch of ``count`` examples draws from, an example's state and those of all."""
+        return [(own._value, _spawned(state, count)) for state, own in self._known.get(scope, {}).values()]
+
+
+def _spawned(state: Any, count: Any) -> Value:
+    """The states of so many children, as `jitflow.random.Generator.spawn` makes them."""
+    key, stream, _, children = TRACED.advance(state, CHILDREN, TRACED.count((count,)))
+    made = TRACED.words((TRACED.indices((count,)) + children) ^ SPAWNING, stream, key)
+    nothing = surface.apply_function(np.zeros, (count,), {"dtype": np.uint64})
+    stacked = surface.apply_function(np.stack, ((*made, nothing, nothing),), {"axis": 1})
+    return tracers.lift(stacked)
 
 
 class TracedMachine(Machine):
@@ -54,6 +94,7 @@ class TracedMachine(Machine):
         return state
 
     def advance(self, state: Any, place: int, by: Any) -> Any:
+        state = current_trace().state(Children).of(state)
         before = [state[word] for word in range(4)]
         state[place] = before[place] + by
         return before

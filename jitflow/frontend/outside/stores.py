@@ -140,6 +140,8 @@ class Stores:
         trace = current_trace()
         if any(scope.is_differentiated for scope in trace.scope.around()):
             raise refusal(f"in what is differentiated, {what}", path, "return the value as well, with has_aux=True")
+        if trace.is_batched:
+            raise refusal(f"for each example of a batch, {what}", path, "return the value as well")
         if self._are_repeated and not trace.choices.answer(ONE_OBJECT):
             raise trace.begin_anew(Restart(ONE_OBJECT))
         trace.announced = self.hand_over

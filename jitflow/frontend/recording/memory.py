@@ -24,7 +24,7 @@ from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.recording.choices import OBJECTS, SHOWN, Restart, Site
 from jitflow.frontend.recording.complex_parts import Parts
 from jitflow.frontend.recording.imitations import Imitations
-from jitflow.frontend.recording.regions import Regions, Scope
+from jitflow.frontend.recording.regions import Regions, Scope, refused_in_batch
 from jitflow.frontend.recording.views import Views
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
@@ -258,12 +258,19 @@ class Storage(Views):
     def target(self, value: Value) -> Value:
         """The place that ``value`` shows, for the program to write to."""
         root = self.root(value)
+        self._require_of_example(root)
         self._require_no_copy(root)
         self._require_not_kept(root)
         if self.imitations.of:
             self.imitations.write(value)
         self.written.append(root)
         return self.place(value)
+
+    def _require_of_example(self, root: Value) -> None:
+        """An example of a batch writes to what it has made itself: there is no order among the examples."""
+        batches = [scope for scope in self._trace.scope.around() if scope.is_batched]
+        if not all(self.is_made_in(scope, root) for scope in batches):
+            raise refused_in_batch("that writes to an array or a variable from outside")
 
     def _require_no_copy(self, *written: Value) -> None:
         for shown in self.behind(*written):

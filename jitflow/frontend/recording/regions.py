@@ -25,7 +25,8 @@ from jitflow.ir.location import Loc
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Type
 
-__all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site"]
+__all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site",
+           "refused_in_batch"]  # fmt: skip
 
 _DEEP = 64
 """How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
@@ -116,6 +117,8 @@ class Scope:
     """Whether the region runs once, where it stands: it is no loop and no branch."""
     is_differentiated: bool = False
     """Whether the region is the function of a derivative."""
+    is_batched: bool = False
+    """Whether the region is the function of a batch: it is one example's, and runs for all of them."""
     assumed: dict[Value, frozenset[int]] = field(default_factory=dict)
     """What the numbers of kinds may be here, because of the branch that the region is."""
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
@@ -159,6 +162,15 @@ class Scope:
         return Region(region.parameters, tuple(ops))
 
 
+def refused_in_batch(what: str) -> UserNotImplementedError:
+    """The error for what no example of a batch may do."""
+    return UserNotImplementedError(
+        f"jitflow.vmap of a function {what}",
+        found="it runs for every example, and there is no order among them",
+        mend="return what is to be written, and write it behind the vmap; or write a loop over the examples",
+    )
+
+
 class Regions:
     """The function under construction. ``bottom`` is the frame that traces: the user's lines are above it."""
 
@@ -192,6 +204,11 @@ class Regions:
         self._bottom = bottom
         self.caller: FrameType | None = None
         """The frame that calls the function which is compiled: whoever returns to it leaves the program."""
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether what is recorded is done for each example of a batch."""
+        return any(scope.is_batched for scope in self.scope.around())
 
     def end(self) -> None:
         """Let go of the frames that trace, themselves or in the tracebacks of exceptions.

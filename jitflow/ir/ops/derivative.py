@@ -1,7 +1,7 @@
-"""Derivatives as ops: what the user asked for, until the pass `differentiate` writes it out.
+"""Derivatives and batches as ops: what the user asked for, until the pass `differentiate` writes it out.
 
-The region is the function that is differentiated. It may use values from outside, which count as constants, and write
-to storage as any other code does.
+The region is the function that is transformed. It may use values from outside, which count as constants, and write to
+storage as any other code does.
 """
 
 from __future__ import annotations
@@ -9,10 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jitflow.ir.dims import Dim
 from jitflow.ir.records import Attributes, Effect, OpDef
-from jitflow.ir.types import Type
+from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of
 
-__all__ = ["DERIVATIVE_NAMES", "DERIVATIVE_OPS"]
+__all__ = ["DERIVATIVE_NAMES", "DERIVATIVE_OPS", "example_of", "stacked_of"]
+
+
+def example_of(kind: Type) -> Type:
+    """The type of one example of an array, or of storage, that has an axis for them in front."""
+    if isinstance(kind, Variable | Place):
+        return Place(kind.dtype, kind.dims[1:])
+    assert isinstance(kind, Tensor)
+    return Tensor(kind.dtype, kind.dims[1:]) if kind.dims[1:] else Scalar(kind.dtype)
+
+
+def stacked_of(kind: Type, count: Dim) -> Type:
+    """The type of ``count`` examples of a type in one array, or in one storage."""
+    assert isinstance(kind, Scalar | Tensor | Variable | Place)
+    dims = (count, *dims_of(kind))
+    return type(kind)(kind.dtype, dims) if isinstance(kind, Variable | Place) else Tensor(kind.dtype, dims)
 
 
 def _infer_same(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -55,6 +71,12 @@ DERIVATIVE_OPS = [
     OpDef(
         "stop_gradient", "the operand, which counts as a constant for derivatives", "tensor", 1, _infer_same,
         _only_traced,
+    ),
+    OpDef(
+        "vmap", "what the region yields for each example, one after the other. It takes what is at each place of the "
+        "first axis of the operands, which have the same number of them; what it yields is stacked along a new first "
+        "axis, but for the last ``shared`` values, which are the same for every example", "tensor", None, None,
+        attributes=("shared",), regions=1,
     ),
 ]  # fmt: skip
 

@@ -6,6 +6,9 @@
       yield %3                                                                     %5: f64[n] = multiply %4, %x
     }                                                                              %6: f64[n] = add %5, %5
 
+A `vmap` asks for all examples at once, and is written out among them (`jitflow.passes.batching`): a derivative may be
+inside of a batch, and a batch inside of a derivative.
+
 What is differentiated has been simplified and promoted before, so that most of what it stores is values; the ops of the
 forward sweep stay in their order, effects included, and the reverse sweep follows them.
 """
@@ -23,6 +26,7 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Tensor, Type, dims_of
 from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside, sizes_of
+from jitflow.passes.batching import batch
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.alone import read_alone
 from jitflow.passes.derivatives.contents import with_contents
@@ -180,6 +184,13 @@ class _Differentiation:
             known |= set(named_sizes(old.type))
         return [*written, *m.builder.ops]
 
+    # -- batches
+
+    def vmap(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
+        """The region for all examples at once."""
+        ops, results = batch(op, self.fresh, known)
+        return self.inlined(op, ops, results, (), known, values)
+
     def plain(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
         """Outside of every derivative, a function with a rule of its own is that function."""
         first = op.regions[0]
@@ -192,12 +203,13 @@ class _Differentiation:
         return []
 
 
-_ASKING = frozenset(("vjp", "jvp"))
-"""The ops that ask for a derivative; the others say what it is."""
+_ASKING = frozenset(("vjp", "jvp", "vmap"))
+"""The ops that ask for a derivative or a batch; the others say what a derivative is."""
 
 _WRITERS: dict[str, Callable[[_Differentiation, Op, frozenset[str], dict[Value, Value]], list[Op]]] = {
     "vjp": _Differentiation.vjp,
     "jvp": _Differentiation.jvp,
+    "vmap": _Differentiation.vmap,
     "stop_gradient": _Differentiation.stop_gradient,
     "custom_vjp": _Differentiation.plain,
     "recompute": _Differentiation.plain,

@@ -177,7 +177,8 @@ class _Splitter(Rewriter):
     # -- memory
 
     def read(self, op: Op) -> None:
-        parts = self.machine.emit("read_pair", self.operands(op), self.types(op.result.type), op.attributes)
+        attributes = {name: value for name, value in op.attributes.items() if name != "ahead"}  # a pair is read alone
+        parts = self.machine.emit("read_pair", self.operands(op), self.types(op.result.type), attributes)
         self.define(op, parts)
 
     def write(self, op: Op) -> None:
