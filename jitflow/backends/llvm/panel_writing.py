@@ -165,7 +165,8 @@ class Writing:
             bits = self.let(f"bitcast <{self.lanes} x i1> {self._goes_on(table, first, apart)} to {lanes}")
             ends = self.let(f"xor {lanes} {bits}, -1")
             run = self.call(lanes, f"llvm.cttz.{lanes}", (lanes, ends), ("i1", "false"))
-            found.append(self.call("i64", "llvm.smin.i64", ("i64", self.let(f"zext {lanes} {run} to i64")), ("i64", left)))
+            wide = self.let(f"zext {lanes} {run} to i64")
+            found.append(self.call("i64", "llvm.smin.i64", ("i64", wide), ("i64", left)))
         upwards, downwards = found
         is_down = self.let(f"icmp sgt i64 {downwards}, {upwards}")
         return self.let(f"select i1 {is_down}, i64 {downwards}, i64 {upwards}"), is_down
