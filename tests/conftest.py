@@ -29,14 +29,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the processes that tests run in, and those that they start, share what they compile of Python's modules.
+    """Keep the user's own settings out of the tests, and what tests keep out of these.
 
-    Where the environment forbids to write it beside the modules, each would compile all of jitflow anew.
+    And let the processes that tests run in, and those that they start, share what they compile of Python's modules:
+    where the environment forbids to write it beside the modules, each would compile all of jitflow anew.
     """
-    if not hasattr(config, "workerinput") and os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        folder = tempfile.mkdtemp(prefix="jitflow-bytecode-")
+    if hasattr(config, "workerinput"):
+        return
+    folder = tempfile.mkdtemp(prefix="jitflow-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ["XDG_CONFIG_HOME"] = folder
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = folder
-        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_collection_finish() -> None:

@@ -322,6 +322,8 @@ class Bounds:
         if not sizes:
             return
         name = max(sizes, key=lambda size: self._order.get(size, -1))
+        if not (self._lower.get(name) or self._upper.get(name)):
+            return
         dim = self._monomials.dim(terms)
         factor = _factor(dim, Symbol(name))
         if factor is None:

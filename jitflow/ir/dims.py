@@ -9,7 +9,7 @@ Sizes are never negative, and arithmetic on them is exact here; the compiled cod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 
@@ -132,20 +132,27 @@ def product(dims: tuple[Dim, ...] | list[Dim]) -> Dim:
     return reduce(lambda left, right: left * right, dims, 1)
 
 
-def symbols(dim: Dim) -> Iterator[str]:
-    """The names that a dim depends on."""
-    if isinstance(dim, Expression):
-        for monomial, _ in dim.terms:
-            for atom in monomial:
-                if isinstance(atom, Symbol):
-                    yield atom.name
-                else:
-                    for operand in atom.operands:
-                        yield from symbols(operand)
+def symbols(dim: Dim) -> tuple[str, ...]:
+    """The names that a dim depends on, each as often as it occurs."""
+    return _symbols(dim) if isinstance(dim, Expression) else ()
+
+
+@lru_cache(maxsize=1 << 14)  # asked again and again: by every pass, of every type
+def _symbols(dim: Expression) -> tuple[str, ...]:
+    names: list[str] = []
+    for monomial, _ in dim.terms:
+        for atom in monomial:
+            if isinstance(atom, Symbol):
+                names.append(atom.name)
+            else:
+                names += (name for operand in atom.operands for name in symbols(operand))
+    return tuple(names)
 
 
 def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
     """``dim`` with names replaced by dims; names that ``mapping`` lacks stay."""
+    if not any(name in mapping for name in symbols(dim)):
+        return dim
     return rebuild(dim, lambda name: mapping[name] if name in mapping else symbol(name))
 
 

@@ -46,6 +46,8 @@ __all__ = [
 
 ANYTHING = Value(Place(F64, ()), "anything")
 """Stands for all storage in a place set: nobody knows what the place shows."""
+_FAILURE = Value(Place(F64, ()), "failure")
+"""Stands for what decides in which state a caller sees a program that fails."""
 
 PlaceSet = frozenset[Value]
 PlaceSets = Mapping[Value, PlaceSet]
@@ -131,6 +133,21 @@ class Effects:
         """All that an op may write to."""
         return frozenset().union(*(access.places for access in self.of(op) if access.kind == "writes"))
 
+    def touched(self, op: Op) -> PlaceSet:
+        """Storage by which ops that conflict are found (`jitflow.ir.by_place`): of two that do, the sets meet."""
+        places: set[Value] = set()
+        for access in self.of(op):
+            if access.kind == "external":
+                places.add(ANYTHING)
+            elif access.kind == "check" or (access.kind == "writes" and self.is_visible(access)):
+                places.add(_FAILURE)
+            places |= access.places
+        return frozenset(places)
+
+    def is_visible(self, access: Access) -> bool:
+        """Whether a caller may see what is written."""
+        return self.visible is None or not self.visible.isdisjoint(access.places)
+
     def _find(self, op: Op) -> frozenset[Access]:
         accesses: set[Access] = set()
         for effect in op.own_effects:
@@ -167,7 +184,7 @@ class Effects:
             return second.kind != "allocates"
         if first.kind == "writes":
             if second.kind == "check":
-                return self.visible is None or not self.visible.isdisjoint(first.places)
+                return self.is_visible(first)
             return second.kind in ("reads", "writes") and self.overlap(first, second)
         return first.kind == "check" and second.kind == "check"
 

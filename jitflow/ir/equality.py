@@ -1,16 +1,19 @@
-"""What is equal in meaning: attributes of ops, and functions whatever their values are called."""
+"""What is equal in meaning: attributes of ops, regions and functions whatever their values are called."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.effects import may_fail
+from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.records import Attributes
-from jitflow.ir.types import Index
+from jitflow.ir.types import Index, Type
 
-__all__ = ["exact_key", "function_key"]
+__all__ = ["exact_key", "function_key", "region_key"]
 
 
 def exact_key(value: Any) -> Any:
@@ -29,22 +32,33 @@ def function_key(function: Function) -> tuple[Any, ...]:
 
     Nor does it know what a size is known to equal: nothing is computed by that.
     """
+    region = _key(function.region, lambda type: Index() if isinstance(type, Index) else type, lambda op: NOWHERE)
+    return _attributes(function.attributes), region
+
+
+def region_key(region: Region) -> tuple[Any, ...]:
+    """A key that regions share which compute the same of what they are handed, and fail at the same lines."""
+    return _key(region, lambda type: type, lambda op: op.loc if may_fail(op) else NOWHERE)
+
+
+def _key(region: Region, kind: Callable[[Type], Type], place: Callable[[Op], Loc]) -> tuple[Any, ...]:
+    """``kind`` is what counts of a type, ``place`` of where an op comes from."""
     numbers: dict[Value, int] = {}
 
     def defined(values: tuple[Value, ...]) -> tuple[Any, ...]:
         for value in values:
             numbers[value] = len(numbers)
-        return tuple(Index() if isinstance(value.type, Index) else value.type for value in values)
+        return tuple(kind(value.type) for value in values)
 
     def of_op(op: Op) -> tuple[Any, ...]:
         operands = tuple(numbers[operand] for operand in op.operands)
         regions = tuple(map(of_region, op.regions))
-        return op.name, operands, _attributes(op.attributes), regions, defined(op.results)
+        return op.name, operands, _attributes(op.attributes), regions, defined(op.results), place(op)
 
-    def of_region(region: Region) -> tuple[Any, ...]:
-        return tuple(chain((defined(region.parameters),), map(of_op, region.ops)))
+    def of_region(inner: Region) -> tuple[Any, ...]:
+        return tuple(chain((defined(inner.parameters),), map(of_op, inner.ops)))
 
-    return _attributes(function.attributes), of_region(function.region)
+    return of_region(region)
 
 
 def _attributes(attributes: Attributes) -> tuple[Any, ...]:

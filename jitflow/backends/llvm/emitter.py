@@ -69,8 +69,9 @@ class ModuleText:
             self.declarations[name] = f"declare {result} @{name}({', '.join(parameters)})"
 
     def define(self, name: str, text: str) -> None:
-        """Add a helper function once."""
-        self.declarations.setdefault(name, text)
+        """Add a function once; if it has been declared, it no longer is."""
+        if self.declarations.get(name, "declare").startswith("declare"):
+            self.declarations[name] = text
 
     def take_declarations(self) -> list[str]:
         """What was declared since the last time: each LLVM module declares what it uses."""

@@ -35,7 +35,7 @@ from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region, walk, walk_loops
-from jitflow.ir.types import Buffer, Index, Tape
+from jitflow.ir.types import Buffer, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 
@@ -114,12 +114,14 @@ def emit_program(
     everyone_s = [kernel for kernel in kernels if kernel.attributes.get("shared")]
     vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
     sharing = {kernel: Sharing(kernel, module.kernels) for kernel in kernels}
-    module.written_out = {kernel.name: sharing[kernel] for kernel in vectors if sharing[kernel].is_all}
+    launched = Counter(module.kernels.get(name) for program in programs for name in _launched(program))
+    sharers = [kernel for kernel in vectors if sharing[kernel].is_all]
+    module.written_out = {one.name: sharing[one] for one in sharers if launched[one] <= _MOST_WRITTEN_OUT}
 
     def texts(these: Iterable[Function]) -> Iterator[str]:
         for kernel in these:
             sharing[kernel].define(module, EMISSION)
-            if kernel.name not in module.written_out:
+            if kernel not in sharers:
                 yield _kernel(module, kernel, sharing[kernel])
 
     for kernel in everyone_s:
@@ -137,6 +139,8 @@ def emit_program(
         for number in (number for number, computes in enumerate(in_turns) if computes):
             module.declare(part_name(number), "i32", ["ptr"] * 4)
         calls.append(run_parts(module, programs, _SIGNATURE.format(RUN)))
+    for kernel in (one for one in sharers if one.name not in module.written_out):
+        module.define(f'"{kernel.name}"', _kernel(module, kernel, sharing[kernel]))
     add("calls", [*calls, extra_text])
     shared = [ModuleCode("vectors", _assemble([], [text], *frame), shared=True) for text in module.shared.values()]
     return ProgramText((*shared, *parts), module)
@@ -164,6 +168,16 @@ def _shares(kernels: Sequence[Function]) -> list[list[Function]]:
     return shares
 
 
+_MOST_WRITTEN_OUT = 2
+"""How often a kernel that only shares loops is launched at most where it is written out."""
+
+
+def _launched(program: Function) -> Iterator[str]:
+    """The kernels that a host program, and what it calls, launch, by name."""
+    for function in (program, *program.functions):
+        yield from (op.attributes["kernel"] for op in walk(function.region) if op.name == "launch")
+
+
 _LAUNCHES = ("launch", "library", "invoke")
 _MOST_BESIDE = 8
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
@@ -171,8 +185,8 @@ take five times as long to compile."""
 
 
 def _computes_in_turns(region: Region) -> bool:
-    """Whether the loops of a host program do much beside launching, and finding the sizes that launches are told."""
-    inside = Counter(op.name for op in walk_loops(region) if not any(isinstance(r.type, Index) for r in op.results))
+    """Whether the loops of a host program do much beside launching."""
+    inside = Counter(op.name for op in walk_loops(region))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches

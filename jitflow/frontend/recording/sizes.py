@@ -230,4 +230,4 @@ def _fact(left: Dim, relation: str, right: Dim) -> Fact:
 
 
 def _name(dim: Expression) -> str:
-    return next(symbols(dim))
+    return symbols(dim)[0]

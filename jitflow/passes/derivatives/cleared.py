@@ -59,8 +59,8 @@ class _Clearing(Memory):
         if not isinstance(root.type, Variable):
             return
         between = list[Sum]()
-        for op in self.ops[self.positions[clearing] + 1 :]:
-            if op in self.loads or not self.touches(op, root):
+        for op in self.touching(root, self.positions[clearing] + 1, len(self.ops)):
+            if op in self.loads:
                 continue
             found = self.sums.get(op)
             if found is None or op in self.gone or op in self.instead:
@@ -85,4 +85,4 @@ class _Clearing(Memory):
             return False
         first, last = self.positions[load], self.positions[clearing]
         root = self.root(place)
-        return first < last and not any(self.touches(op, root) for op in self.ops[first + 1 : last])
+        return first < last and not any(True for _ in self.touching(root, first + 1, last))

@@ -5,8 +5,12 @@ Sums may be taken in any order, so they can be moved past each other, if nothing
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from heapq import merge
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Place, Tape, Variable
@@ -62,6 +66,22 @@ class Memory:
         """Whether an op may read or write the memory of a variable, or of a place of which nothing more is known."""
         touched = self.memory_of(op)
         return touched is None or root in touched or bool(touched and not isinstance(root.type, Variable))
+
+    def touching(self, variable: Value, first: int, last: int) -> Iterator[Op]:
+        """The ops from one position to in front of another that may read or write a variable's memory, in order."""
+        known, unknown = (self._touching.get(place, ()) for place in (variable, None))
+        spans = (part[bisect_left(part, first) : bisect_left(part, last)] for part in (known, unknown))
+        return (self.ops[position] for position in merge(*spans))
+
+    @cached_property
+    def _touching(self) -> dict[Value | None, list[int]]:
+        """Where the ops stand that touch a variable; under None, those of which that is unknown."""
+        found: dict[Value | None, list[int]] = {}
+        for position, op in enumerate(self.ops):
+            touched = self.memory_of(op)
+            for place in (None,) if touched is None else touched:
+                found.setdefault(place, []).append(position)
+        return found
 
     def memory_of(self, op: Op) -> frozenset[Value] | None:
         """What an op may read or write, None if that is unknown: what a place shows that is handed on."""

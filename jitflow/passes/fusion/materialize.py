@@ -7,7 +7,8 @@ and both branches. What is pushed onto a tape, or put away in memory that began 
 kernel writes it there: as an op the copy may be part of a kernel that reads the array as well. Relies on the layout
 classes of the parameters, which stand in the function's attribute ``layouts``; computed arrays are taken to be in C
 order (`lower` keeps them so where they are reshaped). A copy of a reshape that was copied for it, as in ``np.repeat``,
-is that array by another name. Everything else about layouts is decided in `lower`.
+is that array by another name, and so is one of a product that nobody else reads. Everything else about layouts is
+decided in `lower`.
 
     %0: f32[n, m] = broadcast 1.0          %0: f32[n, m] = broadcast 1.0
     yield %0                         ->    %1: f32[n, m] = copy %0
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses, walk
 from jitflow.ir.dims import symbol
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
 from jitflow.ir.types import Place, Tensor, Variable
@@ -61,6 +62,7 @@ class _Materializing:
 
     def run(self) -> Function:
         self.counts = uses(self.function.region)
+        self.products = {op.result for op in walk(self.function.region) if "contraction" in op.definition.traits}
         self.read, self.copied = _read_by_kernels(self.function.region), self._only_copied(self.function.region)
         for op in self.function.region.body:
             self._visit(op)
@@ -78,6 +80,9 @@ class _Materializing:
                 if op.result in self.copied:
                     self._own(op, operands[0])
                     return
+            elif op.name == "reshape" and op.result in self.copied and self._is_a_product(op.operands[0]):
+                self._own(op, operands[0])
+                return
         elif op.name == "copy" and operands[0] in self.owned:
             self.renamed[op.result] = operands[0]
             return
@@ -102,6 +107,10 @@ class _Materializing:
         self._note(self.builder.ops[-1])
         self.renamed[reshape.result] = shown
         self.owned.add(shown)
+
+    def _is_a_product(self, value: Value) -> bool:
+        """Whether a value has memory of its own, which only one op reads."""
+        return value in self.products and self.counts[value] == 1
 
     def _only_copied(self, region: Region) -> set[Value]:
         copies = (op.operands[0] for op in region.body if op.name == "copy")

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jitflow.ir.by_place import ByPlace
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
@@ -59,7 +60,7 @@ class _Search:
 
     def run(self) -> set[Op]:
         """The loads, and slices of loads, that are needed after a write."""
-        self._results(self._ops(self.function.region, set(), {}))
+        self._results(self._ops(self.function.region, set(), ByPlace()))
         slices: dict[Op, list[Op]] = {}
         for op in self.late:
             if op.name != "load" and not all(isinstance(dim, int) for dim in dims_of(op.result.type)):
@@ -67,13 +68,13 @@ class _Search:
         self.late.update(load for load, parts in slices.items() if len(parts) > _MOST_SLICES)
         return self.late
 
-    def _ops(self, region: Region, stale: set[Op], outer: dict[Op, None]) -> set[Op]:
-        """Look at a region that begins with the loads ``stale`` overwritten; return those that are at its end."""
-        loads = dict(outer)
+    def _ops(self, region: Region, before: set[Op], outer: ByPlace[Op]) -> set[Op]:
+        """Look at a region that begins with some loads overwritten; return those that are at its end."""
+        stale, loads = set(before), outer.copy()
         for op in region.body:
             if op.name == "load":
                 self.shown[op.result] = self.source[op.result] = op
-                loads[op] = None
+                loads.add(op, self.effects.touched(op))
                 continue
             if "view" in op.definition.traits:
                 self._view(op, stale)
@@ -82,7 +83,7 @@ class _Search:
             if op.regions:
                 stale = self._inside(op, stale, loads)
             elif self._writes(op):
-                stale = stale | {load for load in loads if self.effects.conflict(load, op)}
+                stale |= self._overwritten(loads, op)
         if region is not self.function.region:
             self.late.update(self.source[value] for value in region.yielded if value in self.shown)
         return stale
@@ -111,12 +112,15 @@ class _Search:
     def _writes(self, op: Op) -> bool:
         return any(effect.kind in ("writes", "external") for effect in op.own_effects) and op.name not in _SILENT
 
-    def _inside(self, op: Op, stale: set[Op], loads: dict[Op, None]) -> set[Op]:
+    def _overwritten(self, loads: ByPlace[Op], op: Op) -> set[Op]:
+        return {load for load in loads.meeting(self.effects.touched(op)) if self.effects.conflict(load, op)}
+
+    def _inside(self, op: Op, stale: set[Op], loads: ByPlace[Op]) -> set[Op]:
         """Look into the regions of an op; the loads that are overwritten behind it."""
         if op.name == "if":
             return set().union(*(self._ops(region, stale, loads) for region in op.regions))
         if any(self._writes(inner) for region in op.regions for inner in walk(region)):
-            stale = stale | {load for load in loads if self.effects.conflict(load, op)}
+            stale = stale | self._overwritten(loads, op)
         for region in op.regions:
             self._ops(region, stale, loads)
         return stale

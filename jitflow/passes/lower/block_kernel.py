@@ -126,8 +126,7 @@ class BlockKernel(KernelLowering):
             emitter.loop(start, stop, emitter.size(self.lanes), (), store, innermost, self.lanes, masked=True)
 
         def line(_: Sequence[Value]) -> Sequence[Value]:
-            row = emitter.scope.index
-            assert row is not None
+            row = emitter.position
             before = self.in_line(row) if flat else emitter.size(0)
             vectors(*(emitter.arithmetic("add", before, column) for column in columns))
             return ()

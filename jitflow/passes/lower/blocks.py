@@ -111,9 +111,7 @@ class Multiplication:
     @property
     def position(self) -> Value:
         """Where the innermost open loop is."""
-        index = self.emitter.scope.index
-        assert index is not None
-        return index
+        return self.emitter.position
 
     def _loop(self, start: Value, stop: Value, step: Dim, body: Callable[[], None]) -> None:
         def once(_: Sequence[Value]) -> Sequence[Value]:

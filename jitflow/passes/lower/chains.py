@@ -208,8 +208,7 @@ class _ChainKernel(TileKernel):
             return place(self.buffers[value], self.nest.layouts[value], axis)
 
         def tile(_: Sequence[Value]) -> Sequence[Value]:
-            top = emitter.scope.index
-            assert top is not None
+            top = emitter.position
             operands = [*factor(left, -2), *factor(right, -1), *factor(third, -2), *place(out, layout, -2)]
             counts = [size(dim) for dim in (rows, columns, dims_of(left.type)[-1], result.dims[-1])]
             dtype = self.chain.first.operands[0].type

@@ -9,9 +9,9 @@ chunk begins depends on sizes alone, so the bits do not depend on who computes i
       join what it is folded to                       }
                                                       for chunk: read that, and join
 
-On the left is the code for one thread. On the right, what is one chunk is folded in a branch of its own, without parts
-for threads, cells and loops, which cost as much as a short row. Sweeps that follow, and reduce nothing themselves, are
-shared in the same chunks.
+On the left is the code for one thread. On the right, what is one block is folded in a branch of its own, without parts
+for threads, cells and loops, which cost as much as a short row, if its body is short: a long one is compiled once.
+Sweeps that follow, and reduce nothing themselves, are shared in the same chunks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Buffer, Index, Scalar, Vector
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.folding import chunk_positions, chunks_on_chip
@@ -48,7 +49,7 @@ class Chunks:
         """Emit the loop, after which each reduction has its state."""
         if self.node.threads == 0 or self.sharers == 1:
             self.take(self._follow_each_other())
-        elif not self.reductions or self.lowering.target.distributed:
+        elif not self.reductions or self.lowering.target.distributed or self.lowering.joined.cost > cost.LONG_BODY:
             self.take(self._share())
         else:
             self.take(self._one_or_shared())
@@ -74,8 +75,7 @@ class Chunks:
         emitter = self.emitter
 
         def chunk(_: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             for cell, value in zip(cells, self._chunk(self._position(self.start, number)), strict=True):
                 self.lowering.store(cell, value)
             return ()
@@ -88,8 +88,7 @@ class Chunks:
         emitter = self.emitter
 
         def chunk(before: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             states = [self.lowering.load(cell) for cell in cells]
             return self._joined(before, states, self._position(self.start, number))
 
@@ -102,8 +101,7 @@ class Chunks:
         emitter, size = self.emitter, self.emitter.size
 
         def chunk(before: Sequence[Value]) -> Sequence[Value]:
-            first = emitter.scope.index
-            assert first is not None
+            first = emitter.position
             return self._joined(before, self._chunk(first), first)
 
         return emitter.loop(self.start, self.stop, size(self.length), self._nothing(), chunk)
@@ -112,15 +110,15 @@ class Chunks:
         """What chunks are folded to where there are none."""
         return [value for reduction in self.reductions for value in reduction.nothing()]
 
-    def _chunk(self, first: Value) -> list[Value]:
-        """What the chunk that begins at a position is folded to."""
-        emitter = self.emitter
-        end = emitter.arithmetic("add", first, emitter.size(self.length))
+    def _chunk(self, first: Value, length: Dim = 0) -> list[Value]:
+        """What the chunk that begins at a position is folded to; it has the usual length if nothing is said."""
+        emitter, length = self.emitter, length or self.length
+        end = emitter.arithmetic("add", first, emitter.size(length))
         last = emitter.arithmetic("minimum", end, self.stop)
         for reduction in self.reductions:
             emitter.loc = reduction.op.loc
             reduction.begin()
-        with self.lowering.taking(self.loop, first, last, self.length):
+        with self.lowering.taking(self.loop, first, last, length):
             self.body()
         for reduction in self.reductions:
             reduction.close()
@@ -144,9 +142,12 @@ class Chunks:
     # Shared
 
     def _one_or_shared(self) -> Sequence[Value]:
+        """One block by itself, if chunks have blocks, else one chunk; or all chunks."""
         emitter, size = self.emitter, self.emitter.size
-        several = emitter.emit("less", size(self.length), size(self.loop.dim))
-        return emitter.either(several, self._share, lambda: self._chunk(size(0)))
+        blocks = [node for node in self.node.body if isinstance(node, For) and node.loop is self.loop]
+        length = blocks[0].step if len(blocks) == len(self.node.body) == 1 else self.length
+        several = emitter.emit("less", size(length), size(self.loop.dim))
+        return emitter.either(several, self._share, lambda: self._chunk(size(0), length))
 
     def _share(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
@@ -158,8 +159,7 @@ class Chunks:
         cells = [self._cell(value, most) for value in initial]
 
         def group(before: Sequence[Value]) -> Sequence[Value]:
-            start = emitter.scope.index
-            assert start is not None
+            start = emitter.position
             end = emitter.arithmetic("minimum", emitter.emit("add", start, size(together)), self.stop)
             rounded = emitter.emit("add", emitter.emit("subtract", end, start), size(self.length - 1))
             count = emitter.emit("divide_truncated", rounded, size(self.length))
@@ -172,8 +172,7 @@ class Chunks:
         emitter, size = self.emitter, self.emitter.size
 
         def chunk(_: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             states = self._chunk(self._position(start, number))
             for cell, value in zip(cells, states, strict=True):
                 emitter.here("write", cell, self._offset(cell, number, value), value)
@@ -194,8 +193,7 @@ class Chunks:
             return ()
 
         def join(before: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             depth = len(emitter.scopes) - 1
             states = [
                 emitter.emit("read", cell, self._offset(cell, number, value), depth=depth, lanes=_lanes(value))

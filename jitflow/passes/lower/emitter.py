@@ -54,6 +54,12 @@ class Emitter:
     def scope(self) -> Scope:
         return self.scopes[-1]
 
+    @property
+    def position(self) -> Value:
+        """Where the innermost open loop is."""
+        assert self.scope.index is not None
+        return self.scope.index
+
     def cached(self, key: Any) -> Value | None:
         """What an open scope has stored under ``key``."""
         for scope in reversed(self.scopes):

@@ -94,8 +94,7 @@ class ArgReduction(Reduction):
         same = arithmetic("equal", element, extreme)
         if self.dtype.is_float:
             same = arithmetic("logical_or", same, arithmetic("isnan", element))
-        index = emitter.scope.index
-        assert index is not None
+        index = emitter.position
         distance = emitter.emit("cast", emitter.emit("subtract", index, first), dtype=I16)
         here = arithmetic("add", distance, emitter.emit("lane_index", dtype=I16, lanes=self.lanes))
         return arithmetic("minimum", places, arithmetic("select", same, here, self._nowhere()))

@@ -13,7 +13,7 @@ from jitflow.passes.lower.concatenation import part_of
 from jitflow.passes.lower.numbers import lower_number_work, with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
-from jitflow.passes.lower.program import Storage
+from jitflow.passes.lower.program import Storage, kernel_key
 from jitflow.passes.lower.tapes import room_on_tape
 from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.plan.record import Place
@@ -50,9 +50,12 @@ def lower_fusion(host: OwningProgram, op: Op) -> None:
     if packed:
         nest = nest_of(op, layouts)
     places = places_of(host, op)
-    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
     used = [position for position, result in enumerate(op.results) if result in host.plan.started]
-    kernel = lower_nest(op, nest, host.target, name=name, backwards=backwards, into=placed_layouts(host, op), used=used)
+    into, base = placed_layouts(host, op), op.attributes["kernel"] + host.suffix
+    key = kernel_key(op, layouts, into), backwards, tuple(used)
+    kernel = host.scopes.once(key, lambda: lower_nest(
+        op, nest, host.target, name=host.kernel_name(base), backwards=backwards, into=into, used=used
+    ))  # fmt: skip
     outputs = allocate_outputs(host, op, places)
     host.launch(kernel, op.operands, outputs, stored)
     for position in packed:
@@ -66,10 +69,12 @@ def lower_accumulation(host: OwningProgram, op: Op) -> None:
     """A running accumulation, as a fusion of its own, in memory of its own."""
     type = op.result.type
     assert isinstance(type, Tensor)
-    name = host.kernel_name("accumulate" + host.suffix)
-    fusion = fusion_op(Group(op), [op.result], {}, name)
+    base = "accumulate" + host.suffix
+    fusion, layouts = fusion_op(Group(op), [op.result], {}, base), layouts_of(host, op)
     storage = host.allocate(type.dtype, type.dims)
-    kernel = lower_nest(fusion, nest_of(fusion, layouts_of(host, op)), host.target, name=name)
+    kernel = host.scopes.once(kernel_key(fusion, layouts), lambda: lower_nest(
+        fusion, nest_of(fusion, layouts), host.target, name=host.kernel_name(base)
+    ))  # fmt: skip
     host.launch(kernel, op.operands, (storage,))
     host.give(op.result, storage)
 

@@ -179,7 +179,7 @@ class _GridScan:
             return
 
         def inner(_: Sequence[Value]) -> Sequence[Value]:
-            self._lines(depth + 1, [*indices, _index(self)])
+            self._lines(depth + 1, [*indices, self.emitter.position])
             return ()
 
         zero, length = emitter.size(0), emitter.size(self.type.dims[self.order[depth]])
@@ -197,8 +197,7 @@ class _GridScan:
             return
 
         def chunk(_: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             start = emitter.emit("multiply", number, emitter.size(cut.chunk))
             stop = emitter.emit("minimum", emitter.emit("add", start, emitter.size(cut.chunk)), length)
             if self.does == "fold":
@@ -229,7 +228,7 @@ class _GridScan:
         nothing = self.identity if self.is_along else emitter.splat(self.identity, self.lanes)
 
         def down(carried: Sequence[Value]) -> Sequence[Value]:
-            return [emitter.elementwise(self.fold, carried[0], self._read([*indices, _index(self)]))]
+            return [emitter.elementwise(self.fold, carried[0], self._read([*indices, self.emitter.position]))]
 
         def along(carried: Sequence[Value]) -> Sequence[Value]:
             (total,) = carried
@@ -249,7 +248,7 @@ class _GridScan:
         emitter = self.emitter
 
         def down(carried: Sequence[Value]) -> Sequence[Value]:
-            here = [*indices, _index(self)]
+            here = [*indices, self.emitter.position]
             following = emitter.elementwise(self.fold, carried[0], self._read(here))
             self._write(here, following)
             return [following]
@@ -279,7 +278,7 @@ class _GridScan:
         emitter, lanes = self.emitter, self.target.lanes
         stride, found = self.layouts[0].strides[self.order[-1]], list[tuple[_Lanes, Value]]()
         for number in range(cost.SCANNED_TOGETHER):
-            place = emitter.arithmetic("add", _index(self), emitter.size(lanes * number))
+            place = emitter.arithmetic("add", self.emitter.position, emitter.size(lanes * number))
             mask: tuple[Value, ...] = ()
             if stop is not None:
                 mask = (emitter.emit("lanes_below", emitter.emit("subtract", stop, place), lanes=lanes),)
@@ -306,9 +305,3 @@ class _GridScan:
             first = emitter.emit("lanes_below", emitter.size(shift), lanes=lanes)
             numbers, shift = emitter.elementwise("select", first, numbers, taken), 2 * shift
         return numbers
-
-
-def _index(scan: _GridScan) -> Value:
-    index = scan.emitter.scope.index
-    assert index is not None
-    return index

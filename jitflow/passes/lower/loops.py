@@ -194,11 +194,9 @@ class Loops(Elements):
     def _tiles(self, node: For) -> None:
         """A loop that takes many positions a turn, over which loops inside of it run."""
         emitter, (start, stop) = self.emitter, self.ends(node.loop)
+        *_, count = self.taken.get(node.loop, (None, None, node.loop.dim))
 
-        def tile() -> None:
-            first = emitter.scope.index
-            assert first is not None
-            last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(node.step)), stop)
+        def tile(first: Value, last: Value) -> None:
             with self.taking(node.loop, first, last, node.step):
                 if not node.loop.reduced:
                     self.nodes(node.body)
@@ -208,7 +206,14 @@ class Loops(Elements):
                 else:
                     self._block(node.body, first, last)
 
-        self._run(node, start, stop, node.step, None, tile)
+        def turn() -> None:
+            end = emitter.emit("add", emitter.position, emitter.size(node.step))
+            tile(emitter.position, emitter.arithmetic("minimum", end, stop))
+
+        if not isinstance(count, int) or count > node.step or count == 0 or node.parallel:
+            self._run(node, start, stop, node.step, None, turn)
+        else:
+            tile(start, stop)
 
     def _bands(self, node: For) -> None:
         """A loop whose positions of a turn are written out in a loop inside of it; what is left is taken one by one."""
@@ -217,9 +222,7 @@ class Loops(Elements):
 
         def band(count: int) -> Callable[[], None]:
             def turn() -> None:
-                first = emitter.scope.index
-                assert first is not None
-                with self.taking(node.loop, first, first, count):
+                with self.taking(node.loop, emitter.position, emitter.position, count):
                     self.nodes(node.body)
 
             return turn
@@ -234,8 +237,7 @@ class Loops(Elements):
         if node.loop in self.taken:
             first, _, count = self.taken[node.loop]
             assert isinstance(count, int)
-            rows = [first, *(emitter.emit("add", first, emitter.size(number)) for number in range(1, count))]
-            for row in rows:
+            for row in (first, *(emitter.emit("add", first, emitter.size(number)) for number in range(1, count))):
                 with emitter.step(node.loop, row):
                     self.nodes(node.body)
             return

@@ -82,8 +82,7 @@ class OverlappedBlocks(BlockKernel):
         all_lanes, self.in_part = self.lanes, True
 
         def block(waiting: Sequence[Value]) -> Sequence[Value]:
-            top = emitter.scope.index
-            assert top is not None
+            top = emitter.position
             waiting = self._overlapped(loops, (top, last), (edge, all_wide), waiting)
             if wide != columns:
                 if self.expected is not None:  # as many lanes as are left of a row: dividing more takes longer
@@ -117,8 +116,7 @@ class OverlappedBlocks(BlockKernel):
         done = emitter.emit("subtract", top, start)
 
         def block(carried: Sequence[Value]) -> Sequence[Value]:
-            number = emitter.scope.index
-            assert number is not None
+            number = emitter.position
             edge = emitter.emit("multiply", number, size(blocks.columns))
             edge = emitter.arithmetic("add", first_column, edge)
             row, column, of_these = carried

@@ -30,7 +30,7 @@ from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.overlapped_blocks import is_slow, lower_blocks
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
-from jitflow.passes.lower.program import Storage
+from jitflow.passes.lower.program import Storage, kernel_key
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.plan.products import factors_of, multiplies_by_blocks
 from jitflow.passes.schedule.blocks_text import FigureTexts
@@ -63,16 +63,19 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage, layout: Layout) -> 
     type = op.result.type
     assert isinstance(type, Tensor)
     *batch, _, _ = type.dims
-    name = host.kernel_name(f"product_{type.dtype.name}")
-    scheduled = _schedule(host, op, op, name, batch=product_of_dims(batch))
+    base, lying = f"product_{type.dtype.name}", [host.layouts[factor] for factor in op.operands]
+    key = op.name, base, tuple(factor.type for factor in op.operands), (*lying, layout)
+    name, scheduled = host.scopes.once(
+        key, lambda: _schedule(host, op, op, host.kernel_name(base), batch=product_of_dims(batch))
+    )
     blocks = scheduled.blocks
     op, temporary = _packed(host, op, blocks)
     layouts = [*(host.layouts[factor] for factor in op.operands), layout]
     strides = zip(*(one.strides[: len(batch)] for one in layouts), strict=True)
-    kernel = lower_plain(
+    kernel = host.scopes.once((*key, "kernel"), lambda: lower_plain(
         blocks, type.dtype, host.target, [one.offset for one in layouts], list(zip(batch, strides, strict=True)),
-        layout.strides[-2], name=f"product_{type.dtype.name}",
-    )  # fmt: skip
+        layout.strides[-2], name=base,
+    ))  # fmt: skip
     host.launch(replace(kernel, scheduled=scheduled, known_as=name), op.operands, [storage])
     if temporary is not None:
         host.free(temporary)
@@ -91,8 +94,12 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
-    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-    scheduled = _schedule(host, product, op, name, divides=any(map(is_slow, rest.regions[0].body)))
+    into = placed_layouts(host, op)
+    key = kernel_key(op, layouts_of(host, op), into)
+    base, divides = op.attributes["kernel"] + host.suffix, any(map(is_slow, rest.regions[0].body))
+    name, scheduled = host.scopes.once(
+        key, lambda: _schedule(host, product, op, host.kernel_name(base), divides=divides)
+    )
     blocks = scheduled.blocks
     layout, count = scrap_layout(host.target, blocks)
     scrap = host.allocate(type.dtype, (count,))
@@ -102,10 +109,10 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
     fusion = with_factors(rest, product.operands)
-    kernel = lower_blocks(
-        fusion, layouts_of(host, fusion), host.target, blocks, name=name, into=placed_layouts(host, op),
+    kernel = host.scopes.once((key, "kernel"), lambda: lower_blocks(
+        fusion, layouts_of(host, fusion), host.target, blocks, name=name, into=into,
         columns=_expected(host, blocks.factors.columns),
-    )  # fmt: skip
+    ))  # fmt: skip
     host.launch(replace(kernel, scheduled=scheduled), fusion.operands, outputs)
     host.free(scrap)
     if temporary is not None:
@@ -130,8 +137,8 @@ class _Sizes(Figures):
 
 def _schedule(
     host: OwningProgram, product: Op, op: Op, name: str, *, batch: Dim = 1, divides: bool = False
-) -> ScheduledProduct:
-    """The schedule of a product, which an ``op`` has in it, in terms of the sizes of the program.
+) -> tuple[str, ScheduledProduct]:
+    """The ``name`` and the schedule of a product, which an ``op`` has in it, in terms of the sizes of the program.
 
     Its figures are added to these. It is that which the user gives for the kernel of this name, or measuring has found.
     """
@@ -146,7 +153,7 @@ def _schedule(
     elif (tuned := tuned_text(lambda: chosen.key)) is not None:
         with suppress(UserValueError):  # it may be of another version of jitflow
             chosen = chosen.reading(tuned, others)
-    return replace(chosen, blocks=completed(chosen.blocks, others))
+    return name, replace(chosen, blocks=completed(chosen.blocks, others))
 
 
 def _expected(host: OwningProgram, columns: Dim) -> int | None:

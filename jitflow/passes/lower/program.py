@@ -6,12 +6,14 @@ index arithmetic, views are layouts of memory that something else owns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
-from jitflow.ir.core import Builder, Function, Region, Value, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
 from jitflow.ir.dtypes import BOOL, C128, DType
+from jitflow.ir.equality import region_key
 from jitflow.ir.layout import Layout, contiguous, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.fusion.nest import nest_of
@@ -22,7 +24,7 @@ from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["HostProgram", "Storage", "is_array"]
+__all__ = ["HostProgram", "Storage", "is_array", "kernel_key"]
 
 
 def is_array(value: Value) -> bool:
@@ -40,6 +42,11 @@ class Storage:
     dtype: DType = BOOL
     dims: tuple[Dim, ...] = ()
     layout: Layout = field(default_factory=lambda: Layout(0, ()))
+
+
+def kernel_key(op: Op, layouts: Sequence[Layout | None], into: Mapping[int, Layout] = MappingProxyType({})) -> Hashable:
+    """A key that fusions share which one kernel computes: the same ops on operands and results that lie alike."""
+    return region_key(op.regions[0]), tuple(layouts), tuple(sorted(into.items(), key=lambda item: item[0]))
 
 
 class HostProgram:
@@ -197,12 +204,15 @@ class HostProgram:
         outer = Builder(loc=self.builder.loc)
         outer.add("fusion", *operands, types=[value.type for value in region.yielded], regions=(region,))
         (op,) = outer.ops
-        layouts = (self.layouts.get(operand) for operand in operands)
-        nest = nest_of(op, layouts)
-        backwards = nest.runs_backwards({region.yielded[0]: layout}, False)
-        name = self.kernel_name(f"{name}_{len(self.kernels)}")
-        kernel = lower_nest(op, nest, self.target, name=name, backwards=backwards, into={0: layout})
-        self.launch(kernel, operands, (storage,))
+        layouts = [self.layouts.get(operand) for operand in operands]
+
+        def make() -> Kernel:
+            nest = nest_of(op, layouts)
+            backwards = nest.runs_backwards({region.yielded[0]: layout}, False)
+            own = self.kernel_name(f"{name}_{len(self.kernels)}")
+            return lower_nest(op, nest, self.target, name=own, backwards=backwards, into={0: layout})
+
+        self.launch(self.scopes.once(kernel_key(op, layouts, {0: layout}), make), operands, (storage,))
 
     def contiguous_copy(self, value: Value) -> Storage:
         """The elements of ``value`` in C order, in memory that the caller frees."""

@@ -7,13 +7,17 @@ arithmetic stands before the loop whose turns would all repeat it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 from jitflow.ir.core import Builder, Value
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, symbol, symbols
 from jitflow.ir.location import NOWHERE, Loc
 
 __all__ = ["Scope", "Scopes"]
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(eq=False, slots=True)
@@ -27,6 +31,8 @@ class Scope:
     """The sum of many sizes that was computed last: the next one is often that with one more."""
     numbers: dict[Value, Value] = field(default_factory=dict)
     """The host's value of each number of the tensor function."""
+    made: dict[Hashable, Any] = field(default_factory=dict)
+    """What `Scopes.once` has made here."""
 
 
 class Scopes:
@@ -58,6 +64,14 @@ class Scopes:
     def leave(self) -> Scope:
         """Close the innermost region."""
         return self.open.pop()
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What was made for a key in an open scope, else what is made now: it may name sizes that scopes have bound."""
+        for scope in reversed(self.open):
+            if key in scope.made:
+                return cast(_Made, scope.made[key])
+        made = self.open[-1].made[key] = make()
+        return made
 
     # Numbers
 

@@ -170,6 +170,22 @@ def _concatenate_empty(op: Op, rewriter: Rewriter) -> Replacement:
     return rewriter.make("concatenate", *kept, axis=axis)
 
 
+def _matmul_of_columns(op: Op, rewriter: Rewriter) -> Replacement:
+    """One step, which is added to 0. Of complex numbers ``multiply`` has other infinities, and bools are no sums."""
+    kind, left, right = op.result.type, *op.operands
+    assert isinstance(kind, Tensor)
+    if _dims(left.type)[-1] != 1 or kind.dtype.kind not in "fiu" or "dtype" in op.attributes:
+        return None
+    *batch, rows, columns = kind.dims
+    axes = range(len(batch))
+    column = rewriter.make("reshape", left, dims=(*batch, rows))
+    row = rewriter.make("reshape", right, dims=(*batch, columns))
+    column = rewriter.make("broadcast", column, dims=kind.dims, axes=(*axes, len(batch)))
+    row = rewriter.make("broadcast", row, dims=kind.dims, axes=(*axes, len(batch) + 1))
+    product = rewriter.make("multiply", column, row)
+    return rewriter.make("add", product, rewriter.number(0, kind)) if kind.dtype.kind == "f" else product
+
+
 _REDUCTIONS = (*_IDEMPOTENT, "reduce_add", "reduce_multiply", "reduce_logical_xor", "reduce_bitwise_xor")
 
 SHAPE_RULES = (
@@ -184,6 +200,7 @@ SHAPE_RULES = (
     Rule("reduce_nothing", _REDUCTIONS, "reduce(x, no axes) -> x", _reduce_nothing),
     Rule("reduce_single", _REDUCTIONS, "reduce(x, axes of size 1) -> reshape(x)", _reduce_single),
     Rule("reduce_repeated", _IDEMPOTENT, "maximum(broadcast(x)) -> x", _reduce_repeated),
+    Rule("matmul_of_columns", ("matmul",), "x[:, None] @ y[None, :] -> x[:, None] * y + 0", _matmul_of_columns),
     Rule("concatenate_one", ("concatenate",), "concatenate(x) -> x", _concatenate_one),
     Rule("concatenate_empty", ("concatenate",), "concatenate(x, empty) -> concatenate(x)", _concatenate_empty),
 )

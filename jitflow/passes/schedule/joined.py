@@ -116,8 +116,9 @@ class JoinedLoops:
     # The vector loop
 
     def _choose_vector(self, outer: list[Loop], reduced: list[Loop]) -> Loop | None:
-        candidates = [loops[-1] for loops in (outer, reduced) if loops and not loops[-1].in_order]
-        if not candidates or (len(candidates) < 2 and reduced and not self._lies_along(candidates[0])):
+        innermost = [loops[-1] for loops in (outer, reduced) if loops]
+        candidates = [loop for loop in innermost if not loop.in_order]
+        if not candidates or (candidates != innermost and not self._lies_along(candidates[0])):
             return None
         if outer and reduced and self.periodic and is_short(reduced):
             return outer[-1]

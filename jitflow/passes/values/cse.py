@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, get_args
 
+from jitflow.ir.by_place import ByPlace
 from jitflow.ir.core import Function, Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.effects import Effects
@@ -34,8 +35,32 @@ Key = tuple[Any, ...]
 def cse(function: Function) -> Function:
     """The function with each common subexpression computed once."""
     sweep = _Sweep(Effects(function))
-    region = keep_apart(function.region, sweep.region(function.region, {}, {}))
+    region = keep_apart(function.region, sweep.region(function.region, {}, _Reads()))
     return replace(function, region=_renamed(region, sweep.sizes) if sweep.sizes else region)
+
+
+class _Reads:
+    """Ops that read storage, by their keys, as long as nothing has conflicted with them."""
+
+    def __init__(self) -> None:
+        self.ops: dict[Key, Op] = {}
+        self.places = ByPlace[Key]()
+
+    def copy(self) -> _Reads:
+        other = _Reads()
+        other.ops, other.places = dict(self.ops), self.places.copy()
+        return other
+
+    def add(self, key: Key, op: Op, effects: Effects) -> None:
+        self.ops[key] = op
+        self.places.add(key, effects.touched(op))
+
+    def leave(self, op: Op, effects: Effects) -> None:
+        """Forget those that an op conflicts with."""
+        for key in self.places.meeting(effects.touched(op)):
+            if effects.conflict(self.ops[key], op):
+                del self.ops[key]
+                self.places.discard(key)
 
 
 class _Sweep:
@@ -46,9 +71,9 @@ class _Sweep:
         self.sizes: dict[str, Dim] = {}
         """Sizes that are other sizes. Until the end the function still mentions them."""
 
-    def region(self, region: Region, outer: dict[Key, Op], read_outside: dict[Key, Op]) -> Region:
+    def region(self, region: Region, outer: dict[Key, Op], read_outside: _Reads) -> Region:
         known = dict(outer)
-        reads = dict(read_outside)
+        reads = read_outside.copy()
         ops: list[Op] = []
         for op in region.ops:
             op = self.mapped(op)
@@ -56,14 +81,17 @@ class _Sweep:
                 op = self.entered(op, known, reads)
             kinds = {access.kind for access in self.effects.of(op)}
             if not kinds <= {"check", "reads"}:
-                reads = self.unchanged(reads, op)
+                reads.leave(op, self.effects)
             elif self.may_be_known(op):
-                table = reads if "reads" in kinds else known
                 key = self.key(op)
-                if key in table:
-                    self.replace(op, table[key])
+                earlier = (reads.ops if "reads" in kinds else known).get(key)
+                if earlier is not None:
+                    self.replace(op, earlier)
                     continue
-                table[key] = op
+                if "reads" in kinds:
+                    reads.add(key, op, self.effects)
+                else:
+                    known[key] = op
             ops.append(op)
         return Region(region.parameters, tuple(ops))
 
@@ -79,15 +107,12 @@ class _Sweep:
             and all(isinstance(result.type, Scalar) for result in results)
         )
 
-    def entered(self, op: Op, known: dict[Key, Op], reads: dict[Key, Op]) -> Op:
+    def entered(self, op: Op, known: dict[Key, Op], reads: _Reads) -> Op:
         """The op with its regions swept."""
         if op.name != "if":
-            reads = self.unchanged(reads, op)
+            reads = reads.copy()
+            reads.leave(op, self.effects)
         return replace(op, regions=tuple(self.region(inner, known, reads) for inner in op.regions))
-
-    def unchanged(self, reads: dict[Key, Op], op: Op) -> dict[Key, Op]:
-        """The reads that ``op`` does not conflict with."""
-        return {key: read for key, read in reads.items() if not self.effects.conflict(read, op)}
 
     def replace(self, op: Op, earlier: Op) -> None:
         self.values.update(zip(op.results, earlier.results, strict=True))

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from jitflow.ir.by_place import ByPlace
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
@@ -58,8 +59,8 @@ def promote(function: Function) -> Function:
     if not any(op.name in ("store", "variable") for op in walk(function.region)):
         return function
     places = _Places(function)
-    region = _Forwards(places).region(function.region, {})
-    region = _Backwards(places, function).region(region, frozenset(), function.region)
+    region = _Forwards(places).region(function.region, _Known())
+    region = _Backwards(places, function).region(region, _Dead())
     return replace(function, region=keep_apart(function.region, region))
 
 
@@ -90,7 +91,33 @@ class _Content:
     access: Access
 
 
-_Known = dict[_Where, _Content]
+class _Known:
+    """What places are known to hold."""
+
+    def __init__(self) -> None:
+        self.contents: dict[_Where, _Content] = {}
+        self.places = ByPlace[_Where]()
+
+    def copy(self) -> _Known:
+        other = _Known()
+        other.contents, other.places = dict(self.contents), self.places.copy()
+        return other
+
+    def add(self, where: _Where, content: _Content) -> None:
+        self.contents[where] = content
+        self.places.add(where, content.access.places)
+
+    def leave(self, op: Op, effects: Effects) -> None:
+        """Forget what an op may have written over."""
+        accesses = effects.of(op)
+        if any(access.kind == "external" for access in accesses) and op.name != "print":
+            self.contents, self.places = {}, ByPlace()
+        for access in accesses:
+            if access.kind == "writes":
+                for where in self.places.meeting(access.places):
+                    if effects.overlap(self.contents[where].access, access):
+                        del self.contents[where]
+                        self.places.discard(where)
 
 
 class _Forwards:
@@ -101,7 +128,7 @@ class _Forwards:
 
     def region(self, region: Region, outside: _Known) -> Region:
         """The region with its loads of what is known replaced."""
-        known = dict(outside)
+        known = outside.copy()
         builder = Builder()
         for op in region.ops:
             if any(operand in self.values for operand in op.operands):
@@ -112,40 +139,29 @@ class _Forwards:
                     self.values[op.result] = value
                     continue
             if op.regions:
-                inside = known if op.name == "if" else self.unwritten(known, op)
+                inside = known
+                if op.name != "if":
+                    inside = known.copy()
+                    inside.leave(op, self.effects)
                 op = replace(op, regions=tuple(self.region(inner, inside) for inner in op.regions))
             builder.ops.append(op)
-            known = self.unwritten(known, op)
+            known.leave(op, self.effects)
             self.note(op, known)
         return Region(region.parameters, tuple(builder.ops))
 
     def note(self, op: Op, known: _Known) -> None:
         """Learn what an op puts where."""
         if op.name == "variable":
-            known[_Where(op.result)] = _Content(op.operands[0], self.effects.access("reads", op.result))
+            known.add(_Where(op.result), _Content(op.operands[0], self.effects.access("reads", op.result)))
         elif op.name == "store":
             place, value = op.operands
-            known[self.places.of(place)] = _Content(value, self.effects.access("reads", place))
-
-    def unwritten(self, known: _Known, op: Op) -> _Known:
-        """What is still known behind an op."""
-        accesses = self.effects.of(op)
-        if any(access.kind == "external" for access in accesses) and op.name != "print":
-            return {}
-        writes = [access for access in accesses if access.kind == "writes"]
-        if not writes or not known:
-            return known
-        return {
-            where: content
-            for where, content in known.items()
-            if not any(self.effects.overlap(content.access, access) for access in writes)
-        }
+            known.add(self.places.of(place), _Content(value, self.effects.access("reads", place)))
 
     def known_value(self, load: Op, known: _Known, builder: Builder) -> Value | None:
         """What a load gives, if that is known."""
         wanted = self.places.of(load.operands[0])
         for length in reversed(range(len(wanted.views) + 1)):
-            content = known.get(_Where(wanted.root, wanted.views[:length]))
+            content = known.contents.get(_Where(wanted.root, wanted.views[:length]))
             if content is not None:
                 break
         else:
@@ -165,7 +181,8 @@ class _Forwards:
 
 # -- backwards -----------------------------------------------------------------------------------------
 
-_Dead = frozenset[_Where]
+_Dead = ByPlace[_Where]
+"""The places that nobody reads any more."""
 
 
 class _Backwards:
@@ -174,46 +191,55 @@ class _Backwards:
         self.effects = places.effects
         self.function = function
 
-    def region(self, region: Region, dead: _Dead, before: Region) -> Region:
-        """The region without its dead stores; ``dead`` are the places that nobody reads behind it."""
-        dead = dead | self.local(region)
+    def region(self, region: Region, behind: _Dead) -> Region:
+        """The region without its dead stores; ``behind`` are the places that nobody reads behind it."""
+        dead = behind.copy()
+        for variable in self.local(region):
+            self.add(dead, _Where(variable))
         kept: list[Op] = []
         for op in reversed(region.ops):
             if op.name == "store" and self.is_dead(op, dead):
                 continue
             if op.regions:
-                inside = dead if op.name == "if" else self.unread(dead, op)
-                op = replace(op, regions=tuple(self.region(inner, inside, inner) for inner in op.regions))
+                inside = dead
+                if op.name != "if":
+                    inside = dead.copy()
+                    self.leave(inside, op)
+                op = replace(op, regions=tuple(self.region(inner, inside) for inner in op.regions))
             kept.append(op)
             if op.name == "variable" and self.is_overwritten(op, dead):
                 kept[-1:] = reversed(_started_empty(op))
-            dead = self.unread(dead, op)
+            self.leave(dead, op)
             if op.name == "store":
-                dead = dead | {self.places.of(op.operands[0])}
+                self.add(dead, self.places.of(op.operands[0]))
             elif op.name == "for":
-                dead = dead | self.covered(op)
+                for where in self.covered(op):
+                    self.add(dead, where)
         kept.reverse()
         return Region(region.parameters, tuple(kept))
 
-    def local(self, region: Region) -> _Dead:
+    def add(self, dead: _Dead, where: _Where) -> None:
+        dead.add(where, self.effects.places(where.root))
+
+    def local(self, region: Region) -> set[Value]:
         """The variables that a region makes and does not hand out."""
         made = {op.result for op in region.body if op.name == "variable"}
         for value in region.yielded if made else ():
             if isinstance(value.type, Variable | Place):
                 shown = self.effects.places(value)
                 made = set() if ANYTHING in shown else made - shown
-        return frozenset(_Where(variable) for variable in made)
+        return made
 
     def is_dead(self, store: Op, dead: _Dead) -> bool:
         where = self.places.of(store.operands[0])
-        return any(where.part_of(other) for other in dead)
+        return any(_Where(where.root, where.views[:length]) in dead for length in range(len(where.views) + 1))
 
-    def covered(self, loop: Op) -> _Dead:
+    def covered(self, loop: Op) -> set[_Where]:
         """The variables that no caller sees of which a loop overwrites every row, and reads none."""
         accesses = self.effects.of(loop)
         reads = [access for access in accesses if access.kind == "reads"]
         if any(access.kind == "external" for access in accesses):
-            return frozenset()
+            return set()
         found = set()
         for op in loop.regions[0].body:
             where = self.places.of(op.operands[0]) if op.name == "store" else None
@@ -221,17 +247,18 @@ class _Backwards:
             if where is None or part is None or not isinstance(where.root.type, Variable):
                 continue
             own = self.effects.access("reads", where.root)
-            if self.is_visible(own) or any(self.effects.overlap(own, access) for access in reads):
+            if self.effects.is_visible(own) or any(self.effects.overlap(own, access) for access in reads):
                 continue
             if covers(loop, part, where.root.type.dims):
                 found.add(_Where(where.root))
-        return frozenset(found)
+        return found
 
     def is_overwritten(self, variable: Op, dead: _Dead) -> bool:
         """Whether nobody reads what a variable starts as."""
         if _Where(variable.result) in dead:
             return True
-        parts = [where.part for where in dead if where.root is variable.result]
+        near = dead.meeting(frozenset({variable.result}))
+        parts = [where.part for where in near if where.root is variable.result]
         slices = [part for part in parts if part is not None]
         return len(slices) > 1 and self.extents.fill(slices, dims_of(variable.result.type))
 
@@ -240,27 +267,22 @@ class _Backwards:
         """Proofs, which most functions need none of."""
         return Extents(self.function)
 
-    def unread(self, dead: _Dead, op: Op) -> _Dead:
-        """What of ``dead`` nobody reads from the op on."""
-        if not dead:
-            return dead
-        accesses = self.effects.of(op)
-        reads = [access for access in accesses if access.kind == "reads"]
-        kinds = {access.kind for access in accesses}
-        if not reads and kinds.isdisjoint(("check", "external")):
-            return dead
-        return frozenset(where for where in dead if not self.is_read(where, reads, kinds))
+    def leave(self, dead: _Dead, op: Op) -> None:
+        """Keep of ``dead`` what nobody reads from the op on."""
+        for access in self.effects.of(op):
+            if access.kind == "external":
+                near = list(dead)
+            elif access.kind == "check":
+                near = [where for where in dead if self.effects.is_visible(self.own(where))]
+            elif access.kind == "reads":
+                near = [w for w in dead.meeting(access.places) if self.effects.overlap(self.own(w), access)]
+            else:
+                continue
+            for where in near:
+                dead.discard(where)
 
-    def is_read(self, where: _Where, reads: list[Access], kinds: set[str]) -> bool:
-        own = self.effects.access("reads", where.root)
-        if "external" in kinds or ("check" in kinds and self.is_visible(own)):
-            return True
-        return any(self.effects.overlap(own, access) for access in reads)
-
-    def is_visible(self, access: Access) -> bool:
-        """Whether a caller may see what an access touches."""
-        visible = self.effects.visible
-        return visible is None or not visible.isdisjoint(access.places)
+    def own(self, where: _Where) -> Access:
+        return self.effects.access("reads", where.root)
 
 
 def _started_empty(variable: Op) -> list[Op]:
