@@ -244,9 +244,10 @@ def main(
     if json_file is not None:
         stored = json.loads(json_file.read_text()) if json_file.exists() else {}
         setting = ("parts, " if parts else "") + ("all cores" if all_threads else "one thread")
-        stored |= {"machine": describe_machine(), "versions": versions()}
         kept = [row for row in stored.get(setting, []) if row["network"] not in {new["network"] for new in rows}]
-        stored[setting] = kept + [row | {"peak": peak} for row in rows]
+        stored |= {"machine": describe_machine(), "versions": versions()}
+        # Rows that are kept may be of another machine than the last one.
+        stored[setting] = kept + [row | {"peak": peak, "cpu": describe_machine()["cpu"]} for row in rows]
         json_file.write_text(json.dumps(stored, indent=1) + "\n")
 
 

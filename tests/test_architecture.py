@@ -160,6 +160,7 @@ FACTS = {
     "backends/llvm/emit_device.py: _NO_MEMORY": "an error of the driver",
     "backends/llvm/emit_elementwise.py: LARGEST": "the largest integer of 64 bits",
     "backends/llvm/emit_gathered_panels.py: _LINE": "bytes of a line of a cache",
+    "backends/llvm/panel_writing.py: _LEAST_BYTES": "a register of processors without masks",
     "backends/llvm/emit_loops.py: _LARGEST": "the largest integer of 64 bits",
     "backends/llvm/emit_loops.py: _PIECE": "how soon Ctrl-C ends a program",
     "backends/llvm/emit_memory.py": "which instructions read and write lanes that lie apart, and where registers end",

@@ -77,14 +77,21 @@ def _pack(f: Writing, vectors: int) -> None:
                 f.do(f"store {f.piece} {value}, ptr {f.row(packed, step, pitch)}, align {f.itemsize}")
     f.use_registers()
     groups = f.groups(count)
-    with f.loop(depth, step=f.lanes) as (top, _):
-        below = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {f.lanes}")), ("i64", depth))
-        is_line = f.is_block(steps, top, depth)
+    with f.loop(depth, step=(taken := list[str]())) as (top, _):
+        (run, is_down), piece = f.run(steps, top, depth), f.let(f"sub i64 {depth}, {top}")
+        is_run = f.let(f"icmp sge i64 {run}, {f.lanes // 2 if f.has_masks else f.lanes}")
+        piece = f.call("i64", "llvm.smin.i64", ("i64", piece), ("i64", str(f.lanes)))
+        taken.append(f.let(f"select i1 {is_run}, i64 {run}, i64 {piece}"))
+        below = f.let(f"add i64 {top}, {taken[-1]}")
         with f.loop(groups) as (group, _):
             first, packed_group = f.let(f"mul i64 {group}, {f.lanes}"), f.fresh("packed")
             packed, pitch = _piece(f, panel, first, whole, depth, vectors)
-            with f.where(is_line, packed_group):
-                _turn_into_panel(f, f.at(source, f.offset(steps, top)), columns, (first, count), packed, (top, pitch))
+            with f.where(is_run, packed_group):
+                last = f.let(f"sub i64 {below}, 1")
+                lowest = f.let(f"select i1 {is_down}, i64 {last}, i64 {top}")
+                shown, place = f.at(source, f.offset(steps, lowest)), f.row(packed, lowest, pitch)
+                onwards = f.let(f"select i1 {is_down}, i64 {f.let(f'sub i64 0, {pitch}')}, i64 {pitch}")
+                _turn_into_panel(f, shown, columns, (first, count), place, (run, onwards))
             with f.where(f.is_block(columns, first, count), packed_group):
                 begin = f.at(source, f.offset(columns, first))
                 with f.loop(below, start=top) as (step, _):
@@ -140,15 +147,17 @@ def _scattered(f: Writing, source: str, columns: str, first: str, count: str) ->
 def _turn_into_panel(
     f: Writing, source: str, columns: str, some: tuple[str, str], packed: str, rows: tuple[str, str]
 ) -> None:
-    """Put as many steps as a register has lanes, which lie side by side, of as many columns into a panel."""
-    vectors = [
-        f.load(f.piece, f.at(source, f.offset(columns, column)), f.itemsize) for column in f.following(*some)
-    ]  # fmt: skip
-    (top, pitch), vectors = rows, exchanged(f.shuffled, vectors, f.lanes)
-    place = f.row(packed, top, pitch)
-    for vector in vectors:
-        f.do(f"store {f.piece} {vector}, ptr {place}, align {f.itemsize}")
-        place = f.at(place, pitch)
+    """Put steps, which lie side by side, of as many columns as a register has lanes into a panel, where it goes on.
+
+    Steps that are not there go where the last one does, before that does.
+    """
+    run, pitch = rows
+    mask = f.mask("0", run) if f.has_masks else ""
+    places = [f.at(source, f.offset(columns, column)) for column in f.following(*some)]
+    vectors = [f.load_masked(place, mask) if mask else f.load(f.piece, place, f.itemsize) for place in places]
+    numbers = f.following("0", run)
+    for vector, number in reversed(list(zip(exchanged(f.shuffled, vectors, f.lanes), numbers, strict=True))):
+        f.do(f"store {f.piece} {vector}, ptr {f.row(packed, number, pitch)}, align {f.itemsize}")
 
 
 # -- multiplying

@@ -13,6 +13,8 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.ops.memory import PANEL_BYTES
 
 __all__ = ["Writing"]
+_LEAST_BYTES = 16
+"""Registers of this size are of processors without masks."""
 
 
 class Writing:
@@ -74,9 +76,12 @@ class Writing:
 
     @contextmanager
     def loop(
-        self, stop: str, start: str = "0", step: int = 1, sums: Sequence[str] = (), type: str = ""
+        self, stop: str, start: str = "0", step: int | list[str] = 1, sums: Sequence[str] = (), type: str = ""
     ) -> Iterator[tuple[str, list[str]]]:
-        """A loop: its index, and the sums of a type that it goes on with, whose places the body fills with the next."""
+        """A loop: its index, and the sums of a type that it goes on with, whose places the body fills with the next.
+
+        A step that each turn finds is a list to which the body adds it.
+        """
         head, body, end = self.fresh("head"), self.fresh("body"), self.fresh("end")
         entry = self.block
         self.do(f"br label %{head}")
@@ -89,7 +94,7 @@ class Writing:
         self.label(body)
         given = list(carried)
         yield index, given
-        self.do(f"{following} = add i64 {index}, {step}")
+        self.do(f"{following} = add i64 {index}, {step if isinstance(step, int) else step[-1]}")
         self.do(f"br label %{head}")
         self.lines[place] = f"  {index} = phi i64 [ {start}, %{entry} ], [ {following}, %{self.block} ]"
         for number, (before, after) in enumerate(zip(sums, given, strict=True), start=1):
@@ -133,27 +138,52 @@ class Writing:
         """What names of intrinsics on such pieces end in."""
         return f"v{self.lanes}f{8 * self.itemsize}"
 
+    @property
+    def has_masks(self) -> bool:
+        """Whether the processor loads some lanes of a register, and not the memory of the others."""
+        return self.vector_bytes > _LEAST_BYTES
+
     def use_registers(self) -> None:
         """Pieces are as long as a register from here on."""
         self.lanes = self.vector_bytes // self.itemsize
 
     def is_block(self, table: str, first: str, count: str) -> str:
         """Whether a piece of a table, from ``first`` on, is there, and elements one behind the other are at it."""
+        mask = (f"<{self.lanes} x i1>", self._goes_on(table, first, self.itemsize))
+        is_line = self.call("i1", f"llvm.vector.reduce.and.v{self.lanes}i1", mask)
+        end = self.let(f"add i64 {first}, {self.lanes}")
+        return self.let(f"select i1 {self.let(f'icmp sle i64 {end}, {count}')}, i1 {is_line}, i1 false")
+
+    def run(self, table: str, first: str, count: str) -> tuple[str, str]:
+        """How many elements of a piece of a table, from ``first`` on, lie side by side, and if so from the last one on.
+
+        Kernels that are turned, as gradients by inputs read them, are walked backwards.
+        """
+        left, lanes = self.let(f"sub i64 {count}, {first}"), f"i{self.lanes}"
+        found = []
+        for apart in (self.itemsize, -self.itemsize):
+            bits = self.let(f"bitcast <{self.lanes} x i1> {self._goes_on(table, first, apart)} to {lanes}")
+            ends = self.let(f"xor {lanes} {bits}, -1")
+            run = self.call(lanes, f"llvm.cttz.{lanes}", (lanes, ends), ("i1", "false"))
+            wide = self.let(f"zext {lanes} {run} to i64")
+            found.append(self.call("i64", "llvm.smin.i64", ("i64", wide), ("i64", left)))
+        upwards, downwards = found
+        is_down = self.let(f"icmp sgt i64 {downwards}, {upwards}")
+        return self.let(f"select i1 {is_down}, i64 {downwards}, i64 {upwards}"), is_down
+
+    def _goes_on(self, table: str, first: str, apart: int) -> str:
+        """For each entry of a piece of a table, whether it is where one so many bytes behind the other would be."""
         offsets = self.offsets(table, first)
-        type, numbers = f"<{self.lanes} x i64>", range(0, self.lanes * self.itemsize, self.itemsize)
+        type, numbers = f"<{self.lanes} x i64>", range(0, self.lanes * apart, apart)
         begin = self.let(
             f"insertelement {type} poison, i64 {self.let(f'extractelement {type} {offsets}, i64 0')}, i64 0"
         )
         every = self.let(f"shufflevector {type} {begin}, {type} poison, <{self.lanes} x i32> zeroinitializer")
         expected = self.let(f"add {type} {every}, <{', '.join(f'i64 {number}' for number in numbers)}>")
-        same = self.let(f"icmp eq {type} {offsets}, {expected}")
-        mask = (f"<{self.lanes} x i1>", same)
-        is_line = self.call("i1", f"llvm.vector.reduce.and.v{self.lanes}i1", mask)
-        end = self.let(f"add i64 {first}, {self.lanes}")
-        return self.let(f"select i1 {self.let(f'icmp sle i64 {end}, {count}')}, i1 {is_line}, i1 false")
+        return self.let(f"icmp eq {type} {offsets}, {expected}")
 
     def offsets(self, table: str, first: str) -> str:
-        """A piece of a table. What is read behind its end lies in the memory that belongs to it."""
+        """A piece of a table. What is read behind its end lies in the memory that belongs to it (`TABLE_ROOM`)."""
         return self.load(f"<{self.lanes} x i64>", self.at(table, first, "i64"), 8)
 
     def addresses(self, pointer: str, offsets: str) -> str:

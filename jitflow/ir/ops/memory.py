@@ -322,6 +322,8 @@ def scatter_sums(operands: Sequence[Any], attributes: Attributes, types: Sequenc
 
 PANEL_BYTES = 64
 """Rows of panels, and of sums, are whole multiples of so many bytes, as far as there are columns."""
+TABLE_ROOM = PANEL_BYTES // 2
+"""So many entries behind the last one of a table of offsets may be read, and are of no importance."""
 
 
 def _pitch(attributes: Attributes, count: int) -> int:

@@ -26,6 +26,7 @@ from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.layout import Layout
+from jitflow.ir.ops.memory import TABLE_ROOM
 from jitflow.ir.types import Buffer, Tensor, dims_of
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
@@ -126,7 +127,7 @@ class _Contraction:
         return buffer
 
     def _table(self, name: str, count: Dim) -> Value:
-        return self._scratch(I64, name, count * _TABLE)
+        return self._scratch(I64, name, (count + TABLE_ROOM) * _TABLE)
 
     def _start(self, buffer: Value) -> Value:
         """Where this thread's part of scratch memory begins."""

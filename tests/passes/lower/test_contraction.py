@@ -28,6 +28,14 @@ SLIDING = """func @f(%x: DTYPE[b, n, c], %w: DTYPE[m, c, 3]) {
   yield %1
 }"""
 
+TURNED = """func @f(%x: DTYPE[b, n, c], %w: DTYPE[m, c, k]) {
+  %0: DTYPE[b, n - k + 1, c, k] = window %x {axes=[1], counts=[n - k + 1], sizes=[k], steps=[1], dilations=[1]}
+  %1: DTYPE[b, m, n - k + 1] = contract %0, %w {left=[0, 1, 2, 3], right=[4, 2, 3], kept=[0, 4, 1]}
+  %2: DTYPE[m, c, k] = slice %w {starts=[0, 0, k - 1], sizes=[m, c, k], steps=[1, 1, -1]}
+  %3: DTYPE[b, m, n - k + 1] = contract %0, %2 {left=[0, 1, 2, 3], right=[4, 2, 3], kept=[0, 4, 1]}
+  yield %1, %3
+}"""
+
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i64"])
 def test_all_shapes(dtype: str) -> None:
@@ -85,6 +93,23 @@ def test_no_bit_depends_on_the_schedule(name: str, monkeypatch: pytest.MonkeyPat
         panels = Panels(rows, vectors, vector_bytes, steps, line // kind.itemsize, height, block, 1)
         monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_, panels=panels: panels)
         np.testing.assert_array_equal(compile_ir(parse(text))(x, w)[0], expected)
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.parametrize(("vector_bytes", "steps"), [(16, 512), (32, 512), (64, 512), (32, 7), (64, 21)])
+def test_steps_side_by_side_are_packed_from_either_end(
+    name: str, vector_bytes: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of any length, that end with a kernel or a panel, forwards and of kernels that are turned."""
+    kind, random = np.dtype({"f32": np.float32, "f64": np.float64}[name]), np.random.default_rng(10)
+    panels = Panels(3, 64 // vector_bytes, vector_bytes, steps, 256 // kind.itemsize, 96, 96, 1)
+    monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_: panels)
+    compiled = compile_ir(parse(TURNED.replace("DTYPE", name)))
+    for taps in (2, 4, 9, 15, 17, 33):
+        x, w = integers(random, 2, taps + 5, 5, dtype=kind.type), integers(random, 37, 5, taps, dtype=kind.type)
+        windows = sliding_window_view(x, taps, 1)
+        for found, seen in zip(compiled(x, w), (w, w[:, :, ::-1]), strict=True):
+            np.testing.assert_array_equal(found, np.einsum("bnck,mck->bmn", windows, seen))
 
 
 def test_lanes_are_what_lies_side_by_side() -> None:
