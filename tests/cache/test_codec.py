@@ -88,6 +88,11 @@ VALUES = [
 ]  # fmt: skip
 
 
+def _kind(thing: object) -> str:
+    """What a test is called: the same in all processes."""
+    return type(thing).__name__
+
+
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_values(value: Any) -> None:
     again = unpack(json.loads(json.dumps(pack(value))))
@@ -111,7 +116,7 @@ class Own:
 
 
 @pytest.mark.parametrize(
-    "value", [object(), Own, Own(), lambda: 0, print, json.dumps, np.array([None]), {1, 2}], ids=repr
+    "value", [object(), Own, Own(), lambda: 0, print, json.dumps, np.array([None]), {1, 2}], ids=_kind
 )
 def test_what_no_file_holds(value: Any) -> None:
     with pytest.raises(Unstorable):
@@ -147,7 +152,7 @@ def test_contents_tell_objects_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "thing", [object(), Own(), np.zeros(3), frozenset(["a", "b"]), iter([]), np.frompyfunc(abs, 1, 1)], ids=repr
+    "thing", [object(), Own(), np.zeros(3), frozenset(["a", "b"]), iter([]), np.frompyfunc(abs, 1, 1)], ids=_kind
 )
 def test_what_has_no_content(thing: Any) -> None:
     with pytest.raises(Incomparable):
