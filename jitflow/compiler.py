@@ -306,7 +306,8 @@ def _processor() -> Processor | None:
     from jitflow.passes.schedule.target import Processor
 
     vector_bytes, registers = processor.vectors()
-    return Processor(vector_bytes, registers, processor.second_cache()) if vector_bytes else None
+    facts = vector_bytes, registers, processor.second_cache(), processor.is_asked()
+    return Processor(*facts) if vector_bytes else None
 
 
 def _plan(compilation: Compilation) -> Plan:

@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 
 from jitflow.config import CONFIG
 
-__all__ = ["features", "gathers", "has_features", "name", "second_cache", "vectors"]
+__all__ = ["features", "gathers", "has_features", "is_asked", "name", "second_cache", "vectors"]
 
 _ADDED = {
     "x86-64": "64bit cmov cx8 fxsr mmx sse sse2",
@@ -81,6 +81,16 @@ def gathers() -> bool:
     except OSError:
         return True
     return not sampling.startswith("Mitigation")
+
+
+@cache
+def is_asked() -> bool:
+    """Whether what is read on and on comes sooner if a program asks for it in advance.
+
+    Intel's processors with AVX-512 read it a quarter faster; on Zen 4, which runs further ahead by itself, sums take up
+    to 1.4 times as long with it.
+    """
+    return not llvm.get_host_cpu_name().startswith(("znver4", "znver5"))
 
 
 @cache

@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     folder = tempfile.mkdtemp(prefix="jitflow-tests-")
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    os.environ["XDG_CONFIG_HOME"] = folder
+    os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_CACHE_HOME"] = folder
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = folder
 

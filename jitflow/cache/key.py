@@ -73,7 +73,8 @@ def _fixed() -> tuple[str, ...]:
         sys.flags.optimize,
     )
     libraries = (np.__version__, llvmlite.__version__, _stamp_of_scipy())
-    cpu = (processor.name(), processor.features().flatten(), processor.gathers(), processor.second_cache())
+    facts = (processor.gathers(), processor.is_asked(), processor.second_cache())
+    cpu = (processor.name(), processor.features().flatten(), *facts)
     return tuple(map(str, (*versions, *libraries, *cpu, CONFIG.entry, _stamp(here))))
 
 

@@ -295,6 +295,11 @@ class _Choice(OnGrid):
             return (vectors,)
         return (replace(vectors, parallel=True, step=max(self.register, self.lanes)),)
 
+    @property
+    def _is_asked(self) -> bool:
+        """Whether it is a gain to ask for memory that is read on and on."""
+        return self.target.processor is None or self.target.processor.is_asked
+
     def _block(
         self, sweep: int, loop: Loop | None, foldings: dict[Op, Folding], visit: tuple[Node, ...]
     ) -> tuple[Node, ...]:
@@ -308,7 +313,9 @@ class _Choice(OnGrid):
         fold = (Fold(tuple(foldings)),) if foldings else ()
         centred = tuple(op for op, folding in foldings.items() if folding.centred)
         late = bool(centred) and any(isinstance(n, Store) and set(n.values) & set(self.kept.values()) for n in visit)
-        body = self._steps(sweep, loop, fold if late else fold + visit, 0 if centred else cost.AHEAD)
+        body = self._steps(
+            sweep, loop, fold if late else fold + visit, 0 if centred or not self._is_asked else cost.AHEAD
+        )
         if centred:
             again = (Deviate(centred), *(visit if late else ()))
             body += self._steps(sweep, loop, again, cost.AHEAD_OF_BLOCKS)

@@ -33,11 +33,13 @@ class Processor:
 
     ``instructions``: for vectors, in a nanosecond.
     ``bandwidths``: bytes in a nanosecond, from each of the ``caches``, the smallest first, and from memory.
+    ``is_asked``: whether memory comes sooner if programs ask for it in advance, also where they read on and on.
     """
 
     vector_bytes: int = 64
     registers: int = 32
     second_cache: int = 1 << 20
+    is_asked: bool = True
     instructions: float = 4.0
     bandwidths: tuple[float, ...] = (150.0, 100.0, 70.0, 20.0)
 
