@@ -26,7 +26,6 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Tensor, Type, dims_of
 from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside, sizes_of
-from jitflow.passes.batching import batch
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.alone import read_alone
 from jitflow.passes.derivatives.contents import with_contents
@@ -188,6 +187,8 @@ class _Differentiation:
 
     def vmap(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
         """The region for all examples at once."""
+        from jitflow.passes.batching import batch  # which is written with what derivatives are
+
         ops, results = batch(op, self.fresh, known)
         return self.inlined(op, ops, results, (), known, values)
 
