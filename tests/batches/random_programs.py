@@ -23,24 +23,9 @@ from tests.truth.run import define
 from tests.truth.whole.kinds import Array
 from tests.truth.whole.programs import program_of
 
-__all__ = ["check_statements", "check_straight", "run_seeds"]
+__all__ = ["check_statements", "check_straight"]
 
 _EXAMPLES = 4
-
-
-def run_seeds(check: Callable[[int], None], seeds: range) -> None:
-    """Check the programs of many seeds, and report all that are wrong."""
-    problems, checked = [], 0
-    for seed in seeds:
-        try:
-            check(seed)
-            checked += 1
-        except PassedOver:
-            continue
-        except Exception as problem:
-            problems.append(f"seed {seed}: {type(problem).__name__}: {problem}")
-    assert not problems, "\n\n".join([f"{len(problems)} of {len(seeds)} programs", *problems[:3]])
-    assert checked >= len(seeds) // 5
 
 
 def check_statements(seed: int, length: int = 3) -> None:

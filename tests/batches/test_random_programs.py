@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.batches.random_programs import check_statements, check_straight, run_seeds
+from tests.batches.random_programs import check_statements, check_straight
+from tests.gradients.random_programs import run_seeds
 
 PARTS, EACH = 4, 5
 

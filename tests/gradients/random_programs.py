@@ -30,7 +30,7 @@ class Wrong(AssertionError):
 
 
 def run_seeds(check: Callable[[int], None], seeds: range) -> None:
-    """Check the programs of many seeds, and report all whose gradient is wrong."""
+    """Check the programs of many seeds, and report all that are wrong."""
     problems, checked = [], 0
     for seed in seeds:
         try:

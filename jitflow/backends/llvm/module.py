@@ -115,7 +115,7 @@ def emit_program(
     vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
     sharing = {kernel: Sharing(kernel, module.kernels) for kernel in kernels}
     launched = Counter(module.kernels.get(name) for program in programs for name in _launched(program))
-    sharers = [kernel for kernel in vectors if sharing[kernel].is_all]
+    sharers = dict.fromkeys(kernel for kernel in vectors if sharing[kernel].is_all)
     module.written_out = {one.name: sharing[one] for one in sharers if launched[one] <= _MOST_WRITTEN_OUT}
 
     def texts(these: Iterable[Function]) -> Iterator[str]:
