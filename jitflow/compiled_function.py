@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
 from jitflow.aligned import aligned
@@ -12,6 +13,7 @@ from jitflow.specialised import Specialised
 
 if TYPE_CHECKING:
     from jitflow.explanation import Explanation
+    from jitflow.exports.export import Exported
     from jitflow.passes.place import Placement
 
 __all__ = ["CacheInfo", "CompiledFunction"]
@@ -118,6 +120,24 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
 
         check_stage(stage, GRAPH_STAGES)
         return stage_graph(self._asked(args, kwargs, "graph"), stage, format, placement=placement)
+
+    def export(
+        self, path: str | Path, *args: Any, target: str = "host", name: str | None = None, **kwargs: Any
+    ) -> Exported:
+        """Write the program for these arguments (arrays, numbers or `Spec`) as code that needs no Python.
+
+        Files get the name ``path`` with ``.o`` (object code), ``.h`` (a C header) and, where a linker is at hand,
+        ``.so``, ``.dylib`` or ``.wasm``, which `jitflow.load` calls from Python. What the function reads elsewhere than
+        in its arguments (variables, arrays and numbers of globals, closures and objects) is written along with the
+        values that it has now. Targets: ``host`` (this machine's processor), ``x86-64``, ``x86-64-v2``, ``x86-64-v3``,
+        ``x86-64-v4``, ``aarch64-linux`` and ``wasm32``. ``name`` is what C calls it, by default the function's name.
+
+        Raises ValueError for a target or a name that is none, and NotImplementedError, at the user's line, for what
+        needs Python: callbacks, routines of LAPACK, generators of random numbers, printing, devices.
+        """
+        from jitflow.exports.export import export
+
+        return export(self, path, args, kwargs, target, name)
 
     def placement(self, *args: Any, **kwargs: Any) -> Placement:
         """Where each op of the program for these arguments is computed on this machine, why, and what that takes.

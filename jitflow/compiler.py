@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jitflow.passes.plan.record import Plan as BufferPlan
     from jitflow.passes.runner import Step
     from jitflow.passes.schedule.target import Given, Processor
+    from jitflow.processor import CodeTarget
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
@@ -41,10 +42,12 @@ __all__ = [
     "differentiated",
     "fuse",
     "generate",
+    "guard_text",
     "lower",
     "optimize",
     "partitions",
     "plan",
+    "plan_of",
     "with_layouts",
 ]
 
@@ -69,6 +72,8 @@ class Compilation:
     """The dtype as which arrays of f32 are sent to other devices, if it is a shorter one."""
     schedules: tuple[Given, ...] = ()
     """Those that the user wants for kernels."""
+    target: CodeTarget | None = None
+    """What it is exported for; None for code that runs in this process."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -268,7 +273,7 @@ def generate(compilation: Compilation, entry: EntryCode | None = None) -> Execut
         from jitflow.gpu import sites_of
 
         hosts, sites = lower(compilation), sites_of(compilation.kernels)
-        text = _guard_text(compilation) + (f"\n{entry.text}" if entry is not None else "")
+        text = guard_text(compilation) + (f"\n{entry.text}" if entry is not None else "")
         with compilation.stage("llvm"):
             compilation.executable = compile_program(
                 hosts, fast_math=compilation.fastmath, extra_text=text, sites=sites
@@ -295,22 +300,23 @@ def _targets(compilation: Compilation) -> tuple[Target, ...]:
     from jitflow.passes.lower import CPU, GPU
 
     asked = compilation.notes, compilation.schedules
-    here = replace(CPU, threads=compilation.threads, processor=_processor(), notes=asked[0], given=asked[1])
+    processor = _processor(compilation.target)
+    here = replace(CPU, threads=compilation.threads, processor=processor, notes=asked[0], given=asked[1])
     there = replace(GPU, notes=asked[0], given=asked[1])
     return tuple(there if is_gpu(device) else here for device in compilation.devices)
 
 
-def _processor() -> Processor | None:
-    """What products need to know of this processor; None where it has no vectors that multiply and add at once."""
-    from jitflow import processor
+def _processor(target: CodeTarget | None) -> Processor | None:
+    """What products need to know of a processor, this one's if none is given; None where it has no vectors for them."""
     from jitflow.passes.schedule.target import Processor
+    from jitflow.processor import here
 
-    vector_bytes, registers = processor.vectors()
-    facts = vector_bytes, registers, processor.second_cache(), processor.is_asked()
-    return Processor(*facts) if vector_bytes else None
+    target = target or here()
+    vector_bytes, registers = target.vectors
+    return Processor(vector_bytes, registers, target.second_cache, target.is_asked) if vector_bytes else None
 
 
-def _plan(compilation: Compilation) -> Plan:
+def plan_of(compilation: Compilation) -> Plan:
     """The agreement between the entry and the code."""
     from jitflow.plans import make_plan
 
@@ -323,10 +329,10 @@ def _plan(compilation: Compilation) -> Plan:
     return compilation.plan
 
 
-def _guard_text(compilation: Compilation) -> str:
-    from jitflow.backends.llvm.guard import guard_text
+def guard_text(compilation: Compilation) -> str:
+    from jitflow.backends.llvm import guard
 
-    return guard_text(compilation.traced.function, ordered=compilation.ordered)
+    return guard.guard_text(compilation.traced.function, ordered=compilation.ordered)
 
 
 def _entry(compilation: Compilation) -> EntryCode | None:
@@ -334,10 +340,10 @@ def _entry(compilation: Compilation) -> EntryCode | None:
     from jitflow.runtime.dispatcher import uses_native_entry
     from jitflow.runtime.entry_native import emit_entry
 
-    if not uses_native_entry() or _plan(compilation).gpus:
+    if not uses_native_entry() or plan_of(compilation).gpus:
         return None
     with compilation.stage("entry"):
-        compilation.entry = emit_entry(_plan(compilation))
+        compilation.entry = emit_entry(plan_of(compilation))
     return compilation.entry
 
 
@@ -363,9 +369,9 @@ def _specialise(compilation: Compilation) -> Specialisation:
 
         kind = partial(DeviceSpecialisation, handles=linked.handles)
     return kind(
-        _plan(compilation),
+        plan_of(compilation),
         run=executable.address(),
-        guard=executable.address("guard") if _guard_text(compilation) else 0,
+        guard=executable.address("guard") if guard_text(compilation) else 0,
         raise_error=handler if stores is None else stores.failing(handler),
         symbols=linked.addresses,
         keep_alive=(executable, linked, modules),

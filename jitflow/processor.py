@@ -1,19 +1,23 @@
-"""The processor that code is compiled for: this machine's, or a lesser one that it includes.
+"""The processor that code is compiled for: this machine's, a lesser one that it includes, or that of another machine.
 
 `JITFLOW_CPU` names one of the levels of x86-64 (the psABI's microarchitecture levels), so that what a processor without
-AVX-512 runs can be tried on one that has it.
+AVX-512 runs can be tried on one that has it. What is exported may be for any `CodeTarget` (``TARGETS``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import llvmlite.binding as llvm
 
 from jitflow.config import CONFIG
 
-__all__ = ["features", "gathers", "has_features", "is_asked", "name", "second_cache", "vectors"]
+__all__ = ["TARGETS", "CodeTarget", "features", "gathers", "has_features", "here", "is_asked", "name", "second_cache",
+           "vectors"]  # fmt: skip
 
 _ADDED = {
     "x86-64": "64bit cmov cx8 fxsr mmx sse sse2",
@@ -59,11 +63,7 @@ def vectors() -> tuple[int, int]:
 
     0 where there are none.
     """
-    if has_features("avx512f"):
-        return 64, 32
-    if has_features("avx2", "fma"):
-        return 32, 16
-    return (16, 32) if has_features("neon") or has_features("fp-armv8") else (0, 0)
+    return here().vectors
 
 
 @cache
@@ -104,3 +104,83 @@ def second_cache() -> int:
     except (OSError, ValueError):
         pass
     return 1 << 19
+
+
+@dataclass(frozen=True)
+class CodeTarget:
+    """What code is generated for: LLVM's names of the machine, of its processor and of what this can do.
+
+    The other fields are as in this module: whether it ``gathers``, whether it ``is_asked``, and its ``second_cache``.
+    """
+
+    triple: str
+    cpu: str
+    features: frozenset[str]
+    switches: str
+    """The features as LLVM takes them: ``+avx2,-avx512f``."""
+    gathers: bool = False
+    is_asked: bool = True
+    second_cache: int = 1 << 19
+
+    def has(self, *wanted: str) -> bool:
+        """Whether the processor has all of these."""
+        return self.features.issuperset(wanted)
+
+    @property
+    def vectors(self) -> tuple[int, int]:
+        """How wide its vectors are, in bytes, and how many registers there are; 0 where there are none.
+
+        Those of WebAssembly multiply and add one after the other (a function that is shipped along does both at once),
+        and its engines have the registers of x86-64.
+        """
+        if self.has("avx512f"):
+            return 64, 32
+        if self.has("avx2", "fma"):
+            return 32, 16
+        if self.has("neon") or self.has("fp-armv8"):
+            return 16, 32
+        return (16, 16) if self.has("simd128") else (0, 0)
+
+    @property
+    def attributes(self) -> str:
+        """LLVM's attributes of every function: code may use vectors as wide as the processor has them."""
+        width = 512 if self.has("avx512f") else 256 if self.has("avx2") else 128
+        return f'nounwind "prefer-vector-width"="{width}"'
+
+    @property
+    def is_wasm(self) -> bool:
+        return self.triple.startswith("wasm32")
+
+
+@cache
+def here() -> CodeTarget:
+    """What code that runs in this process is generated for."""
+    found = features()
+    able = frozenset(feature for feature, has in found.items() if has)
+    facts = gathers(), is_asked(), second_cache()
+    return CodeTarget(str(llvm.get_process_triple()), name(), able, found.flatten(), *facts)
+
+
+def _level(cpu: str) -> CodeTarget:
+    """A level of x86-64, on Linux."""
+    levels = list(_ADDED)
+    able = frozenset(feature for level in levels[: levels.index(cpu) + 1] for feature in _ADDED[level].split())
+    return CodeTarget("x86_64-unknown-linux-gnu", cpu, able, _switches(able))
+
+
+def _switches(able: frozenset[str]) -> str:
+    return ",".join(f"+{feature}" for feature in sorted(able))
+
+
+def _other(triple: str, cpu: str, able: str) -> CodeTarget:
+    has = frozenset(able.split())
+    return CodeTarget(triple, cpu, has, _switches(has))
+
+
+TARGETS: Mapping[str, Callable[[], CodeTarget]] = MappingProxyType({
+    "host": here,
+    **{cpu: lambda cpu=cpu: _level(cpu) for cpu in _ADDED},
+    "aarch64-linux": lambda: _other("aarch64-unknown-linux-gnu", "generic", "neon fp-armv8"),
+    "wasm32": lambda: _other("wasm32-unknown-unknown", "generic", "simd128 bulk-memory sign-ext nontrapping-fptoint"),
+})  # fmt: skip
+"""What can be exported for, by the name that the user gives."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jitflow.naming import Part
     from jitflow.passes.place import Placement
     from jitflow.passes.schedule.target import Given
+    from jitflow.processor import CodeTarget
     from jitflow.runtime.specialisation import Specialisation
 
 __all__ = ["Options", "Specialised", "change_sides"]
@@ -256,16 +257,29 @@ class Specialised:
             ) from error
         return self._trace(flat)
 
-    def _trace(self, flat: tuple[Any, ...]) -> Compilation:
+    def _for_export(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], target: CodeTarget
+    ) -> tuple[Compilation, tuple[Any, ...]]:
+        """What is traced to run elsewhere, on one thread, and for which arguments."""
+        from jitflow.hardware import HOME
+
+        flat = aligned(self._bind(args, kwargs))
+        compilation = self._compilation()
+        compilation.target, compilation.threads, compilation.devices = target, 1, (HOME,)
+        return self._trace(flat, compilation), flat
+
+    def _trace(self, flat: tuple[Any, ...], compilation: Compilation | None = None) -> Compilation:
         from jitflow.frontend.entry.function import trace
         from jitflow.naming import extracted
 
-        options, part, compilation = self._options, self._options.part, self._compilation()
+        compilation = compilation or self._compilation()
+        options, part = self._options, self._options.part
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
                 traced = trace(self._wrapped, self._parameters, flat, static=options.static, fetch=fetch,
-                               device=options.device, exact=bool(options.check))  # fmt: skip
+                               device=options.device, exact=bool(options.check),
+                               includes_ones=compilation.target is not None)  # fmt: skip
                 compilation.traced = traced if part is None else extracted(traced, part)
         except UserError as error:
             raise with_user_frames(error, error.location) from error.__cause__

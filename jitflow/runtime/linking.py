@@ -47,10 +47,11 @@ class Linker:
         initialise()
         return llvm.Target.from_triple(llvm.get_process_triple())
 
-    def make_machine(self, level: int) -> Any:
-        """A target machine that generates code of a level of optimisation for this processor."""
-        return self._target.create_target_machine(
-            cpu=processor.name(), features=processor.features().flatten(), opt=level, reloc="pic", codemodel="small"
+    def make_machine(self, level: int, wanted: processor.CodeTarget) -> Any:
+        """A target machine that generates code of a level of optimisation."""
+        target = self._target if wanted is processor.here() else _foreign(wanted.triple)
+        return target.create_target_machine(
+            cpu=wanted.cpu, features=wanted.switches, opt=level, reloc="pic", codemodel="small"
         )
 
     def _linker(self) -> Any:
@@ -83,6 +84,13 @@ def initialise() -> None:
     """Let LLVM know this machine's kind of processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+
+
+def _foreign(triple: str) -> Any:
+    """LLVM's target for another machine than this one."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(triple)
 
 
 LINKER = Linker()

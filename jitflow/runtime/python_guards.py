@@ -114,7 +114,7 @@ def array_fits(leaf: p.ArrayLeaf, array: Any) -> bool:
         and array.ndim == leaf.rank
         and array.flags.aligned
         and (array.flags.writeable or not leaf.writeable)
-        and tuple(dim == 1 for dim in array.shape) == leaf.ones
+        and all(one is None or one == (dim == 1) for one, dim in zip(leaf.ones, array.shape, strict=True))
         and p.layout_of(array) == leaf.layout
     )
 

@@ -29,9 +29,12 @@ _ALIGNED = 0x0100
 
 
 class ResultBuilder:
-    """Makes the result objects of one call."""
+    """Makes the result objects of one call. ``free`` gives blocks back that are not the pool's."""
 
-    def __init__(self, plan: Plan, binding: Binding, slots: Slots) -> None:
+    def __init__(
+        self, plan: Plan, binding: Binding, slots: Slots, free: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._free = free
         self._plan = plan
         self._binding = binding
         self._slots = slots
@@ -60,7 +63,7 @@ class ResultBuilder:
 
     def _give_back(self, leaf: p.NewArray) -> None:
         self._taken.add(leaf.slot)
-        pool_free()(self._slots[leaf.slot], 0)
+        (self._free or pool_free())(self._slots[leaf.slot], 0)
 
     def _make(self, node: p.Result) -> Any:
         if isinstance(node, p.Container):

@@ -68,7 +68,7 @@ def test_programs_compile_while_python_ends() -> None:
 
 def _text(number: int) -> str:
     body = f"  %y = fadd double %x, {number}.0\n  ret double %y"
-    return f"{ENGINE.header}\ndefine double @f{number}(double %x) {{\n{body}\n}}"
+    return f"{ENGINE.header()}\ndefine double @f{number}(double %x) {{\n{body}\n}}"
 
 
 def test_code_is_the_same_as_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:

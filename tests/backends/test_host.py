@@ -13,6 +13,7 @@ from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import C64, C128, DTYPES, F32, F64, I32, I64
 from jitflow.ir.types import Buffer, Scalar
+from jitflow.processor import here
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.symbols import symbol_address
 from tests.backends.programs import INDEX, Allocator, Failed, host, kernel, run, samples
@@ -50,7 +51,7 @@ def test_loops_that_compute_between_launches_get_registers(beside, works):
         (total,) = kit.loop(kit.constant(0), kit.constant(9), kit.constant(1), body, kit.constant(0, Scalar(I64)))
         kit.add("result", total, slot=0)
 
-    program = emit_program([host(build, inner)], ENGINE.header, ENGINE.attributes, fast_math=False, extra_text="",
+    program = emit_program([host(build, inner)], ENGINE.header(), here(), fast_math=False, extra_text="",
                            extra_symbols=())  # fmt: skip
     assert [module.work for module in program.modules if "define" in module.text] == works
     assert run(compile_program(host(build, inner)), [], 1).tolist() == [9 * beside]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from jitflow import processor
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.panel_writing import Writing
 from jitflow.backends.llvm.vector_text import exchanged
@@ -38,7 +37,9 @@ def _emission(what: str, addresses: int, write: Callable[..., None], *figures: s
         numbers = given[2 * addresses :]
         name = "_".join(map(str, (what, dtype.name, vector_bytes, *schedule)))
         out.module.declare(name, "void", ["ptr"] * addresses + ["i64"] * len(numbers))
-        out.module.shared[name] = _written(name, dtype, vector_bytes, write, addresses, len(numbers), schedule)
+        out.module.shared[name] = _written(
+            name, dtype, vector_bytes, out.module.target.gathers, write, addresses, len(numbers), schedule
+        )
         arguments = [*(f"ptr {place}" for place in places), *(f"i64 {number}" for number in numbers)]
         out.do(f"call void @{name}({', '.join(arguments)})")
         return ()
@@ -48,10 +49,10 @@ def _emission(what: str, addresses: int, write: Callable[..., None], *figures: s
 
 @cache
 def _written(
-    name: str, dtype: DType, vector_bytes: int, write: Callable[..., None], addresses: int, numbers: int,
-    schedule: tuple[int, ...],
+    name: str, dtype: DType, vector_bytes: int, gathers: bool, write: Callable[..., None], addresses: int,
+    numbers: int, schedule: tuple[int, ...],
 ) -> str:  # fmt: skip
-    function = Writing(dtype, vector_bytes)
+    function = Writing(dtype, vector_bytes, gathers)
     write(function, *schedule)
     parameters = [f"{'ptr' if place < addresses else 'i64'} %{place}" for place in range(addresses + numbers)]
     declarations = sorted(function.declarations)
@@ -129,7 +130,7 @@ def _together(f: Writing, vectors: int) -> int:
 
 def _scattered(f: Writing, source: str, columns: str, first: str, count: str) -> Callable[[str], str]:
     """What reads a piece of columns that lie anywhere, at the offset of a step: at once where that is faster."""
-    if processor.gathers():
+    if f.gathers:
         places, mask = f.addresses(source, f.offsets(columns, first)), f.mask(first, count)
         return lambda step: f.gather(f.let(f"getelementptr i8, <{f.lanes} x ptr> {places}, i64 {step}"), mask)
     begins = [f.at(source, f.offset(columns, column)) for column in f.following(first, count)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from jitflow import processor
 from jitflow.backends.llvm.emit_control import phi
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter, intrinsic_suffix
 from jitflow.backends.llvm.types import Number, lanes_of, memory_type, number_type, vector_of, with_element
@@ -109,9 +108,9 @@ def _gather(out: Emitter, op: Op, type: Vector, pointers: str, mask: str | None)
                    f"{mask_type} {mask or 'splat (i1 true)'}, {text} zeroinitializer)")  # fmt: skip
 
 
-def _gathers(type: Vector, mask: str | None) -> bool:
+def _gathers(out: Emitter, type: Vector, mask: str | None) -> bool:
     """Whether lanes from anywhere are loaded at once; narrow ones have no instruction for that."""
-    return mask is not None or (processor.gathers() and type.dtype.itemsize >= 4)
+    return mask is not None or (out.module.target.gathers and type.dtype.itemsize >= 4)
 
 
 def _loaded_one_by_one(out: Emitter, op: Op, type: Vector, pointers: Iterable[str]) -> str:
@@ -211,7 +210,7 @@ def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
         wide, pointer, touched = _covering(out, type, _pointer(out, buffer, offset), step, mask)
         raw = _load(out, op, wide, pointer, touched)
         return [_from_memory(out, type, _shuffle(out, memory_type(wide), raw, "poison", _positions(type, step)))]
-    if _gathers(type, mask):
+    if _gathers(out, type, mask):
         raw = _gather(out, op, type, _strided_pointers(out, buffer, offset, stride, type.lanes), mask)
     else:
         raw = _loaded_one_by_one(out, op, type, _pointers_apart(out, buffer, offset, stride, type.lanes))
@@ -224,7 +223,7 @@ def _read_at(out: Emitter, op: Op) -> Sequence[str]:
     if not isinstance(type, Vector):
         return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offsets), mask))]
     pointers = _pointers(out, buffer, out.operand(offsets), type.lanes)
-    if _gathers(type, mask):
+    if _gathers(out, type, mask):
         return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
     each = (out.let(f"extractelement <{type.lanes} x ptr> {pointers}, i64 {lane}") for lane in range(type.lanes))
     return [_from_memory(out, type, _loaded_one_by_one(out, op, type, each))]
@@ -238,7 +237,7 @@ def _write(out: Emitter, op: Op) -> Sequence[str]:
     def store(mask: str | None) -> None:
         _store(out, op, type, pointer, operand, mask)
 
-    if isinstance(type, Vector) and not processor.has_features("avx512f"):
+    if isinstance(type, Vector) and not out.module.target.has("avx512f"):
         _under_mask(out, op, 3, None, store)
     else:
         store(_mask(out, op, 3))

@@ -17,6 +17,7 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.equality import function_key
 from jitflow.ir.types import Vector
+from jitflow.processor import CodeTarget
 
 if TYPE_CHECKING:
     from jitflow.backends.llvm.emit_sharing import Sharing
@@ -35,8 +36,10 @@ class ModuleText:
     """What the functions of one program share: declarations, library symbols and the sites of errors."""
 
     def __init__(
-        self, programs: Sequence[Function], symbols: Sequence[str], *, fast_math: bool, sites: Sequence[Op] = ()
-    ) -> None:
+        self, programs: Sequence[Function], symbols: Sequence[str], target: CodeTarget, *, fast_math: bool,
+        sites: Sequence[Op] = (),
+    ) -> None:  # fmt: skip
+        self.target = target
         self.kernels = _written_once(kernel for program in programs for kernel in program.kernels)
         """What is launched by each name: of kernels that compute the same, the first one."""
         self.called: dict[str, Function] = {

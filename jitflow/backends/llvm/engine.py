@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from jitflow import processor
 from jitflow.backends.llvm.at_once import LIBRARY_LOCK, at_once, emit_object, run_passes
 from jitflow.backends.llvm.module import ModuleCode, Work
+from jitflow.processor import CodeTarget, here
 from jitflow.runtime.linking import LINKER, Linked
 
 __all__ = ["ENGINE", "Engine"]
@@ -32,31 +32,24 @@ class Engine:
 
     def __init__(self) -> None:
         self.lock = LINKER.lock
-        self._idle: defaultdict[Work, list[Any]] = defaultdict(list)
+        self._idle: defaultdict[tuple[Work, CodeTarget], list[Any]] = defaultdict(list)
         self._shared: dict[str, bytes] = {}
 
     @contextmanager
-    def _machine(self, work: Work) -> Iterator[Any]:
+    def _machine(self, work: Work, target: CodeTarget | None = None) -> Iterator[Any]:
         """A target machine for a kind of module, which keeps what it learns about a set of function attributes."""
-        idle = self._idle[work]
+        target = target or here()
+        idle = self._idle[work, target]
         try:
             machine = idle.pop()
         except IndexError:
-            machine = LINKER.make_machine(_LEVELS[work])
+            machine = LINKER.make_machine(_LEVELS[work], target)
         yield machine
         idle.append(machine)
 
-    @cached_property
-    def header(self) -> str:
-        """The lines of a module that name the target."""
-        with self.lock, self._machine("vectors") as machine:
-            return f'target datalayout = "{machine.target_data}"\ntarget triple = "{llvm.get_process_triple()}"'
-
-    @cached_property
-    def attributes(self) -> str:
-        """Attributes of every function: code generation may use vectors as wide as the CPU has them."""
-        width = 512 if processor.has_features("avx512f") else 256 if processor.has_features("avx2") else 128
-        return f'nounwind "prefer-vector-width"="{width}"'
+    def header(self, target: CodeTarget | None = None) -> str:
+        """The lines of a module that name what it is for: this machine, if nothing else is said."""
+        return _header(self, target or here())
 
     def generate(self, modules: Sequence[ModuleCode]) -> list[bytes]:
         """Object code of the modules. Raises RuntimeError where LLVM refuses one."""
@@ -91,16 +84,46 @@ class Engine:
         """
         with llvm.create_context() as context, llvm.parse_assembly(code.text, context) as module:
             if code.work == "loops":
-                options = llvm.create_pipeline_tuning_options(speed_level=2)
-                options.loop_vectorization = options.slp_vectorization = True
-                options.loop_interleaving = options.loop_unrolling = True
-                builder = llvm.create_pass_builder(machine, options)
-                run_passes(builder.getModulePassManager(), module, builder)
+                _run_loop_passes(machine, module)
             yield module
+
+    def one_object(self, modules: Sequence[ModuleCode], target: CodeTarget, visible: Collection[str]) -> bytes:
+        """Object code for any target of all modules in one, in which only the functions ``visible`` are so.
+
+        Raises RuntimeError where LLVM refuses it.
+        """
+        with (
+            self.lock, _keeping_selections(), llvm.create_context() as context,
+            self._machine("loops", target) as machine, llvm.parse_assembly(self.header(target), context) as whole,
+        ):  # fmt: skip
+            for code in modules:
+                part = llvm.parse_assembly(code.text, context)
+                if code.work == "loops":
+                    _run_loop_passes(machine, part)
+                whole.link_in(part)
+            for function in whole.functions:
+                if not function.is_declaration and function.name not in visible:
+                    function.linkage = "internal"
+            whole.verify()
+            return emit_object(machine, whole)
 
     def link(self, codes: Sequence[bytes], names: tuple[str, ...]) -> Linked:
         """Put object code into memory, as one library. It stays there as long as the result lives."""
         return LINKER.link(codes, names)
+
+
+@cache
+def _header(engine: Engine, target: CodeTarget) -> str:
+    with engine.lock, engine._machine("vectors", target) as machine:
+        return f'target datalayout = "{machine.target_data}"\ntarget triple = "{target.triple}"'
+
+
+def _run_loop_passes(machine: Any, module: Any) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = True
+    options.loop_interleaving = options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, options)
+    run_passes(builder.getModulePassManager(), module, builder)
 
 
 @contextmanager

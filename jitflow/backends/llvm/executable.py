@@ -11,6 +11,7 @@ from jitflow.backends.llvm.engine import ENGINE
 from jitflow.backends.llvm.module import RUN, ProgramText, emit_program
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op
+from jitflow.processor import here
 from jitflow.runtime.linking import Linked
 
 __all__ = ["Executable", "compile_program"]
@@ -67,8 +68,8 @@ def compile_program(
     clock = _Clock()
     program = emit_program(
         (host,) if isinstance(host, Function) else host,
-        ENGINE.header,
-        ENGINE.attributes,
+        ENGINE.header(),
+        here(),
         fast_math=fast_math,
         extra_text=extra_text,
         extra_symbols=extra_symbols,

@@ -36,6 +36,7 @@ from jitflow.errors import CompilerBug
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region, walk, walk_loops
 from jitflow.ir.types import Buffer, Tape
+from jitflow.processor import CodeTarget
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 
@@ -81,7 +82,7 @@ class ProgramText:
 def emit_program(
     programs: Sequence[Function],
     header: str,
-    attributes: str,
+    target: CodeTarget,
     *,
     fast_math: bool,
     extra_text: str,
@@ -93,14 +94,14 @@ def emit_program(
     Parts, and their kernels, have the attribute ``device``, and kernels names that no others have; the part of the
     caller's thread is the first one. The results of a part begin in slot ``first_result``.
 
-    ``header`` names the target, ``attributes`` are those of every function. `extra_symbols` get the first symbol slots,
-    so that ``extra_text`` can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere.
+    ``header`` names the ``target`` as LLVM reads it. `extra_symbols` get the first symbol slots, so that ``extra_text``
+    can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere.
     """
     for program in programs:
         if program.layer != "host":
             raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
-    module = ModuleText(programs, extra_symbols, fast_math=fast_math, sites=sites)
-    frame = (header, f"attributes #0 = {{ {attributes} }}", _METADATA)
+    module = ModuleText(programs, extra_symbols, target, fast_math=fast_math, sites=sites)
+    frame = (header, f"attributes #0 = {{ {target.attributes} }}", _METADATA)
     parts: list[ModuleCode] = []
 
     def add(work: Work, functions: Iterable[str], *, shared: bool = False) -> None:

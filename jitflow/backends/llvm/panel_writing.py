@@ -20,8 +20,8 @@ _LEAST_BYTES = 16
 class Writing:
     """A function that is being written, with the arithmetic and the loops that it is made of."""
 
-    def __init__(self, dtype: DType, vector_bytes: int) -> None:
-        self.vector_bytes = vector_bytes
+    def __init__(self, dtype: DType, vector_bytes: int, gathers: bool) -> None:
+        self.vector_bytes, self.gathers = vector_bytes, gathers
         self.element, self.itemsize = element_type(dtype), dtype.itemsize
         self.lanes = PANEL_BYTES // dtype.itemsize
         self.lines: list[str] = []

@@ -105,12 +105,14 @@ class TracedFunction:
 def trace(
     function: FunctionType, names: Sequence[str], arguments: Sequence[Any], *, static: Collection[str] = (),
     fetch: Sequence[str] | None = None, device: str = "", exact: bool = False,
+    includes_ones: bool = False,
 ) -> TracedFunction:  # fmt: skip
     """Trace ``function`` at the flat ``arguments``: one for each of its parameters, which are called ``names``.
 
     ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict. ``fetch``: the function is one that
     `jitflow.naming` makes, and what is wanted are the values of these names. ``device``: where the function wants what
-    stands in no scope of its own. ``exact``: what masks leave out is not computed.
+    stands in no scope of its own. ``exact``: what masks leave out is not computed. ``includes_ones``: sizes
+    of arguments may also be 1, unless a decision rests on it that one is not.
 
     Raises `UserError` at the user's line for programs that cannot be compiled. What the program itself raises while it
     is traced is raised as a `UserError` of that class, or as it is where there is none for its class.
@@ -121,7 +123,7 @@ def trace(
     mistake: UserError | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), choices)
-        state.exact = exact
+        state.exact, state.includes_ones = exact, includes_ones
         state.state(Wanted).part = None if fetch is None else Part(tuple(fetch))
         state.device = device
         try:

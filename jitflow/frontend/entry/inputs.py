@@ -300,7 +300,8 @@ class Inputs:
 
     def _new_size(self, name: str, hint: int) -> Dim:
         dim = self.trace.size(name, hint, bound_by_call=True)
-        self.trace.establish(Fact(dim, "!=", 1))
+        if not self.trace.includes_ones:
+            self.trace.establish(Fact(dim, "!=", 1))
         return dim
 
 

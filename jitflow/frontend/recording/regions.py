@@ -198,6 +198,8 @@ class Regions:
         """Where the program wants what it computes now; empty where it does not say."""
         self.exact = False
         """Whether what a mask leaves out may not be computed, though nobody would see it."""
+        self.includes_ones = False
+        """Whether the sizes of arguments may be 1 as well."""
         self.refused_operand = ""
         """What Python calls the type of the number that an operator did not take last."""
         self._locator = Locator()

@@ -1,0 +1,200 @@
+"""Exporting: the way of the data of `compiler.py` for another target, with a C function around it, into files."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jitflow import __version__
+from jitflow.backends.llvm.symbols import LIBRARY
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.exports.interface import Interface, interface_of
+from jitflow.exports.linkers import link_library, suffix_of
+from jitflow.exports.notice import written_notice
+from jitflow.ir.core import Function, walk
+from jitflow.ir.location import Loc
+from jitflow.ir.routines import POLL, ROOM
+from jitflow.processor import TARGETS, CodeTarget
+
+if TYPE_CHECKING:
+    from jitflow.compiler import Compilation
+    from jitflow.specialised import Specialised
+
+__all__ = ["Exported", "export"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The files of an exported program; ``library`` is None where there was no linker, and ``why`` says so."""
+
+    name: str
+    object: Path
+    header: Path
+    library: Path | None
+    why: str = ""
+
+    def __str__(self) -> str:
+        files = ", ".join(str(path) for path in (self.object, self.header, self.library) if path is not None)
+        return f"{self.name}: {files}" + (f" ({self.why})" if self.why else "")
+
+
+def export(
+    function: Specialised, path: str | Path, args: tuple[Any, ...], kwargs: Mapping[str, Any], target: str,
+    name: str | None,
+) -> Exported:  # fmt: skip
+    """`CompiledFunction.export`."""
+    if target not in TARGETS:
+        raise UserValueError(f"there is no target {target!r}", expected=f"one of {', '.join(TARGETS)}")
+    chosen, name = TARGETS[target](), name or function.__name__
+    if not (name.isidentifier() and name.isascii()):
+        raise UserValueError(f"C has no functions called {name!r}", mend="say how to call it: f.export(..., name=...)")
+    compilation, flat = function._for_export(args, dict(kwargs), chosen)
+    code, header = _compiled(function, compilation, flat, name)
+    stem = Path(path)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    files = [stem.with_name(stem.name + suffix) for suffix in (".o", ".h", suffix_of(chosen))]
+    files[0].write_bytes(code.content)
+    files[1].write_text(header)
+    files[2].unlink(missing_ok=True)  # it would be that of an earlier export
+    why = link_library(files[0], files[2], chosen, code.visible)
+    return Exported(name, files[0], files[1], None if why else files[2], why)
+
+
+@dataclass(frozen=True)
+class _Code:
+    content: bytes
+    visible: list[str]
+
+
+def _compiled(function: Specialised, compilation: Compilation, flat: Sequence[Any], name: str) -> tuple[_Code, str]:
+    from jitflow.backends.llvm.engine import ENGINE
+    from jitflow.backends.llvm.module import ModuleCode, emit_program
+    from jitflow.compiler import guard_text, lower, plan_of
+    from jitflow.exports.bridge import bridge_text, visible_names
+    from jitflow.exports.header import header_text
+    from jitflow.exports.helpers import helper_names, helpers_text
+    from jitflow.exports.messages import messages_text
+
+    hosts = lower(compilation)
+    target = compilation.target
+    assert target is not None
+    guard = guard_text(compilation)
+    with compilation.stage("export"):
+        header = ENGINE.header(target)
+        program = emit_program(
+            hosts, header, target, fast_math=compilation.fastmath, extra_text=guard, extra_symbols=()
+        )
+        symbols, sites = program.collected.symbols, program.collected.sites
+        _refuse_the_runtime(symbols, hosts, program.text, target)
+        interface = interface_of(compilation, plan_of(compilation), flat)
+        routines = [symbol for symbol in symbols if symbol in LIBRARY]
+        notice = written_notice(_about(function, compilation, interface, flat, name, symbols, sites))
+        bridge = [
+            header,
+            bridge_text(name, interface, symbols, target, has_guard=bool(guard), notice=notice),
+            messages_text(name, sites, _fits(compilation, interface), routines),
+            "declare i32 @run(ptr, ptr, ptr, ptr)",
+            "declare i32 @guard(ptr)" if guard else "",
+            f"attributes #0 = {{ {target.attributes} }}",
+        ]
+        modules = [*program.modules, ModuleCode("calls", "\n".join(bridge))]
+        if helpers := helpers_text(target):
+            modules.append(ModuleCode("calls", f"{header}\n{helpers}\nattributes #0 = {{ {target.attributes} }}"))
+        visible = visible_names(name, interface)
+        kept = {*visible, *helper_names(target)}
+        code = ENGINE.one_object(modules, target, kept)
+        documentation = inspect.getdoc(function._wrapped) or ""
+        return _Code(code, visible), header_text(name, interface, target, documentation, routines)
+
+
+def _fits(compilation: Compilation, interface: Interface) -> str:
+    """What sizes the code is for, in a message."""
+    facts = ", ".join(map(str, compilation.traced.function.facts))
+    shapes = ", ".join(f"{one.name}[{', '.join(map(str, one.dims))}]" for one in interface.parameters if one.dims)
+    return f"{shapes or 'other arguments'}{f' with {facts}' if facts else ''}, and arrays that do not overlap"
+
+
+# -- what libraries say of themselves
+
+
+def _about(
+    function: Specialised, compilation: Compilation, interface: Interface, flat: Sequence[Any], name: str,
+    symbols: Sequence[str], sites: Sequence[Any],
+) -> dict[str, Any]:  # fmt: skip
+    from jitflow.cache.codec import Unstorable, pack
+    from jitflow.cache.sites import sites_as_data
+
+    target = compilation.target
+    assert target is not None
+    try:
+        return {
+            "version": __version__, "name": name, "triple": target.triple, "features": sorted(target.features),
+            "plan": pack(interface.plan), "sites": sites_as_data(sites), "symbols": list(symbols),
+            "parameters": _parameters(function, flat),
+            "state": [[s.parameter.name, s.parameter.dtype, list(s.value.shape), s.parameter.layout, s.kind,
+                       s.parameter.is_written] for s in interface.states],
+        }  # fmt: skip
+    except Unstorable as error:
+        raise UserNotImplementedError(
+            f"{error} cannot be exported", mend="take and return arrays, numbers, tuples, lists and dicts",
+            location=begin_of(compilation),
+        ) from None  # fmt: skip
+
+
+def _parameters(function: Specialised, flat: Sequence[Any]) -> list[Any]:
+    """The parameters of those arguments that callers still give: names, kinds, defaults."""
+    from jitflow.cache.codec import Unstorable, pack
+    from jitflow.exports.interface import is_plain
+
+    found = []
+    for one, value in zip(inspect.signature(function._wrapped).parameters.values(), flat, strict=True):
+        if is_plain(value):
+            try:
+                default = [] if one.default is one.empty else [pack(one.default)]
+            except Unstorable:
+                default = []
+            found.append([one.name, int(one.kind), default])
+    return found
+
+
+# -- what cannot be exported
+
+
+def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text: str, target: CodeTarget) -> None:
+    """Raise where a program calls what only a process with Python has, at the line that does."""
+    for symbol in symbols:
+        if symbol not in LIBRARY and symbol not in (POLL, ROOM):
+            raise UserNotImplementedError(
+                "an exported program has no Python, and this needs it: a callback, a routine of a library (as those "
+                "of LAPACK are), a generator of random numbers, or printing",
+                found=symbol, mend="do it outside, and pass what it gives", location=_asking(symbol, hosts),
+            )  # fmt: skip
+    if target.is_wasm and "@jitflow.heap.collect" in text:
+        raise UserNotImplementedError(
+            "lists, dicts and sets that refer to each other cannot be exported for WebAssembly",
+            mend="keep what they hold in arrays", location=_first(hosts),
+        )  # fmt: skip
+
+
+def _asking(symbol: str, hosts: Sequence[Function]) -> Loc | None:
+    for host in hosts:
+        for function in (host, *host.functions, *host.kernels):
+            for op in walk(function.region):
+                if op.name in _ASKING and op.loc.file:
+                    return op.loc
+    return _first(hosts)
+
+
+_ASKING = frozenset({"invoke", "host_call", "draw", "fill"})
+
+
+def _first(hosts: Sequence[Function]) -> Loc | None:
+    return next((op.loc for host in hosts for op in walk(host.region) if op.loc.file), None)
+
+
+def begin_of(compilation: Compilation) -> Loc | None:
+    """A line of the program that is exported."""
+    return next((op.loc for op in walk(compilation.traced.function.region) if op.loc.file), None)

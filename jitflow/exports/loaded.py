@@ -1,0 +1,191 @@
+"""Calling an exported library from Python: nothing is traced, and nothing is compiled.
+
+The library says of itself how a call becomes slots and how slots become results (`notice.py`): a plan, as every
+compiled function has one (`jitflow.runtime.plan`), carried out by the Python entry. What the library carries along is
+read as further arguments, arrays over its memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow import processor
+from jitflow.aligned import aligned
+from jitflow.backends.llvm.symbols import LIBRARY
+from jitflow.cache.codec import unpack
+from jitflow.cache.sites import sites_of
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.exports.notice import read_notice
+from jitflow.failures import failure
+from jitflow.processor import CodeTarget
+from jitflow.runtime.dtypes import numpy_dtype
+from jitflow.runtime.entry_python import Binding, guard_function, run_function
+from jitflow.runtime.plan import ERROR_SLOTS, ArrayLeaf, Plan, ScalarLeaf
+from jitflow.runtime.python_results import ResultBuilder
+
+__all__ = ["LoadedFunction", "load"]
+
+_SUFFIXES = ("", ".so", ".dylib")
+
+
+def load(path: str | Path) -> LoadedFunction:
+    """The function in a library that `CompiledFunction.export` wrote, with the results that it has in Python.
+
+    ``path`` is that of the library, or what it was exported to. To load a library runs code that is in it, as an import
+    does. Raises FileNotFoundError if there is none, and ValueError for a file that was not exported by jitflow, is
+    damaged, or is for another machine or processor than this one.
+    """
+    given = Path(path)
+    found = [one for suffix in _SUFFIXES if (one := given.with_name(given.name + suffix)).is_file()]
+    if not found:
+        raise FileNotFoundError(f"there is no library {given}, nor one with {' or '.join(_SUFFIXES[1:])} behind it")
+    about = read_notice(found[0])
+    _refuse_others(found[0], about, processor.here())
+    return LoadedFunction(ctypes.CDLL(str(found[0].resolve())), about)
+
+
+def _refuse_others(path: Path, about: Mapping[str, Any], here: CodeTarget) -> None:
+    """Raise for code that this processor does not run."""
+    if about["triple"].split("-")[0] != here.triple.split("-")[0]:
+        raise UserValueError(f"{path} is for {about['triple']}, and this machine is {here.triple}")
+    missing = sorted({*about["features"]} - here.features)
+    if missing:
+        raise UserValueError(
+            f"{path} is for a processor with {', '.join(missing)}, which this one has not",
+            mend='export it for less: f.export(path, ..., target="x86-64-v3")',
+        )
+
+
+class LoadedFunction:
+    """An exported function. ``state`` is what it carries along, as arrays over its memory, by the names in its header.
+
+    To write to one of them (``f.state["w"][...] = new``) changes what the next call computes with.
+    """
+
+    state: Mapping[str, np.ndarray[Any, Any]]
+
+    def __init__(self, library: ctypes.CDLL, about: Mapping[str, Any]) -> None:
+        self.__name__ = name = str(about["name"])
+        self._library = library
+        self._plan: Plan = unpack(about["plan"])
+        self._data = about["sites"]
+        kinds = [one for _, one in sorted({int(kind): kind for kind in _KINDS}.items())]
+        self.__signature__ = inspect.Signature([
+            inspect.Parameter(each, kinds[kind], default=unpack(default[0]) if default else inspect.Parameter.empty)
+            for each, kind, default in about["parameters"]
+        ])  # fmt: skip
+        self._run, self._guard, self._free = (_address(library, f"{name}__{what}") for what in ("run", "guard", "free"))
+        self._context = _called(library, f"{name}__context")
+        _link_routines(self._context, about["symbols"])
+        self.state = MappingProxyType({
+            each: _over(_called(library, f"{name}_{each}"), dtype, shape, layout)
+            for each, dtype, shape, layout, _, _ in about["state"]
+        })  # fmt: skip
+        self._kinds = [kind for *_, kind, _ in about["state"]]
+        writes = any(written for *_, written in about["state"])
+        self._alone: Any = threading.Lock() if writes else nullcontext()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it, as the function that it was exported from. Raises what that raises, and TypeError or ValueError for
+        arguments of other kinds or sizes than those that it was exported for.
+        """
+        bound = self.__signature__.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = aligned(tuple(bound.arguments[name] for name in self.__signature__.parameters))
+        with self._alone:
+            return self._called_with((*given, *map(_as_read, self.state.values(), self._kinds)))
+
+    def _called_with(self, arguments: tuple[Any, ...]) -> Any:
+        binding = Binding(self._plan)
+        if not binding.bind(arguments):
+            raise UserTypeError(f"{self.__name__} was exported for other arguments", expected=self._expected())
+        if not guard_function(self._guard)(binding.slots):
+            raise UserValueError(
+                f"{self.__name__} was exported for other sizes, or for arrays that do not overlap",
+                expected=self._expected(),
+            )
+        results = (ctypes.c_int64 * max(self._plan.result_slots, 1))()
+        error = (ctypes.c_int64 * ERROR_SLOTS)()
+        builder = ResultBuilder(self._plan, binding, results, self._release)
+        status = run_function(self._run, binding.releases_gil())(self._context, binding.slots, results, error)
+        if status:
+            raise failure(sites_of(self._data), status, ctypes.addressof(error))
+        try:
+            return builder.build()
+        finally:
+            builder.release()
+
+    def _release(self, address: int, size: int) -> None:
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._free)(address)
+
+    def _expected(self) -> str:
+        """What the arguments are to be, by parameter."""
+        leaves = [check for check in self._plan.checks if isinstance(check, ArrayLeaf | ScalarLeaf)]
+        count = len(leaves) - len(self.state)
+        shown = (
+            f"{one.dtype} of {one.rank} axes" if isinstance(one, ArrayLeaf) else f"{one.kind} {one.dtype}"
+            for one in sorted(leaves, key=lambda one: one.slot) if self._is_given(one.register)
+        )  # fmt: skip
+        return ", ".join(shown) if count else "no arrays or numbers"
+
+    def _is_given(self, register: int) -> bool:
+        read = self._plan.reads[register]
+        index = getattr(read, "index", None)
+        return index is None or index < len(self.__signature__.parameters)
+
+    def __repr__(self) -> str:
+        return f"<exported function {self.__name__}{self.__signature__}>"
+
+
+_KINDS = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.KEYWORD_ONLY,
+    inspect.Parameter.VAR_KEYWORD,
+)
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+
+
+def _called(library: ctypes.CDLL, name: str) -> int:
+    """The address that a function of the library gives."""
+    function = library[name]
+    function.restype = ctypes.c_void_p
+    return function() or 0
+
+
+def _over(address: int, dtype: str, shape: Sequence[int], layout: str) -> np.ndarray[Any, Any]:
+    """An array over memory of the library, which is there as long as the process."""
+    kind = numpy_dtype(dtype)
+    memory = (ctypes.c_char * (kind.itemsize * int(np.prod(shape, dtype=np.int64)))).from_address(address)
+    return np.frombuffer(memory, kind).reshape(shape, order="F" if layout == "F" else "C")
+
+
+def _as_read(array: np.ndarray[Any, Any], kind: str) -> Any:
+    """An array or a number, as the program reads it."""
+    if kind == "array":
+        return array
+    return array.item() if kind == "python" else array[()]
+
+
+def _link_routines(context: int, symbols: Sequence[str]) -> None:
+    """Let the library find SciPy's BLAS, if it is linked with none."""
+    words = (ctypes.c_void_p * (2 + len(symbols))).from_address(context)
+    for place, symbol in enumerate(symbols, 2):
+        if symbol in LIBRARY and not words[place]:
+            from jitflow.runtime.symbols import symbol_address
+
+            words[place] = symbol_address(symbol)
+
