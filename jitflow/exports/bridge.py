@@ -28,7 +28,10 @@ from jitflow.runtime.dtypes import slot_count
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.plan import ERROR_SLOTS
 
-__all__ = ["DOES_NOT_FIT", "MISSING_ROUTINE", "bridge_text", "visible_names"]
+__all__ = ["DOES_NOT_FIT", "MISSING_ROUTINE", "VISIBLE", "bridge_text", "visible_names"]
+
+VISIBLE = "jitflow.visible."
+"""What the names of functions begin with in the text that stay visible, so that they are no others of the program."""
 
 DOES_NOT_FIT, MISSING_ROUTINE = -1, -2
 """What the function returns beside the statuses of programs: sizes that the code is not for, no BLAS."""
@@ -59,7 +62,7 @@ def bridge_text(
 ) -> str:
     """The text, which joins that of the program. ``notice`` is data that `jitflow.load` looks for."""
     return "\n".join([
-        f'@"{name}__notice" = constant [{len(notice)} x i8] c"{_bytes(notice)}", align 8',
+        f'@"jitflow.notice.{name}" = hidden constant [{len(notice)} x i8] c"{_bytes(notice)}", align 8',
         *_states(name, interface),
         *_runtime(target),
         *_context(name, symbols),
@@ -72,13 +75,13 @@ def bridge_text(
 def _entries(name: str, *, has_guard: bool) -> Iterator[str]:
     """What callers in Python use."""
     yield (
-        f'define i32 @"{name}__run"(ptr %c, ptr %a, ptr %r, ptr %e) #0 {{\n'
+        f'define i32 @"{VISIBLE}{name}__run"(ptr %c, ptr %a, ptr %r, ptr %e) #0 {{\n'
         "  %s = call i32 @run(ptr %c, ptr %a, ptr %r, ptr %e)\n  ret i32 %s\n}\n"
     )
     answer = "%s = call i32 @guard(ptr %a)" if has_guard else "%s = add i32 0, 1"
-    yield f'define i32 @"{name}__guard"(ptr %a) #0 {{\n  {answer}\n  ret i32 %s\n}}\n'
-    yield f'define void @"{name}__free"(ptr %m) #0 {{\n  call void @jitflow.free(ptr %m, i64 0)\n  ret void\n}}\n'
-    yield f'define ptr @"{name}__context"() #0 {{\n  ret ptr @jitflow.context\n}}\n'
+    yield f'define i32 @"{VISIBLE}{name}__guard"(ptr %a) #0 {{\n  {answer}\n  ret i32 %s\n}}\n'
+    yield f'define void @"{VISIBLE}{name}__free"(ptr %m) #0 {{\n  call void @jitflow.free(ptr %m, i64 0)\n  ret void\n}}\n'
+    yield f'define ptr @"{VISIBLE}{name}__context"() #0 {{\n  ret ptr @jitflow.context\n}}\n'
 
 
 # -- data
@@ -91,9 +94,11 @@ def _bytes(content: bytes) -> str:
 def _states(name: str, interface: Interface) -> Iterator[str]:
     for state in interface.states:
         where, content = _global(state), state.value.tobytes("A")
-        made = f'[{len(content)} x i8] c"{_bytes(content)}"' if any(content) else f"[{len(content)} x i8] zeroinitializer"
+        made = (
+            f'[{len(content)} x i8] c"{_bytes(content)}"' if any(content) else f"[{len(content)} x i8] zeroinitializer"
+        )
         yield f"{where} = internal global {made}, align {_ALIGNMENT}"
-        yield f'define ptr @"{accessor(name, state)}"() #0 {{\n  ret ptr {where}\n}}\n'
+        yield f'define ptr @"{VISIBLE}{accessor(name, state)}"() #0 {{\n  ret ptr {where}\n}}\n'
 
 
 def _global(state: State) -> str:
@@ -202,7 +207,7 @@ done:
 def _function(
     name: str, interface: Interface, symbols: Sequence[str], target: CodeTarget, *, has_guard: bool
 ) -> str:  # fmt: skip
-    f = FunctionText(f'i32 @"{name}"({", ".join(_signature(interface))}) #0')
+    f = FunctionText(f'i32 @"{VISIBLE}{name}"({", ".join(_signature(interface))}) #0')
     writer = _Writer(f, interface, target)
     words = max([1, *(_end(one) for one in (*interface.parameters, *(s.parameter for s in interface.states)))])
     arguments, results, error = f.stack(words), f.stack(_result_words(interface)), f.stack(ERROR_SLOTS)
@@ -272,11 +277,11 @@ def _parts(dtype: str) -> list[tuple[str, str]]:
 
 class _Writer:
     def __init__(self, function: FunctionText, interface: Interface, target: CodeTarget) -> None:
-        self.f, self.interface, self.target = function, interface, target
+        self.f, self.interface, self.target, self.arguments = function, interface, target, ""
 
     def fill(self, slots: str) -> None:
         """The argument slots."""
-        f = self.f
+        f, self.arguments = self.f, slots
         for one in self.interface.parameters:
             if one.dims is not None:
                 self._array(one, slots, f"%in.{one.name}", [self._dim(dim) for dim in one.dims])
@@ -327,7 +332,7 @@ class _Writer:
             if result.rank is None:
                 length = min(DTYPES[result.dtype].itemsize, 16)
                 with f.when(f.compare("ne", out, "null", "ptr")):
-                    f.run("@llvm.memcpy.p0.p0.i64", f"ptr {out}", f"ptr {f.at(slots, 8 * result.slot)}",
+                    f.run("@llvm.memcpy.p0.p0.i64", f"ptr {out}", f"ptr {self._words(result, slots)}",
                           f"i64 {length}", "i1 false")  # fmt: skip
             elif result.dims is not None:
                 with f.when(f.compare("ne", out, "null", "ptr")):
@@ -335,19 +340,32 @@ class _Writer:
             else:
                 self._hand_over(result, slots, out, short)
 
+    def _words(self, result: Output, slots: str) -> str:
+        """Where a number stands, or an array's address, dims and strides."""
+        f = self.f
+        if not result.options:
+            return f.at(slots, 8 * result.slot)
+        number = f.load("i64", slots, 8 * result.slot)
+        *_, (_, is_argument, slot) = result.options  # the last is taken where no number fits
+        found = f.at(self.arguments if is_argument else slots, 8 * slot)
+        for wanted, is_argument, slot in reversed(result.options[:-1]):
+            place = f.at(self.arguments if is_argument else slots, 8 * slot)
+            found = f.let(f"select i1 {f.compare('eq', number, str(wanted))}, ptr {place}, ptr {found}")
+        return found
+
     def _copy(self, result: Output, slots: str, to: str) -> None:
-        f, rank = self.f, result.rank or 0
-        source = f.let(f"inttoptr i64 {f.load('i64', slots, 8 * result.slot)} to ptr")
-        dims, strides = (f.at(slots, 8 * (result.slot + 1 + step)) for step in (0, rank))
+        f, rank, words = self.f, result.rank or 0, self._words(result, slots)
+        source = f.let(f"inttoptr i64 {f.load('i64', words)} to ptr")
+        dims, strides = (f.at(words, 8 * (1 + step)) for step in (0, rank))
         f.call("ptr", "@jitflow.copy", f"ptr {to}", f"ptr {source}", f"i64 {rank}", f"ptr {dims}", f"ptr {strides}",
                f"i64 {DTYPES[result.dtype].itemsize}")  # fmt: skip
 
     def _hand_over(self, result: Output, slots: str, out: str, short: str) -> None:
         """Memory of C's, and the sizes that the program has found."""
         f, size = self.f, "i32" if self.target.is_wasm else "i64"
-        bytes = str(DTYPES[result.dtype].itemsize)
+        bytes, words = str(DTYPES[result.dtype].itemsize), self._words(result, slots)
         for axis in range(result.rank or 0):
-            dim = f.load("i64", slots, 8 * (result.slot + 1 + axis))
+            dim = f.load("i64", words, 8 * (1 + axis))
             f.store("i64", dim, f"%sizes.{result.name}", 8 * axis)
             bytes = f.let(f"mul i64 {bytes}, {dim}")
         bytes = f.let(f"add i64 {bytes}, 1")  # so that there is some
@@ -362,5 +380,3 @@ class _Writer:
         for slot in self.interface.fresh:
             address = f.let(f"inttoptr i64 {f.load('i64', slots, 8 * slot)} to ptr")
             f.run("@jitflow.free", f"ptr {address}", "i64 0")
-
-

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jitflow import __version__
+from jitflow.backends.llvm.emit_libm import LIBM
 from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.errors import UserNotImplementedError, UserValueError
-from jitflow.exports.interface import Interface, interface_of
+from jitflow.exports.interface import KEYWORDS, Interface, interface_of
 from jitflow.exports.linkers import link_library, suffix_of
 from jitflow.exports.notice import written_notice
+from jitflow.hardware import HOME
 from jitflow.ir.core import Function, walk
 from jitflow.ir.location import Loc
-from jitflow.ir.routines import POLL, ROOM
+from jitflow.ir.routines import POLL, ROOM, SITE_PREFIX, TRAMPOLINE
 from jitflow.processor import TARGETS, CodeTarget
 
 if TYPE_CHECKING:
@@ -28,12 +30,16 @@ __all__ = ["Exported", "export"]
 
 @dataclass(frozen=True)
 class Exported:
-    """The files of an exported program; ``library`` is None where there was no linker, and ``why`` says so."""
+    """The files of an exported program; ``library`` is None where there was no linker, and ``why`` says so.
+
+    ``interface`` is what the header says, as data.
+    """
 
     name: str
     object: Path
     header: Path
     library: Path | None
+    interface: Interface
     why: str = ""
 
     def __str__(self) -> str:
@@ -49,7 +55,7 @@ def export(
     if target not in TARGETS:
         raise UserValueError(f"there is no target {target!r}", expected=f"one of {', '.join(TARGETS)}")
     chosen, name = TARGETS[target](), name or function.__name__
-    if not (name.isidentifier() and name.isascii()):
+    if not (name.isidentifier() and name.isascii()) or name in KEYWORDS or name in _OF_C:
         raise UserValueError(f"C has no functions called {name!r}", mend="say how to call it: f.export(..., name=...)")
     compilation, flat = function._for_export(args, dict(kwargs), chosen)
     code, header = _compiled(function, compilation, flat, name)
@@ -60,24 +66,30 @@ def export(
     files[1].write_text(header)
     files[2].unlink(missing_ok=True)  # it would be that of an earlier export
     why = link_library(files[0], files[2], chosen, code.visible)
-    return Exported(name, files[0], files[1], None if why else files[2], why)
+    return Exported(name, files[0], files[1], None if why else files[2], code.interface, why)
+
+
+_OF_C = frozenset({"malloc", "free", "memcpy", "memset", "main", *LIBM.values(), *(f"{one}f" for one in LIBM.values())})
+"""Functions of C that are called here, or by everybody."""
 
 
 @dataclass(frozen=True)
 class _Code:
     content: bytes
     visible: list[str]
+    interface: Interface
 
 
 def _compiled(function: Specialised, compilation: Compilation, flat: Sequence[Any], name: str) -> tuple[_Code, str]:
     from jitflow.backends.llvm.engine import ENGINE
     from jitflow.backends.llvm.module import ModuleCode, emit_program
-    from jitflow.compiler import guard_text, lower, plan_of
-    from jitflow.exports.bridge import bridge_text, visible_names
+    from jitflow.compiler import guard_text, lower, optimize, plan_of
+    from jitflow.exports.bridge import VISIBLE, bridge_text, visible_names
     from jitflow.exports.header import header_text
     from jitflow.exports.helpers import helper_names, helpers_text
     from jitflow.exports.messages import messages_text
 
+    _refuse_devices(function, optimize(compilation))
     hosts = lower(compilation)
     target = compilation.target
     assert target is not None
@@ -104,10 +116,10 @@ def _compiled(function: Specialised, compilation: Compilation, flat: Sequence[An
         if helpers := helpers_text(target):
             modules.append(ModuleCode("calls", f"{header}\n{helpers}\nattributes #0 = {{ {target.attributes} }}"))
         visible = visible_names(name, interface)
-        kept = {*visible, *helper_names(target)}
-        code = ENGINE.one_object(modules, target, kept)
+        called = {f"{VISIBLE}{one}": one for one in visible}
+        code = ENGINE.one_object(modules, target, called, kept=helper_names(target))
         documentation = inspect.getdoc(function._wrapped) or ""
-        return _Code(code, visible), header_text(name, interface, target, documentation, routines)
+        return _Code(code, visible, interface), header_text(name, interface, target, documentation, routines)
 
 
 def _fits(compilation: Compilation, interface: Interface) -> str:
@@ -163,6 +175,16 @@ def _parameters(function: Specialised, flat: Sequence[Any]) -> list[Any]:
 # -- what cannot be exported
 
 
+def _refuse_devices(function: Specialised, program: Function) -> None:
+    """Raise where a program wants to run somewhere else than on the caller's thread."""
+    places = [op.loc for op in walk(program.region) if op.loc.device not in ("", "cpu", HOME)]
+    if places or function._options.device not in ("", "cpu", HOME):
+        raise UserNotImplementedError(
+            "an exported program runs on its caller's thread, and this one wants a device",
+            mend="export it without jitflow.device", location=places[0] if places else None,
+        )  # fmt: skip
+
+
 def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text: str, target: CodeTarget) -> None:
     """Raise where a program calls what only a process with Python has, at the line that does."""
     for symbol in symbols:
@@ -170,13 +192,18 @@ def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text:
             raise UserNotImplementedError(
                 "an exported program has no Python, and this needs it: a callback, a routine of a library (as those "
                 "of LAPACK are), a generator of random numbers, or printing",
-                found=symbol, mend="do it outside, and pass what it gives", location=_asking(symbol, hosts),
+                found=_told(symbol), mend="do it outside, and pass what it gives", location=_asking(symbol, hosts),
             )  # fmt: skip
     if target.is_wasm and "@jitflow.heap.collect" in text:
         raise UserNotImplementedError(
-            "lists, dicts and sets that refer to each other cannot be exported for WebAssembly",
+            "lists, dicts and sets that a program makes cannot be exported for WebAssembly, where nobody can see what "
+            "they are still needed for",
             mend="keep what they hold in arrays", location=_first(hosts),
         )  # fmt: skip
+
+
+def _told(symbol: str) -> str:
+    return "a call of Python" if symbol.startswith((SITE_PREFIX, TRAMPOLINE)) else symbol
 
 
 def _asking(symbol: str, hosts: Sequence[Function]) -> Loc | None:

@@ -11,23 +11,23 @@ From Python an exported program is called with a plan as any other is, in which 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from jitflow.compiler import Compilation
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.arguments import Spec
-from jitflow.ir.dims import Dim, Expression, symbols
+from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Tensor, Variable
 from jitflow.passes.lower.results import ResultPlace
 from jitflow.runtime import plan as p
 from jitflow.runtime.python_guards import found_by
 
-__all__ = ["Interface", "Output", "Parameter", "State", "interface_of", "is_plain"]
+__all__ = ["KEYWORDS", "Interface", "Output", "Parameter", "State", "interface_of", "is_plain"]
 
 _PLAIN = (np.ndarray, Spec, np.generic, bool, int, float, complex, str, bytes, type(None), tuple, list, dict)
 """What callers of the exported program give, as far as C has something like it."""
@@ -62,13 +62,18 @@ class State:
 
 @dataclass(frozen=True)
 class Output:
-    """A result: an array (``rank`` and perhaps its ``dims``, if the arguments' sizes tell them) or a number."""
+    """A result: an array (``rank`` and perhaps its ``dims``, if the arguments' sizes tell them) or a number.
+
+    It lies in the result slots from ``slot`` on. If it is one of several arrays, the number of which one stands there,
+    and ``options`` are their numbers, whether they are arguments, and their first slots.
+    """
 
     name: str
     dtype: str
     rank: int | None
     dims: tuple[Dim, ...] | None
     slot: int
+    options: tuple[tuple[int, bool, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,15 @@ class _Reader:
         self.given = [place for place, value in enumerate(arguments) if is_plain(value)]
         self._values: dict[int, Any] = {}
         self._names: set[str] = set()
+        self._known: dict[str, Dim] = {}
 
     def interface(self) -> Interface:
+        if self.traced.is_storing:
+            raise self._refused("a program that stores to attributes of objects", "return what it stores")
         parameters, states, sizes, known = [], [], dict[str, None](), dict[str, int]()
         for leaf, value in zip(self.traced.leaves, self.traced.function.parameters, strict=True):
+            if isinstance(leaf, p.ArrayLeaf) and leaf.lives:
+                raise self._refused("an array on a GPU", "pass arrays of NumPy")
             if isinstance(leaf, p.ObjectLeaf):
                 raise self._refused("a generator of random numbers", "draw before the call, and pass what was drawn")
             is_given = self._is_given(leaf.register)
@@ -118,12 +128,15 @@ class _Reader:
                 states.append(self._state(leaf, one))
                 known.update(_sizes_told(states[-1]))
         self._refuse_shared(states)
+        self._known = {**known}
         outputs = tuple(self._outputs(self.plan.results, "result", {*sizes, *known}))
         fresh = tuple(leaf.slot for leaf in p.new_arrays(self.plan).values())
-        open_sizes = tuple(name for name in sizes if name not in known)
-        seen = self._own_sizes(parameters)
-        return Interface(tuple(n for n in open_sizes if n in seen), known, tuple(parameters), tuple(states), outputs,
-                         fresh, self._plan_with_state(states))  # fmt: skip
+        own = [name for name in sizes if name in self._own_sizes(parameters) and name not in known]
+        called = {name: symbol(self._unique(name)) for name in own}
+        return Interface(
+            tuple(map(str, called.values())), known, tuple(_with_names(one, called) for one in parameters),
+            tuple(states), tuple(_with_names(one, called) for one in outputs), fresh, self._plan_with_state(states),
+        )  # fmt: skip
 
     # -- what comes in
 
@@ -185,6 +198,8 @@ class _Reader:
             case p.DictOf(keys, children):
                 for key, child in zip(keys, children, strict=True):
                     yield from self._outputs(child, f"{name}_{key}", known)
+            case p.StructOf(maker, (child,), None) if not isinstance(maker, type):  # a list of an array's elements
+                yield from self._outputs(child, name, known)
             case p.StructOf(_, children, fields):
                 for number, child in enumerate(children):
                     yield from self._outputs(child, f"{name}_{fields[number] if fields else number}", known)
@@ -198,11 +213,40 @@ class _Reader:
                 yield from self._outputs(result, name, known)
             case p.OneOf(slot) if (place := self._place(slot)) is not None:
                 yield self._array(place.slot, place.dtype.name, place.rank, name, known)
+            case p.OneOf(slot, alternatives) if (several := self._several(alternatives, known)) is not None:
+                arrays = [array for _, _, array in several]
+                told = arrays[0].dims if all(array.dims == arrays[0].dims for array in arrays) else None
+                options = tuple((number, is_argument, array.slot) for number, is_argument, array in several)
+                yield Output(self._unique(name), arrays[0].dtype, arrays[0].rank, told, slot, options)
             case p.SameObject() | p.ConstantObject():  # a parameter, or what Python alone has
                 return
             case _:
                 raise self._refused("a result that is not the same kind of thing in each call, or a part of an array",
                                     "return a copy of it")  # fmt: skip
+
+    def _several(
+        self, alternatives: Sequence[tuple[int, p.Option]], known: set[str]
+    ) -> list[tuple[int, bool, Output]] | None:
+        """Arrays or numbers of one kind of which a result is one: its number, whether it is an argument, and itself."""
+        new, found = p.new_arrays(self.plan), []
+        for number, one in alternatives:
+            one = one.result if isinstance(one, p.Shared) else one
+            if isinstance(one, p.SameObject):
+                places = [place for place, leaf in enumerate(self.traced.leaves) if leaf.register == one.register]
+                if not places or not isinstance(self.traced.leaves[places[0]], p.ArrayLeaf):
+                    return None
+                leaf, type = self.traced.leaves[places[0]], self.traced.function.parameters[places[0]].type
+                assert isinstance(leaf, p.ArrayLeaf)
+                dims = tuple(substitute(dim, self._known) for dim in getattr(type, "dims", ()))
+                found.append((number, True, Output("", leaf.dtype, leaf.rank, dims, leaf.slot)))
+            elif isinstance(one, p.NumpyScalar | p.PythonScalar):
+                found.append((number, False, Output("", one.dtype, None, None, one.slot)))
+            elif isinstance(one, p.SameResult | p.ViewOfArgument | p.ViewOfResult):
+                array = new[one.leaf] if isinstance(one, p.SameResult) else one
+                found.append((number, False, self._known_array(array.slot, array.dtype, array.rank, "", known)))
+            else:
+                return None
+        return found if len({(array.dtype, array.rank) for _, _, array in found}) == 1 else None
 
     def _place(self, chosen: int) -> ResultPlace | None:
         """The array that turns out to be one of several."""
@@ -215,11 +259,15 @@ class _Reader:
         return lowered.places
 
     def _array(self, slot: int, dtype: str, rank: int, name: str, known: set[str]) -> Output:
+        return self._known_array(slot, dtype, rank, self._unique(name), known)
+
+    def _known_array(self, slot: int, dtype: str, rank: int, name: str, known: set[str]) -> Output:
         results = self.traced.function.results
         types = {place.slot: value.type for place, value in zip(self._places, results, strict=False)}
         dims = getattr(types.get(slot), "dims", None)
         told = dims is not None and all(known.issuperset(symbols(dim)) for dim in dims)
-        return Output(self._unique(name), dtype, rank, dims if told else None, slot)
+        shown = tuple(substitute(dim, self._known) for dim in dims) if dims is not None and told else None
+        return Output(name, dtype, rank, shown, slot)
 
     # -- the rest
 
@@ -265,7 +313,7 @@ class _Reader:
         name = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_") or "value"
         name = f"_{name}" if name[0].isdigit() else name
         wanted, number = name, 1
-        while name in self._names or name in _KEYWORDS:
+        while name in self._names or name in KEYWORDS:
             number += 1
             name = f"{wanted}_{number}"
         self._names.add(name)
@@ -278,6 +326,14 @@ class _Reader:
 def _begin(compilation: Compilation) -> Loc | None:
     ops = compilation.traced.function.region.ops
     return next((op.loc for op in ops if op.loc.file), None)
+
+
+_Item = TypeVar("_Item", Parameter, Output)
+
+
+def _with_names(one: _Item, called: Mapping[str, Dim]) -> _Item:
+    """The same with sizes as C calls them."""
+    return one if one.dims is None else replace(one, dims=tuple(substitute(dim, called) for dim in one.dims))
 
 
 def _names_in(parameter: Parameter) -> Iterator[str]:
@@ -308,7 +364,7 @@ def _with_registers(node: Any, moved: Any) -> Any:
     return node
 
 
-_KEYWORDS = frozenset(
+KEYWORDS = frozenset(
     "alignas alignof auto bool break case char class const constexpr continue default do double else enum extern false "
     "float for goto if inline int long message namespace new nullptr private public register restrict return short "
     "signed sizeof static struct switch template this true typedef typename typeof union unsigned using virtual void "

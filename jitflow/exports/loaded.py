@@ -188,4 +188,3 @@ def _link_routines(context: int, symbols: Sequence[str]) -> None:
             from jitflow.runtime.symbols import symbol_address
 
             words[place] = symbol_address(symbol)
-

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -87,10 +87,18 @@ class Engine:
                 _run_loop_passes(machine, module)
             yield module
 
-    def one_object(self, modules: Sequence[ModuleCode], target: CodeTarget, visible: Collection[str]) -> bytes:
-        """Object code for any target of all modules in one, in which only the functions ``visible`` are so.
+    def one_object(
+        self,
+        modules: Sequence[ModuleCode],
+        target: CodeTarget,
+        visible: Mapping[str, str],
+        *,
+        kept: Collection[str] = (),
+    ) -> bytes:
+        """Object code for any target of all modules in one.
 
-        Raises RuntimeError where LLVM refuses it.
+        Only the functions ``visible`` can be seen from outside, by the names that are given for theirs, and those that
+        are to be ``kept`` as they are. Raises RuntimeError where LLVM refuses it.
         """
         with (
             self.lock, _keeping_selections(), llvm.create_context() as context,
@@ -102,8 +110,10 @@ class Engine:
                     _run_loop_passes(machine, part)
                 whole.link_in(part)
             for function in whole.functions:
-                if not function.is_declaration and function.name not in visible:
-                    function.linkage = "internal"
+                if not function.is_declaration and function.name not in kept and function.name not in visible:
+                    function.linkage, function.name = "internal", f"jitflow.inside.{function.name}"
+            for name, outside in visible.items():
+                whole.get_function(name).name = outside
             whole.verify()
             return emit_object(machine, whole)
 
