@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jitflow.passes.place import Placement
     from jitflow.passes.plan.record import Plan as BufferPlan
     from jitflow.passes.runner import Step
-    from jitflow.passes.schedule.target import Given, Processor
+    from jitflow.passes.schedule.target import Given
     from jitflow.processor import CodeTarget
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
@@ -298,22 +298,14 @@ def _targets(compilation: Compilation) -> tuple[Target, ...]:
     """What lowering must know of the processor of each partition."""
     from jitflow.hardware import is_gpu
     from jitflow.passes.lower import CPU, GPU
+    from jitflow.passes.schedule.target import Processor
+    from jitflow.processor import here as processor_here
 
     asked = compilation.notes, compilation.schedules
-    processor = _processor(compilation.target)
+    processor = Processor.of(compilation.target or processor_here())
     here = replace(CPU, threads=compilation.threads, processor=processor, notes=asked[0], given=asked[1])
     there = replace(GPU, notes=asked[0], given=asked[1])
     return tuple(there if is_gpu(device) else here for device in compilation.devices)
-
-
-def _processor(target: CodeTarget | None) -> Processor | None:
-    """What products need to know of a processor, this one's if none is given; None where it has no vectors for them."""
-    from jitflow.passes.schedule.target import Processor
-    from jitflow.processor import here
-
-    target = target or here()
-    vector_bytes, registers = target.vectors
-    return Processor(vector_bytes, registers, target.second_cache, target.is_asked) if vector_bytes else None
 
 
 def plan_of(compilation: Compilation) -> Plan:
@@ -330,6 +322,7 @@ def plan_of(compilation: Compilation) -> Plan:
 
 
 def guard_text(compilation: Compilation) -> str:
+    """The function that tests sizes and overlap, in LLVM's language; empty if there is nothing to test."""
     from jitflow.backends.llvm import guard
 
     return guard.guard_text(compilation.traced.function, ordered=compilation.ordered)

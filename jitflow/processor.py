@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -179,7 +179,7 @@ def _other(triple: str, cpu: str, able: str) -> CodeTarget:
 
 TARGETS: Mapping[str, Callable[[], CodeTarget]] = MappingProxyType({
     "host": here,
-    **{cpu: lambda cpu=cpu: _level(cpu) for cpu in _ADDED},
+    **{cpu: partial(_level, cpu) for cpu in _ADDED},
     "aarch64-linux": lambda: _other("aarch64-unknown-linux-gnu", "generic", "neon fp-armv8"),
     "wasm32": lambda: _other("wasm32-unknown-unknown", "generic", "simd128 bulk-memory sign-ext nontrapping-fptoint"),
 })  # fmt: skip

@@ -7,9 +7,9 @@ where the caller wants it: to memory of his, if the arguments' sizes tell how mu
 whose address and sizes he gets and which he frees. Copying makes all results alike (C-ordered, nobody else's), whether
 they are new, views of arguments, or lie in another order.
 
-What programs ask of the runtime is in their context (`runtime/linked_symbols.py`); here it holds small functions: memory
-is C's, polls say to go on, and functions that call themselves get a part of the stack. Routines of BLAS are left to the
-linker, by their usual names, as symbols that may be missing: then the function says so.
+What programs ask of the runtime is in their context (`runtime/linked_symbols.py`); here it holds small functions:
+memory is C's, polls say to go on, and functions that call themselves get a part of the stack. Routines of BLAS are left
+to the linker, by their usual names, as symbols that may be missing: then the function says so.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def _entries(name: str, *, has_guard: bool) -> Iterator[str]:
     )
     answer = "%s = call i32 @guard(ptr %a)" if has_guard else "%s = add i32 0, 1"
     yield f'define i32 @"{VISIBLE}{name}__guard"(ptr %a) #0 {{\n  {answer}\n  ret i32 %s\n}}\n'
-    yield f'define void @"{VISIBLE}{name}__free"(ptr %m) #0 {{\n  call void @jitflow.free(ptr %m, i64 0)\n  ret void\n}}\n'
+    freeing = "  call void @jitflow.free(ptr %m, i64 0)\n  ret void"
+    yield f'define void @"{VISIBLE}{name}__free"(ptr %m) #0 {{\n{freeing}\n}}\n'
     yield f'define ptr @"{VISIBLE}{name}__context"() #0 {{\n  ret ptr @jitflow.context\n}}\n'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,15 @@ def _compiled(function: Specialised, compilation: Compilation, flat: Sequence[An
         called = {f"{VISIBLE}{one}": one for one in visible}
         code = ENGINE.one_object(modules, target, called, kept=helper_names(target))
         documentation = inspect.getdoc(function._wrapped) or ""
-        return _Code(code, visible, interface), header_text(name, interface, target, documentation, routines)
+        return _Code(code, visible, interface), header_text(
+            name, interface, target, documentation, routines, _of_libm(program.text)
+        )
+
+
+def _of_libm(text: str) -> list[str]:
+    """The mathematical functions of C that a program calls."""
+    known = {*LIBM.values(), *(f"{one}f" for one in LIBM.values())}
+    return sorted(known.intersection(re.findall(r"^declare (?:float|double) @(\w+)\(", text, re.MULTILINE)))
 
 
 def _fits(compilation: Compilation, interface: Interface) -> str:

@@ -22,13 +22,17 @@ _SAID = {"f16": "bits of float16", "bf16": "bits of bfloat16", "c64": "pairs of 
 
 
 def header_text(
-    name: str, interface: Interface, target: CodeTarget, documentation: str, needs: Sequence[str]
+    name: str, interface: Interface, target: CodeTarget, documentation: str, needs: Sequence[str], libm: Sequence[str]
 ) -> str:  # fmt: skip
-    """The header. ``documentation`` is what the function says of itself, ``needs`` the routines that are linked."""
+    """The header.
+
+    ``documentation`` is what the function says of itself, ``needs`` are routines of a BLAS and ``libm`` mathematical
+    functions that are linked.
+    """
     guard = f"{name.upper()}_H"
     return "\n".join([
         f"/* {name}: compiled by jitflow for {_machine(target)}.",
-        *(f" * {line}".rstrip() for line in _comment(name, interface, documentation, needs)),
+        *(f" * {line}".rstrip() for line in _comment(name, interface, documentation, needs, libm)),
         " */",
         f"#ifndef {guard}\n#define {guard}\n",
         "#include <stdint.h>\n",
@@ -44,13 +48,15 @@ def _machine(target: CodeTarget) -> str:
     return f"{target.triple}, {target.cpu}"
 
 
-def _comment(name: str, interface: Interface, documentation: str, needs: Sequence[str]) -> Iterator[str]:
+def _comment(
+    name: str, interface: Interface, documentation: str, needs: Sequence[str], libm: Sequence[str]
+) -> Iterator[str]:
     for line in documentation.strip().replace("*/", "* /").splitlines():
         yield line.strip()
     yield ""
     yield "Arrays lie in C order, one element behind the other, and aligned as C does; none may overlap one that is"
-    yield "written to. One thread runs the program. It needs malloc, free, memcpy and memset, and of the mathematical"
-    yield "functions those that it calls, if any."
+    yield "written to. One thread runs the program. It calls malloc, free, memcpy and memset of C"
+    yield f"and the mathematical functions {', '.join(libm)}." if libm else "and nothing else."
     yield ""
     for one in interface.parameters:
         written = ", which is written to" if one.is_written else ""
@@ -66,7 +72,8 @@ def _comment(name: str, interface: Interface, documentation: str, needs: Sequenc
     yield f"Returns 0, or else another number, and in message, which is NULL or has {MESSAGE_BYTES} bytes, says why:"
     yield f"{DOES_NOT_FIT} for sizes or overlapping arrays that it was not compiled for, else Python's exception."
     if needs:
-        yield f"It calls {', '.join(f'{one}_' for one in needs)} of a BLAS that it is to be linked with (32-bit integers);"
+        routines = ", ".join(f"{one}_" for one in needs)
+        yield f"It calls {routines} of a BLAS with 32-bit integers, which it is to be linked with;"
         yield f"without them it returns {MISSING_ROUTINE}."
     if interface.states:
         yield ""

@@ -95,8 +95,10 @@ class LoadedFunction:
         self._alone: Any = threading.Lock() if writes else nullcontext()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it, as the function that it was exported from. Raises what that raises, and TypeError or ValueError for
-        arguments of other kinds or sizes than those that it was exported for.
+        """Call it, as the function that it was exported from.
+
+        Raises what that raises, and TypeError or ValueError for arguments of other kinds or sizes than those that it
+        was exported for.
         """
         bound = self.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -170,7 +172,8 @@ def _over(address: int, dtype: str, shape: Sequence[int], layout: str) -> np.nda
     """An array over memory of the library, which is there as long as the process."""
     kind = numpy_dtype(dtype)
     memory = (ctypes.c_char * (kind.itemsize * int(np.prod(shape, dtype=np.int64)))).from_address(address)
-    return np.frombuffer(memory, kind).reshape(shape, order="F" if layout == "F" else "C")
+    flat: np.ndarray[Any, Any] = np.ndarray(shape, kind, memoryview(memory), order="F" if layout == "F" else "C")
+    return flat
 
 
 def _as_read(array: np.ndarray[Any, Any], kind: str) -> Any:

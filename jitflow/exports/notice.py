@@ -1,4 +1,4 @@
-"""What an exported library says of itself to `jitflow.load`: data inside of it, which is read before any of its code is.
+"""What an exported library says of itself to `jitflow.load`: data inside of it, read before any of its code runs.
 
     magic (16 bytes), length of the text (8), SHA-256 of the text (32), text: JSON as in the cache on disk
 

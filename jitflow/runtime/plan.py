@@ -279,7 +279,8 @@ class ArrayLeaf:
     """An exact `numpy.ndarray`, aligned and of native byte order, of just this class.
 
     `writeable` asks for a writeable array (False accepts both); `ones[i]` says that dim i is 1,
-    and otherwise it must be different from 1, or may be anything if it is None, as it is in exported code. `lives` names the GPU on which it is, if it is an array of one.
+    and otherwise it must be different from 1; None accepts both, as exported code does. `lives` names the GPU on
+    which it is, if it is an array of one.
     """
 
     register: int

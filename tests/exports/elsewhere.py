@@ -44,10 +44,50 @@ def compiler(target: str) -> list[str] | None:
             return [found]
     if importlib.util.find_spec("ziglang") is None:
         return None
-    return [sys.executable, "-m", "ziglang", "cc", *(["-target", "aarch64-linux-musl"] if target != "host" else [])]
+    return [sys.executable, "-m", "ziglang", "cc", *_OPTIONS.get(target, ())]
 
 
-has_qemu = shutil.which("qemu-aarch64") is not None and compiler("aarch64") is not None
+_OPTIONS = {
+    "aarch64-linux": "-target aarch64-linux-none -nostdlib -static -fno-builtin -fno-stack-protector "
+    "-fno-sanitize=undefined".split(),
+    "aarch64-linux-musl": "-target aarch64-linux-musl -static -lm".split(),
+}
+"""Without a C library, which takes minutes to compile when it is first used; and with one, for sines."""
+
+_WITHOUT_LIBRARY = """
+#include <stdint.h>
+#define SIZE unsigned long
+static long call(long number, long a, long b, long c) {
+  register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+}
+static char heap[1 << 27];
+static SIZE used;
+void *malloc(SIZE size) { char *found = heap + used; used += size + 31 & ~15UL; return used > sizeof heap ? 0 : found; }
+void free(void *memory) {}
+void *memcpy(void *to, const void *from, SIZE size) {
+  for (SIZE i = 0; i < size; i++) ((volatile char *)to)[i] = ((char *)from)[i];
+  return to;
+}
+void *memset(void *to, int value, SIZE size) {
+  for (SIZE i = 0; i < size; i++) ((volatile char *)to)[i] = value;
+  return to;
+}
+static void fread(void *to, SIZE item, SIZE size, int file) {
+  for (long n; size && (n = call(63, 0, (long)to, size)) > 0; to = (char *)to + n) size -= n;
+}
+static void fwrite(void *from, SIZE item, SIZE count, int file) {
+  SIZE size = item * count;
+  for (long n; size && (n = call(64, 1, (long)from, size)) > 0; from = (char *)from + n) size -= n;
+}
+enum { stdin, stdout };
+int main(void);
+void _start(void) { call(93, main(), 0, 0); }
+"""
+
+
+has_qemu = shutil.which("qemu-aarch64") is not None and compiler("aarch64-linux") is not None
 has_node = shutil.which("node") is not None and (
     shutil.which("wasm-ld") is not None or importlib.util.find_spec("ziglang") is not None
 )
@@ -99,13 +139,14 @@ def run_in_c(exported: Exported, arguments: Mapping[str, Any], folder: Path, tar
                         "fwrite(&status, 4, 1, stdout); fwrite(message, 1, 512, stdout);",
                         f"if (!status) {{ {' '.join(writes)} }}"])  # fmt: skip
     source = folder / f"{name}_{target}.c"
-    source.write_text(f'#include <stdio.h>\n#include <stdlib.h>\n#include "{exported.header.resolve()}"\n'
+    library = _WITHOUT_LIBRARY if target == "aarch64-linux" else "#include <stdio.h>\n#include <stdlib.h>"
+    source.write_text(f'{library}\n#include "{exported.header.resolve()}"\n'
                       f"int main(void) {{\n  static char message[512];\n  {body}\n  return 0;\n}}\n")  # fmt: skip
     program = source.with_suffix("")
     command = compiler(target)
     assert command is not None
-    static = [] if target == "host" else ["-static"]
-    subprocess.run([*command, "-w", *static, str(source), str(exported.object), "-lm", "-o", str(program)], check=True)
+    libm = ["-lm"] if target == "host" else []
+    subprocess.run([*command, "-w", str(source), str(exported.object), *libm, "-o", str(program)], check=True)
     sent = b"".join(array.tobytes("A") for array in arrays.values())
     runner = [] if target == "host" else ["qemu-aarch64"]
     ran = subprocess.run([*runner, str(program)], input=sent, capture_output=True, check=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jitflow.processor import CodeTarget
+
 __all__ = ["A100", "CPU", "GPU", "H200", "Given", "Gpu", "Processor", "Target"]
 
 
@@ -42,6 +44,12 @@ class Processor:
     is_asked: bool = True
     instructions: float = 4.0
     bandwidths: tuple[float, ...] = (150.0, 100.0, 70.0, 20.0)
+
+    @staticmethod
+    def of(target: CodeTarget) -> Processor | None:
+        """The core that code is generated for; None where it has no vectors."""
+        facts = *target.vectors, target.second_cache, target.is_asked
+        return Processor(*facts) if facts[0] else None
 
     @property
     def for_sums(self) -> int:
