@@ -49,8 +49,8 @@ def check(document: Path, *, bless: bool) -> None:
     """Run all blocks in the current folder, and compare what they show, or rewrite it.
 
     ``python`` blocks run one after the other; ``text`` behind one is what it printed, a traceback at its end included.
-    ``console`` blocks are commands with what they print. ``py`` blocks are shown only, so are directives, and ``sh``
-    blocks, which are commands of other programs.
+    ``console`` blocks are commands with what they print. ``py`` and ``c`` blocks are shown only, so are directives, and
+    ``sh`` blocks, which are commands of other programs.
     """
     namespace: dict[str, Any] = {"__name__": "example"}
     edits: list[tuple[Block, str]] = []
@@ -64,7 +64,7 @@ def check(document: Path, *, bless: bool) -> None:
             if _steady(now) != _steady(block.text):
                 edits.append((block, now))
         else:
-            assert block.language in ("py", "sh", "{eval-rst}"), f"a block of no language: {block.text}"
+            assert block.language in ("py", "sh", "c", "{eval-rst}"), f"a block of no language: {block.text}"
     if bless:
         rewrite(document, ((block.start, block.end, text) for block, text in edits))
         return
