@@ -50,6 +50,57 @@ def test_all_shapes(dtype: str) -> None:
         np.testing.assert_array_equal(compiled(x, w)[0], expected)
 
 
+AMONG_ZEROS = """func @f(%x: DTYPE[b, c, h, w], %k: DTYPE[m, c, p, q]) {
+  %0: DTYPE[b, m, h, w // 2 + 2] = contract %x, %k {left=[0, 1, 2, 3, 4, 5], right=[6, 1, 4, 5], kept=[0, 6, 2, 3],
+    axes=[2, 3], counts=[h, w // 2 + 2], sizes=[p, q], steps=[1, 2], dilations=[2, 1], before=[p - 1, 1]}
+  yield %0
+}""".replace(",\n   ", ",")
+
+OF_WEIGHTS = """func @f(%x: DTYPE[b, c, h, w], %y: DTYPE[b, m, h, v]) {
+  %0: DTYPE[m, c, 3, 2] = contract %x, %y {left=[0, 1, 2, 3, 4, 5], right=[0, 6, 2, 3], kept=[6, 1, 4, 5],
+    axes=[2, 3], counts=[h, v], sizes=[3, 2], steps=[1, 2], dilations=[2, 1], before=[2, 1]}
+  yield %0
+}""".replace(",\n   ", ",")
+
+
+def _shown(x: Any, counts: tuple[int, int], sizes: tuple[int, int], before: tuple[int, int]) -> Any:
+    """Windows in steps of 1 and 2, with elements 2 and 1 apart, of an array among zeros."""
+    spans = (max(counts[0] - 1, 0) + 2 * (sizes[0] - 1) + 1, 2 * (counts[1] - 1) + sizes[1])
+    behind = [max(span - one - size, 0) for span, one, size in zip(spans, before, x.shape[2:], strict=True)]
+    padded = np.pad(x, ((0, 0), (0, 0), *zip(before, behind, strict=True)))
+    found = sliding_window_view(padded, (2 * sizes[0] - 1, sizes[1]), (2, 3))
+    return found[:, :, : counts[0], : 2 * counts[1] - 1 : 2, ::2]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("steps", [512, 7])
+def test_what_lies_beyond_an_array_is_left_out(dtype: str, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forwards and by weights, of any size; only a weight that is not finite makes something of zeros."""
+    kind = {"f32": np.float32, "f64": np.float64}[dtype]
+    panels = Panels(6, 2, 32, steps, 256 // np.dtype(kind).itemsize, 12, 24, 1)
+    monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_: panels)
+    forwards, by_weights = (compile_ir(parse(text.replace("DTYPE", dtype))) for text in (AMONG_ZEROS, OF_WEIGHTS))
+    random = np.random.default_rng(11)
+    for batch, inputs, height, width, outputs, kernel in (
+        (2, 3, 7, 9, 5, (3, 2)), (3, 2, 2, 2, 4, (4, 3)), (2, 5, 3, 2, 70, (2, 5)), (7, 2, 12, 20, 3, (3, 3)),
+        (0, 2, 3, 3, 2, (2, 2)), (2, 0, 3, 3, 2, (2, 2)), (2, 2, 0, 3, 2, (2, 2)), (2, 2, 3, 0, 2, (2, 2)),
+    ):  # fmt: skip
+        count = width // 2 + 2
+        x = integers(random, batch, inputs, height, width, dtype=kind)
+        weights = integers(random, outputs, inputs, *kernel, dtype=kind)
+        y = integers(random, batch, outputs, height, count, dtype=kind)
+        windows = _shown(x, (height, count), kernel, (kernel[0] - 1, 1))
+        np.testing.assert_array_equal(forwards(x, weights)[0], np.einsum("bchwpq,mcpq->bmhw", windows, weights))
+        windows = _shown(x, (height, count), (3, 2), (2, 1))
+        np.testing.assert_array_equal(by_weights(x, y)[0], np.einsum("bchwpq,bmhw->mcpq", windows, y))
+        if weights.size:
+            weights.flat[random.integers(weights.size)] = (np.inf, np.nan)[batch % 2]
+            windows = _shown(x, (height, count), kernel, (kernel[0] - 1, 1))
+            with np.errstate(invalid="ignore"):
+                expected = np.einsum("bchwpq,mcpq->bmhw", windows, weights)
+            np.testing.assert_array_equal(forwards(x, weights)[0], expected)
+
+
 def test_axes_in_any_order() -> None:
     text = """func @f(%x: f64[a, b, c, d], %w: f64[d, e, b, f]) {
       %0: f64[f, a, b, c, e] = contract %x, %w {left=[0, 1, 2, 3], right=[3, 4, 1, 5], kept=[5, 0, 1, 2, 4]}
@@ -132,6 +183,17 @@ def test_threads_share_rows() -> None:
 
     assert shares(Target(threads=3)) == [3]
     assert shares(CPU) == []
+
+
+def test_padding_is_not_copied() -> None:
+    def gradients(x: Any, w: Any, y: Any) -> Any:
+        return jitflow.vjp(lambda x, w: jitflow.nn.conv(x, w, padding=1), x, w)[1](y)
+
+    random = np.random.default_rng(12)
+    x, w, y = integers(random, 2, 3, 9, 8), integers(random, 4, 3, 3, 3), integers(random, 2, 4, 9, 8)
+    made = [op.name for op in walk(parse(jitflow.function(gradients).ir(x, w, y, stage="fused")).region)]
+    assert made.count("contract") == 2
+    assert not {"concatenate", "fusion", "variable"} & set(made)
 
 
 def test_a_gpu_gets_products_and_sums() -> None:
