@@ -108,11 +108,16 @@ def _windows(value: Value, made: dict[Value, Op]) -> tuple[Value, list[_Slid], l
         op = made.get(op.operands[0])
     if op is None or op.name != "window":
         return None
-    whole, figures = op.operands[0], (op.attributes[name] for name in list(_FIELDS)[:-1])
+    figures = (op.attributes[name] for name in list(_FIELDS)[:-1])
     slid = [_Slid(axis, count, size, step, dilation, 0)
             for axis, count, size, step, dilation in zip(*figures, strict=True)]  # fmt: skip
-    rank, shown = len(dims_of(whole.type)), dims_of(op.result.type)
-    alone = set(range(rank)) - {one.axis for one in slid}
+    whole, shown = op.operands[0], dims_of(op.result.type)
+    rank, alone = len(dims_of(whole.type)), set(range(len(dims_of(whole.type)))) - {one.axis for one in slid}
+    if (part := made.get(whole)) is not None and part.name == "slice":  # to what windows reach
+        starts, steps = part.attributes["starts"], part.attributes["steps"]
+        uncut = all(dims_of(part.operands[0].type)[axis] == dims_of(whole.type)[axis] for axis in alone)
+        if uncut and all(step == 1 for step in steps):
+            whole, slid = part.operands[0], [replace(one, before=-starts[one.axis]) for one in slid]
     for part in reversed(above):
         after = dims_of(part.result.type)
         cuts = [(0, dim, 1) for dim in after]
