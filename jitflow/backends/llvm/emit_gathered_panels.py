@@ -1,8 +1,9 @@
-"""Contractions by panels: packing, multiplying, and writing sums where they belong (`passes/lower/contraction.py`).
+"""Contractions by panels: packing, multiplying, and writing sums where they belong.
 
 Some rows of some vectors of sums stay in registers while the steps of a panel are walked: each reads the vectors of a
 row of the panel, which lie one behind the other, and one number of each row of the left array, which lies anywhere. How
-many rows and vectors there are at a time says the schedule, in attributes of the ops. No sum depends on it.
+many rows and vectors there are at a time says the schedule, in attributes of the ops of
+`passes/lower/contraction_kernel.py`. No sum depends on it.
 
 The functions are the same in all programs, so machine code is generated once in a process.
 """

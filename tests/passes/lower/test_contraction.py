@@ -78,7 +78,7 @@ def test_what_lies_beyond_an_array_is_left_out(dtype: str, steps: int, monkeypat
     """Forwards and by weights, of any size; only a weight that is not finite makes something of zeros."""
     kind = {"f32": np.float32, "f64": np.float64}[dtype]
     panels = Panels(6, 2, 32, steps, 256 // np.dtype(kind).itemsize, 12, 24, 1)
-    monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_: panels)
+    monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_: panels)
     forwards, by_weights = (compile_ir(parse(text.replace("DTYPE", dtype))) for text in (AMONG_ZEROS, OF_WEIGHTS))
     random = np.random.default_rng(11)
     for batch, inputs, height, width, outputs, kernel in (
@@ -142,7 +142,7 @@ def test_no_bit_depends_on_the_schedule(name: str, monkeypatch: pytest.MonkeyPat
         (4, 3, 64, 30, 192, 48, 192),
     ):  # fmt: skip
         panels = Panels(rows, vectors, vector_bytes, steps, line // kind.itemsize, height, block, 1)
-        monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_, panels=panels: panels)
+        monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_, panels=panels: panels)
         np.testing.assert_array_equal(compile_ir(parse(text))(x, w)[0], expected)
 
 
@@ -154,7 +154,7 @@ def test_steps_side_by_side_are_packed_from_either_end(
     """Runs of any length, that end with a kernel or a panel, forwards and of kernels that are turned."""
     kind, random = np.dtype({"f32": np.float32, "f64": np.float64}[name]), np.random.default_rng(10)
     panels = Panels(3, 64 // vector_bytes, vector_bytes, steps, 256 // kind.itemsize, 96, 96, 1)
-    monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_: panels)
+    monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_: panels)
     compiled = compile_ir(parse(TURNED.replace("DTYPE", name)))
     for taps in (2, 4, 9, 15, 17, 33):
         x, w = integers(random, 2, taps + 5, 5, dtype=kind.type), integers(random, 37, 5, taps, dtype=kind.type)
@@ -194,6 +194,65 @@ def test_padding_is_not_copied() -> None:
     made = [op.name for op in walk(parse(jitflow.function(gradients).ir(x, w, y, stage="fused")).region)]
     assert made.count("contract") == 2
     assert not {"concatenate", "fusion", "variable"} & set(made)
+
+
+def _bias_and_relu(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return np.maximum(_convolved(x, w) + b[:, None, None], 0)
+
+
+def _by_pixels(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    found = _convolved(x, w)
+    return np.where(found > r, found * a, b[:, None, None])
+
+
+def _among_others(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return np.concatenate([y, np.abs(_convolved(x, w) - 2), y], axis=1)
+
+
+def _stored(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    y[:, ::-1] = _convolved(x, w) * r
+    y += b[:, None, None]
+    return y
+
+
+def _as_large(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return _convolved(x, w) * b[:, None, None] + y
+
+
+def _of_another_dtype(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return _convolved(x, w) > b[:, None, None]
+
+
+def _twice(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    found = _convolved(x, w)
+    return found, found + b[:, None, None]
+
+
+def _convolved(x: Any, w: Any) -> Any:
+    return jitflow.nn.conv(x, w, padding="same")
+
+
+@pytest.mark.parametrize("kernel", [1, 3])
+@pytest.mark.parametrize(
+    ("program", "follows"),
+    [
+        (_bias_and_relu, True), (_by_pixels, True), (_among_others, True), (_stored, True), (_as_large, False),
+        (_of_another_dtype, False), (_twice, False),
+    ],
+)  # fmt: skip
+def test_what_follows_is_computed_of_sums(program: Any, follows: bool, kernel: int) -> None:
+    """Of one kernel that reads what is one number for each row or each column beside them, and of no other one."""
+    compiled, random = jitflow.function(program), np.random.default_rng(13)
+    for batch, inputs, height, width, outputs in ((3, 5, 7, 4, 9), (2, 40, 13, 10, 70), (5, 3, 2, 3, 4)):
+        x, w = integers(random, batch, inputs, height, width), integers(random, outputs, inputs, kernel, kernel)
+        b, r = integers(random, outputs), integers(random, height, width)
+        y = integers(random, batch, outputs, height, width)
+        found, expected = compiled(x, w, b, r, y.copy(), 3.0), program(x, w, b, r, y.copy(), 3.0)
+        for mine, theirs in zip(*(one if isinstance(one, tuple) else (one,) for one in (found, expected)), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+            assert mine.dtype == theirs.dtype
+    fusions = [op for op in walk(parse(compiled.ir(x, w, b, r, y, 3.0, stage="fused")).region) if op.name == "fusion"]
+    assert any(one.name == "contract" for op in fusions for one in op.regions[0].ops) == follows
 
 
 def test_a_gpu_gets_products_and_sums() -> None:
