@@ -203,9 +203,9 @@ def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text:
                 "of LAPACK are), a generator of random numbers, or printing",
                 found=_told(symbol), mend="do it outside, and pass what it gives", location=_asking(symbol, hosts),
             )  # fmt: skip
-    if target.is_wasm and "@jitflow.heap.collect" in text:
+    if target.is_wasm and re.search(r"@jitflow\.(heap|passed|set|text)\.", text):
         raise UserNotImplementedError(
-            "lists, dicts and sets that a program makes cannot be exported for WebAssembly, where nobody can see what "
+            "lists, dicts, sets and texts of a program cannot be exported for WebAssembly, where nobody can see what "
             "they are still needed for",
             mend="keep what they hold in arrays", location=_first(hosts),
         )  # fmt: skip

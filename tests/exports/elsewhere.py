@@ -104,6 +104,8 @@ def _sizes(exported: Exported, arguments: Mapping[str, Any]) -> dict[str, int]:
 def run_in_c(exported: Exported, arguments: Mapping[str, Any], folder: Path, target: str = "host") -> Ran:
     """Compile a program in C around the function, and run it."""
     interface, name = exported.interface, exported.name
+    if target != "host" and "mathematical functions" in exported.header.read_text():
+        target = f"{target}-musl"
     sizes = _sizes(exported, arguments)
     arrays = {
         one.name: np.array(arguments[one.name], order=one.layout or "C")
