@@ -19,6 +19,7 @@ from typing import Any
 
 from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.exports.interface import Interface, Output, Parameter, State
+from jitflow.exports.substitutes import ALIGNMENT, as_size, runtime_text
 from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.routines import POLL, ROOM
@@ -35,13 +36,6 @@ VISIBLE = "jitflow.visible."
 
 DOES_NOT_FIT, MISSING_ROUTINE = -1, -2
 """What the function returns beside the statuses of programs: sizes that the code is not for, no BLAS."""
-
-_RECURSION = 1000
-"""How deep functions that call themselves may go, as in Python."""
-_STACK = 1 << 18
-"""How much of the stack they may use."""
-_ALIGNMENT = 64
-"""What programs expect of memory that they get."""
 
 _TYPES = {"bool": "i8", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double"}
 
@@ -64,7 +58,7 @@ def bridge_text(
     return "\n".join([
         f'@"jitflow.notice.{name}" = hidden constant [{len(notice)} x i8] c"{_bytes(notice)}", align 8',
         *_states(name, interface),
-        *_runtime(target),
+        *runtime_text(target),
         *_context(name, symbols),
         _function(name, interface, symbols, target, has_guard=has_guard),
         *_entries(name, has_guard=has_guard),
@@ -98,7 +92,7 @@ def _states(name: str, interface: Interface) -> Iterator[str]:
         made = (
             f'[{len(content)} x i8] c"{_bytes(content)}"' if any(content) else f"[{len(content)} x i8] zeroinitializer"
         )
-        yield f"{where} = internal global {made}, align {_ALIGNMENT}"
+        yield f"{where} = internal global {made}, align {ALIGNMENT}"
         yield f'define ptr @"{VISIBLE}{accessor(name, state)}"() #0 {{\n  ret ptr {where}\n}}\n'
 
 
@@ -116,44 +110,6 @@ def _context(name: str, symbols: Sequence[str]) -> Iterator[str]:
     word = "{ ptr, [0 x i64] }"  # of 8 bytes on every target
     filled = ", ".join(f"{word} {{ ptr {place}, [0 x i64] zeroinitializer }}" for place in places)
     yield f"@jitflow.context = internal global [{len(places)} x {word}] [{filled}], align 8"
-
-
-# -- what programs ask of the runtime
-
-
-def _runtime(target: CodeTarget) -> Iterator[str]:
-    size = "i32" if target.is_wasm else "i64"
-    most = 1 << (30 if target.is_wasm else 46)
-    yield f"declare ptr @malloc({size})\ndeclare void @free(ptr)"
-    alloc = FunctionText("internal ptr @jitflow.alloc(i64 %bytes) #0")
-    refused = alloc.label("refused")
-    alloc.require(alloc.compare("ult", "%bytes", str(most)), refused)
-    whole = alloc.let(f"add i64 %bytes, {_ALIGNMENT + 8}")
-    block = alloc.call("ptr", "@malloc", f"{size} {_as_size(alloc, whole, target)}")
-    alloc.require_not(alloc.is_null(block), refused)
-    behind = alloc.let(f"add i64 {alloc.let(f'ptrtoint ptr {block} to i64')}, {_ALIGNMENT + 7}")
-    aligned = alloc.let(f"inttoptr i64 {alloc.let(f'and i64 {behind}, -{_ALIGNMENT}')} to ptr")
-    alloc.store("ptr", block, aligned, -8)
-    alloc.give("ptr", aligned)
-    alloc.begin(refused)
-    alloc.give("ptr", "null")
-    yield alloc.text()
-    free = FunctionText("internal void @jitflow.free(ptr %memory, i64 %bytes) #0")
-    with free.when(free.is_null("%memory")):
-        free.give("void")
-    free.run("@free", f"ptr {free.load('ptr', '%memory', -8)}")
-    free.give("void")
-    yield free.text()
-    yield "define internal i32 @jitflow.poll(ptr %last) #0 {\n  ret i32 0\n}\n"
-    room = FunctionText("internal i64 @jitflow.room(ptr %room) #0")
-    here = room.let(f"ptrtoint ptr {room.stack(1)} to i64")
-    room.store("i64", room.call("i64", "@llvm.usub.sat.i64", f"i64 {here}", f"i64 {_STACK}"), "%room")
-    room.give("i64", str(_RECURSION))
-    yield "declare i64 @llvm.usub.sat.i64(i64, i64)\n" + room.text()
-
-
-def _as_size(function: FunctionText, number: str, target: CodeTarget) -> str:
-    return function.let(f"trunc i64 {number} to i32") if target.is_wasm else number
 
 
 _COPY = """
@@ -370,7 +326,7 @@ class _Writer:
             f.store("i64", dim, f"%sizes.{result.name}", 8 * axis)
             bytes = f.let(f"mul i64 {bytes}, {dim}")
         bytes = f.let(f"add i64 {bytes}, 1")  # so that there is some
-        memory = f.call("ptr", "@malloc", f"{size} {_as_size(f, bytes, self.target)}")
+        memory = f.call("ptr", "@malloc", f"{size} {as_size(f, bytes, self.target)}")
         f.store("ptr", memory, out)
         f.require_not(f.is_null(memory), short)
         self._copy(result, slots, memory)
