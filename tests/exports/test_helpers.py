@@ -13,6 +13,7 @@ import pytest
 
 from jitflow.exports.helpers import helper_names, helpers_text
 from jitflow.exports.linkers import _with_zig
+from jitflow.exports.wasm32.make import digest
 from jitflow.processor import TARGETS
 from jitflow.runtime.linking import LINKER
 from tests.exports.elsewhere import has_node
@@ -65,6 +66,10 @@ def test_they_agree_with_c(tmp_path: Path) -> None:
     assert (np.isnan(halves) | (found[:, 2].astype(np.uint16) == halves.view(np.uint16))).all()
     wide = np.arange(len(numbers)).astype(np.uint16).view(np.float16).astype(np.float64)
     np.testing.assert_array_equal(found[:, 3], wide)
+
+
+def test_the_text_is_made_of_the_source() -> None:
+    assert helpers_text(TARGETS["wasm32"]()).startswith(f"; of {digest()}\n"), "python jitflow/exports/wasm32/make.py"
 
 
 def _operands(count: int) -> np.ndarray:

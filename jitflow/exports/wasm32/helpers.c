@@ -1,9 +1,6 @@
 /* What WebAssembly lacks: a product and a sum that are rounded once, halves, wide integers, and memory to allocate.
  *
- * helpers.ll is made of this file, and is what is shipped along with exported programs:
- *
- *     python -m ziglang cc -target wasm32-freestanding -O2 -fno-builtin -ffp-contract=off -S -emit-llvm \
- *         helpers.c -o helpers.ll
+ * helpers.ll is made of this file by make.py, and is what is shipped along with exported programs.
  */
 
 typedef unsigned long long u64;

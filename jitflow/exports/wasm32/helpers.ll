@@ -1,3 +1,4 @@
+; of 4cf42c1ade38e0351e4af4403303a7350538bc4a80cb0a62d568f143620097d6
 @jitflow.returned = internal global ptr null, align 4
 @jitflow.end = internal global i32 0, align 4
 @__heap_base = external global i8, align 1

@@ -1,5 +1,6 @@
 """Makes helpers.ll of helpers.c, with the C compiler of ziglang's wheel: python make.py."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -22,7 +23,12 @@ def main() -> None:
              "returned": "jitflow.returned", "end": "jitflow.end", "mantissa": "jitflow.mantissa"}  # fmt: skip
     for name, own in names.items():
         text = re.sub(rf"@{name}\b", f"@{own}", text)
-    TEXT.write_text(re.sub(r"\n{3,}", "\n\n", text).lstrip())
+    TEXT.write_text(f"; of {digest()}\n" + re.sub(r"\n{3,}", "\n\n", text).lstrip())
+
+
+def digest() -> str:
+    """What the source is known by: the text says of which one it was made."""
+    return hashlib.sha256(SOURCE.read_bytes()).hexdigest()
 
 
 if __name__ == "__main__":

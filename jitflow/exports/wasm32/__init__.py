@@ -1,0 +1,1 @@
+"""What WebAssembly lacks, in C and as LLVM text."""
