@@ -17,9 +17,9 @@ from jitflow.exports.interface import KEYWORDS, Interface, interface_of
 from jitflow.exports.linkers import link_library, suffix_of
 from jitflow.exports.notice import written_notice
 from jitflow.hardware import HOME
-from jitflow.ir.core import Function, walk
+from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.location import Loc
-from jitflow.ir.routines import POLL, ROOM, SITE_PREFIX, TRAMPOLINE
+from jitflow.ir.routines import POLL, ROOM, Routine
 from jitflow.processor import TARGETS, CodeTarget
 
 if TYPE_CHECKING:
@@ -196,13 +196,12 @@ def _refuse_devices(function: Specialised, program: Function) -> None:
 
 def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text: str, target: CodeTarget) -> None:
     """Raise where a program calls what only a process with Python has, at the line that does."""
-    for symbol in symbols:
-        if symbol not in LIBRARY and symbol not in (POLL, ROOM):
-            raise UserNotImplementedError(
-                "an exported program has no Python, and this needs it: a callback, a routine of a library (as those "
-                "of LAPACK are), a generator of random numbers, or printing",
-                found=_told(symbol), mend="do it outside, and pass what it gives", location=_asking(symbol, hosts),
-            )  # fmt: skip
+    if any(symbol not in LIBRARY and symbol not in (POLL, ROOM) for symbol in symbols):
+        op = _asking(hosts)
+        raise UserNotImplementedError(
+            f"{_told(op)} cannot be exported: it needs Python, or a library of its",
+            mend="do it outside, and pass what it gives", location=_first(hosts) if op is None else op.loc,
+        )  # fmt: skip
     if target.is_wasm and re.search(r"@jitflow\.(heap|passed|set|text)\.", text):
         raise UserNotImplementedError(
             "lists, dicts, sets and texts of a program cannot be exported for WebAssembly, where nobody can see what "
@@ -211,17 +210,22 @@ def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text:
         )  # fmt: skip
 
 
-def _told(symbol: str) -> str:
-    return "a call of Python" if symbol.startswith((SITE_PREFIX, TRAMPOLINE)) else symbol
+def _told(op: Op | None) -> str:
+    """What an op calls, as users know it."""
+    routine = "" if op is None else op.attributes.get("routine", "")
+    if isinstance(routine, Routine):
+        return f"the call of {routine}"
+    return str(routine) if routine.startswith(("numpy.", "scipy.")) else "printing, drawing random numbers or the like"
 
 
-def _asking(symbol: str, hosts: Sequence[Function]) -> Loc | None:
+def _asking(hosts: Sequence[Function]) -> Op | None:
+    """The op that calls what there is not."""
     for host in hosts:
         for function in (host, *host.functions, *host.kernels):
             for op in walk(function.region):
                 if op.name in _ASKING and op.loc.file:
-                    return op.loc
-    return _first(hosts)
+                    return op
+    return None
 
 
 _ASKING = frozenset({"invoke", "host_call", "draw", "fill"})

@@ -23,7 +23,7 @@ from jitflow.aligned import aligned
 from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.cache.codec import unpack
 from jitflow.cache.sites import sites_of
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserError, UserTypeError, UserValueError
 from jitflow.exports.notice import read_notice
 from jitflow.failures import failure
 from jitflow.processor import CodeTarget
@@ -42,15 +42,20 @@ def load(path: str | Path) -> LoadedFunction:
 
     ``path`` is that of the library, or what it was exported to. To load a library runs code that is in it, as an import
     does. Raises FileNotFoundError if there is none, and ValueError for a file that was not exported by jitflow, is
-    damaged, or is for another machine or processor than this one.
+    damaged, or is for another machine or processor than this one, and OSError where the system refuses it.
     """
     given = Path(path)
     found = [one for suffix in _SUFFIXES if (one := given.with_name(given.name + suffix)).is_file()]
     if not found:
         raise FileNotFoundError(f"there is no library {given}, nor one with {' or '.join(_SUFFIXES[1:])} behind it")
     about = read_notice(found[0])
-    _refuse_others(found[0], about, processor.here())
-    return LoadedFunction(ctypes.CDLL(str(found[0].resolve())), about)
+    try:
+        _refuse_others(found[0], about, processor.here())
+        return LoadedFunction(ctypes.CDLL(str(found[0].resolve())), about)
+    except (UserError, OSError):
+        raise
+    except Exception as error:  # what it says of itself is nothing that was written here
+        raise UserValueError(f"{found[0]} makes no sense: {type(error).__name__}: {error}") from error
 
 
 def _refuse_others(path: Path, about: Mapping[str, Any], here: CodeTarget) -> None:

@@ -204,8 +204,15 @@ def test_what_needs_python_is_refused(tmp_path: Path) -> None:
         return np.linalg.solve(a, b)
 
     a = np.eye(3)
-    for function, arguments, line in ((drawn, (3,), "rng.normal"), (solved, (a, a[0]), "np.linalg.solve")):
-        with pytest.raises(NotImplementedError, match=r"cannot be exported|has no Python") as caught:
+
+    @jitflow.function
+    def shown(x):
+        print(x.sum())
+
+    for function, arguments, line in (
+        (drawn, (3,), "rng.normal"), (solved, (a, a[0]), "np.linalg.solve"), (shown, (a,), "print(x.sum())"),
+    ):  # fmt: skip
+        with pytest.raises(NotImplementedError, match="cannot be exported") as caught:
             function.export(tmp_path / "refused", *arguments)
         assert line in "".join(traceback.format_exception(caught.value))
     with pytest.raises(ValueError, match="there is no target 'z80'"):
@@ -229,6 +236,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         other.write_bytes(damaged)
         with pytest.raises(ValueError, match="is damaged"):
             jitflow.load(other)
+    other.write_bytes(written_notice({"name": "f"}))
+    with pytest.raises(ValueError, match="makes no sense: KeyError: 'triple'"):
+        jitflow.load(other)
     other.write_bytes(notice)
     with pytest.raises(ValueError, match="is for z80-none"):
         jitflow.load(other)
