@@ -51,6 +51,7 @@ _FAILURE = Value(Place(F64, ()), "failure")
 
 PlaceSet = frozenset[Value]
 PlaceSets = Mapping[Value, PlaceSet]
+_NO_ACCESS: frozenset[Access] = frozenset()
 
 _UNKNOWN: PlaceSet = frozenset({ANYTHING})
 _STORAGE = (Variable, Place, Tape, Buffer)
@@ -124,6 +125,8 @@ class Effects:
 
     def of(self, op: Op) -> frozenset[Access]:
         """Everything that an op does to the world outside it."""
+        if not op.definition.effects and not op.regions:
+            return _NO_ACCESS
         known = self._known.get(op)
         if known is None:
             known = self._known[op] = self._find(op)
@@ -227,25 +230,26 @@ def is_view(op: Op) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether an op only computes its results: it may be moved, repeated, merged with its equal, or dropped."""
-    return not _inside(op)
+    return not _kinds(op)
 
 
 def is_removable(op: Op) -> bool:
     """Whether an op whose results nobody uses may be dropped: it changes nothing and cannot fail."""
-    return all(access.kind in ("reads", "allocates") for access in _inside(op))
+    return _kinds(op) <= {"reads", "allocates"}
 
 
 def may_fail(op: Op) -> bool:
     """Whether an op may raise."""
-    return any(access.kind in ("check", "external") for access in _inside(op))
+    return not _kinds(op).isdisjoint(("check", "external"))
 
 
-def _inside(op: Op) -> frozenset[Access]:
+def _kinds(op: Op) -> set[str]:
     """The effects of an op, knowing the place sets inside its own regions only."""
+    if not op.regions:
+        return {effect.kind for effect in op.own_effects} if op.definition.effects else set()
     effects = Effects()
-    if op.regions:
-        effects._spread((op,))
-    return effects.of(op)
+    effects._spread((op,))
+    return {access.kind for access in effects.of(op)}
 
 
 def written_by(ops: Sequence[Op]) -> Iterator[PlaceSet]:

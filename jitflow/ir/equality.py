@@ -15,7 +15,7 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.records import Attributes
 from jitflow.ir.types import Index, Type, map_dims
 
-__all__ = ["Renaming", "exact_key", "function_key", "region_key"]
+__all__ = ["Renaming", "exact_key", "function_key", "or_before", "region_key"]
 
 
 def exact_key(value: Any) -> Any:
@@ -92,6 +92,37 @@ def _key(
         return tuple(chain((defined(inner.parameters),), map(of_op, inner.ops)))
 
     return of_region(region)
+
+
+def or_before(before: Function, after: Function) -> Function:
+    """``after``, or ``before`` if the two are the same but for records that were made anew."""
+    same = (
+        before.name == after.name
+        and before.layer == after.layer
+        and before.facts == after.facts
+        and before.attributes is after.attributes
+        and before.functions == after.functions
+        and _are_same(before.region, after.region)
+    )
+    return before if same else after
+
+
+def _are_same(one: Region, other: Region) -> bool:
+    if one.parameters != other.parameters or len(one.ops) != len(other.ops):
+        return False
+    return all(mine is its or _is_same(mine, its) for mine, its in zip(one.ops, other.ops, strict=True))
+
+
+def _is_same(one: Op, other: Op) -> bool:
+    return (
+        one.definition is other.definition
+        and one.operands == other.operands
+        and one.results == other.results
+        and one.attributes is other.attributes
+        and one.loc is other.loc
+        and len(one.regions) == len(other.regions)
+        and all(map(_are_same, one.regions, other.regions))
+    )
 
 
 def _attributes(attributes: Attributes, key: Callable[[Any], Any] = exact_key) -> tuple[Any, ...]:
