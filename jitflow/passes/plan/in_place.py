@@ -52,6 +52,7 @@ class _Finder:
         self.effects = effects
         self.meeting = meeting
         self.counts: Counter[Value] = uses(function.region)
+        self.binding: dict[Region, list[tuple[int, set[str]]]] = {}
         self.found: dict[Value, Early] = {}
 
     def search(self, region: Region) -> None:
@@ -114,7 +115,7 @@ class _Finder:
         """The views between the fusion and the store that make the place; None if they need what is computed there."""
         if position.get(place, -1) <= start:
             return ()
-        late = {name for op in region.body[start:] for name in _sizes_bound(op)}
+        late = {name for number, names in self._binding(region) if number >= start for name in names}
         views: list[Op] = []
         while position.get(place, -1) > start:
             op = region.body[position[place]]
@@ -123,6 +124,13 @@ class _Finder:
             views.append(op)
             place = op.operands[0]
         return tuple(reversed(views))
+
+    def _binding(self, region: Region) -> list[tuple[int, set[str]]]:
+        """The ops of a region, by number, that bind sizes."""
+        if region not in self.binding:
+            names = ((number, {*_sizes_bound(op)}) for number, op in enumerate(region.body))
+            self.binding[region] = [(number, bound) for number, bound in names if bound]
+        return self.binding[region]
 
     def _is_visible(self, place: Value) -> bool:
         visible = self.effects.visible
