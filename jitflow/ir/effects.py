@@ -52,6 +52,7 @@ _FAILURE = Value(Place(F64, ()), "failure")
 PlaceSet = frozenset[Value]
 PlaceSets = Mapping[Value, PlaceSet]
 _NO_ACCESS: frozenset[Access] = frozenset()
+_NOTHING: PlaceSet = frozenset()
 
 _UNKNOWN: PlaceSet = frozenset({ANYTHING})
 _STORAGE = (Variable, Place, Tape, Buffer)
@@ -134,7 +135,10 @@ class Effects:
 
     def written(self, op: Op) -> PlaceSet:
         """All that an op may write to."""
-        return frozenset().union(*(access.places for access in self.of(op) if access.kind == "writes"))
+        accesses = self.of(op)
+        if not accesses:
+            return _NOTHING
+        return frozenset().union(*(access.places for access in accesses if access.kind == "writes"))
 
     def touched(self, op: Op) -> PlaceSet:
         """Storage by which ops that conflict are found (`jitflow.ir.by_place`): of two that do, the sets meet."""

@@ -322,7 +322,8 @@ def with_dtype(type: Tensor | Scalar | Vector, dtype: DType) -> Tensor | Scalar 
 def map_dims(type: Type, change: Callable[[Dim], Dim]) -> Type:
     """The type with ``change`` applied to each of its dims."""
     if isinstance(type, _SHAPED):
-        return _remake(type, tuple([change(dim) for dim in type.dims]))
+        dims = tuple([change(dim) for dim in type.dims])
+        return type if dims == type.dims else _remake(type, dims)
     if isinstance(type, Index) and type.dim is not None:
         return Index(change(type.dim))
     return type

@@ -91,7 +91,7 @@ class _Differentiation:
         known |= {name for parameter in region.parameters for name in named_sizes(parameter.type)}
         ops: list[Op] = []
         for op in region.ops:
-            if any(operand in values for operand in op.operands):
+            if not values.keys().isdisjoint(op.operands):
                 op = replace(op, operands=tuple(values.get(operand, operand) for operand in op.operands))
             if op.name in self.written and not _asks_inside(op):
                 if any(value in values for inner in op.regions for value in _operands(inner)):

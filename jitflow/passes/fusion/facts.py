@@ -25,8 +25,8 @@ class OpFacts:
     """Of one op.
 
     ``related`` are the axes that it relates, ``viewed`` the ops that it reads through axis views, with what the views
-    relate; ``spans`` the axes longer than 1 of each array that it gives or reads, and whether it gives it first; ``stored``
-    the ops whose results it must find in memory: behind slices and gathers.
+    relate; ``spans`` the axes longer than 1 of each array that it gives or reads, and whether it is its first result;
+    ``stored`` the ops whose results it must find in memory: behind slices and gathers.
     """
 
     is_elementwise: bool

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -32,35 +32,56 @@ from jitflow.passes.analyses.integers import Integers
 from jitflow.passes.analyses.lengths import Lengths
 from jitflow.passes.rules.identity import keep_apart
 
-__all__ = ["Replacement", "Rewriter", "Rule", "RuleTable", "algebraic", "dtype_of_value", "rewrite", "rule_table"]
+__all__ = ["NUMBERS", "Replacement", "Rewriter", "Rule", "RuleTable", "algebraic", "dtype_of_value", "rewrite"]
 
 Replacement = Value | tuple[Value, ...] | None
 """What stands for an op's results: a value, several, or None where the rule has nothing to say."""
+
+NUMBERS = ("constant", "broadcast", "splat", "size")
+"""What `Rewriter.constant` finds numbers behind."""
 
 _DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``apply(op, rewriter)`` is asked about every op called one of ``ops``; ``algebra`` says what it does."""
+    """``apply(op, rewriter)`` is asked about every op called one of ``ops``; ``algebra`` says what it does.
+
+    With ``needs`` it is asked only if an op of one of these names gives an operand, as most rules look at two ops, and
+    most pairs of ops are none that a rule is about. ``size`` stands for any size, ``same`` for an operand that is there
+    twice.
+    """
 
     name: str
     ops: tuple[str, ...]
     algebra: str
     apply: Callable[[Op, Rewriter], Replacement]
+    needs: tuple[str, ...] = ()
 
 
-RuleTable = Mapping[str, Sequence[Rule]]
-"""The rules that look at each op, by its name, in the order in which they are asked."""
+class RuleTable:
+    """Rules by what they look at, in the order in which they are asked."""
 
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._by_name: dict[str, list[Rule]] = {}
+        for rule in rules:
+            for name in rule.ops:
+                self._by_name.setdefault(name, []).append(rule)
+        self._known: dict[tuple[str, frozenset[str]], tuple[Rule, ...]] = {}
 
-def rule_table(rules: Iterable[Rule]) -> RuleTable:
-    """Rules by the ops that they look at."""
-    table: dict[str, list[Rule]] = {}
-    for rule in rules:
-        for name in rule.ops:
-            table.setdefault(name, []).append(rule)
-    return table
+    def __contains__(self, name: str) -> bool:
+        """Whether any rule looks at ops of a name."""
+        return name in self._by_name
+
+    def about(self, name: str, given: frozenset[str]) -> tuple[Rule, ...]:
+        """The rules that look at an op whose operands are ``given`` by ops of these names."""
+        key = name, given
+        found = self._known.get(key)
+        if found is None:
+            rules = self._by_name.get(name, ())
+            found = tuple(rule for rule in rules if not rule.needs or not given.isdisjoint(rule.needs))
+            self._known[key] = found
+        return found
 
 
 def rewrite(function: Function, rules: RuleTable, fired: Counter[str] | None = None) -> Function:
@@ -202,7 +223,7 @@ class Rewriter:
         if self._depth > _DEEPEST:
             raise CompilerBug("expected rules that end", operation=print_op(op), location=op.loc)
         try:
-            for rule in self._rules.get(op.name, ()):
+            for rule in self._rules.about(op.name, self._given(op)) if op.name in self._rules else ():
                 results = self._fitting(op, rule.apply(op, self))
                 if results is not None:
                     self.fired[rule.name] += 1
@@ -220,6 +241,19 @@ class Rewriter:
         elif not op.regions:
             self._lengths.pass_op(op)
         return op.results
+
+    def _given(self, op: Op) -> frozenset[str]:
+        """What gives the operands of an op, as rules may need it."""
+        given = []
+        for operand in op.operands:
+            producer = self._producers.get(operand)
+            if producer is not None:
+                given.append(producer.name)
+            if isinstance(operand.type, Index):
+                given.append("size")
+        if len(op.operands) > 1 and len(set(op.operands)) < len(op.operands):
+            given.append("same")
+        return frozenset(given)
 
     def _regions(self, op: Op) -> tuple[Region, ...]:
         regions: list[Region] = []
@@ -323,7 +357,15 @@ def algebraic(name: str, text: str, kinds: str = "biufc") -> Rule:
             return None
         return _build(right, op, rewriter, bound, op.results[0].type)
 
-    return Rule(name, (pattern.name,), text, apply)
+    return Rule(name, (pattern.name,), text, apply, _needs(pattern))
+
+
+def _needs(pattern: _Call) -> tuple[str, ...]:
+    """What gives an operand of every op that a pattern matches."""
+    calls = [argument.name for argument in pattern.arguments if isinstance(argument, _Call)]
+    if calls:
+        return (calls[0],)
+    return NUMBERS if any(isinstance(argument, _Number) for argument in pattern.arguments) else ("same",)
 
 
 def _parse(node: ast.expr) -> _Pattern:

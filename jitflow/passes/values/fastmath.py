@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jitflow.ir.core import Function
 from jitflow.passes.rules.numbers import divide_by_constant
-from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.rules.rewrite import RuleTable, algebraic, rewrite
 
 __all__ = ["FASTMATH", "fastmath"]
 
@@ -29,7 +29,7 @@ FASTMATH = (
     divide_by_constant("fast_divide_constant", exact=False),
 )
 
-_TABLE = rule_table(FASTMATH)
+_TABLE = RuleTable(FASTMATH)
 
 
 def fastmath(function: Function) -> Function:
