@@ -111,6 +111,7 @@ class Expression:
 Dim = int | Expression
 
 
+@lru_cache(maxsize=1 << 12)
 def symbol(name: str) -> Expression:
     """The dim that is the run-time size ``name``."""
     return Expression((((Symbol(name),), 1),))

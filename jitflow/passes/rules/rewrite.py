@@ -365,7 +365,9 @@ def _needs(pattern: _Call) -> tuple[str, ...]:
     calls = [argument.name for argument in pattern.arguments if isinstance(argument, _Call)]
     if calls:
         return (calls[0],)
-    return NUMBERS if any(isinstance(argument, _Number) for argument in pattern.arguments) else ("same",)
+    if any(isinstance(argument, _Number) for argument in pattern.arguments):
+        return NUMBERS
+    return ("same",) if len(set(pattern.arguments)) < len(pattern.arguments) else ()
 
 
 def _parse(node: ast.expr) -> _Pattern:

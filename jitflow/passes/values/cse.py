@@ -137,9 +137,9 @@ class _Sweep:
             attributes = sorted((name, exact_key(value)) for name, value in given if name != "binds")
             return (op.name, *operands, "binds", *attributes)
         attributes = sorted([(name, exact_key(self.present(value))) for name, value in given]) if given else ()
-        if op.definition.infer is not None and not isinstance(op.results[0].type, Index):  # whose types follow
+        if op.definition.infer is not None and not any(isinstance(result.type, Index) for result in op.results):
             return (op.name, *operands, "|", *attributes)
-        types = (self.present(result.type) for result in op.results)
+        types = (self.present(result.type) for result in op.results)  # which do not follow from the rest
         return (op.name, *operands, "|", *attributes, *types, *map(self.region_key, op.regions))
 
     def region_key(self, region: Region) -> Key:
