@@ -30,11 +30,12 @@ SETTLING = frozenset(("simplify", "cse", "dce"))
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One pass that ran: what it left, and how long it took in seconds."""
+    """One pass that ran: what it left, and how long it took in seconds. One that was ``idle`` was not asked."""
 
     name: str
     function: Function
     seconds: float
+    idle: bool = False
 
 
 Observer = Callable[[Step], None]
@@ -49,7 +50,8 @@ def run(function: Function, passes: Iterable[tuple[str, Pass]], observe: Observe
     for name, run_pass in passes:
         start = time.perf_counter()
         try:
-            result = function if name in idle else or_before(function, run_pass(function))
+            rests = name in idle
+            result = function if rests else or_before(function, run_pass(function))
         except JitflowError:
             raise
         except Exception as error:
@@ -64,6 +66,6 @@ def run(function: Function, passes: Iterable[tuple[str, Pass]], observe: Observe
         if CONFIG.verify:
             verify(result, name)
         if observe is not None:
-            observe(Step(name, result, seconds))
+            observe(Step(name, result, seconds, rests))
         function = result
     return function

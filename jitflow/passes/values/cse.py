@@ -136,7 +136,7 @@ class _Sweep:
         if "binds" in op.attributes:  # the name does not matter, nor a type that mentions it
             attributes = sorted((name, exact_key(value)) for name, value in given if name != "binds")
             return (op.name, *operands, "binds", *attributes)
-        attributes = sorted([(name, exact_key(self.present(value))) for name, value in given]) if given else ()
+        attributes = sorted([(name, exact_key(self.present(value))) for name, value in given])
         if op.definition.infer is not None and not any(isinstance(result.type, Index) for result in op.results):
             return (op.name, *operands, "|", *attributes)
         types = (self.present(result.type) for result in op.results)  # which do not follow from the rest
