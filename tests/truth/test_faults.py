@@ -24,7 +24,8 @@ from jitflow.passes.fusion import materialize
 from jitflow.passes.lower import elements, extremes, reduction
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.plan import planner
-from jitflow.passes.rules.rewrite import RuleTable, algebraic, rewrite
+from jitflow.passes.rules.algebra import algebraic
+from jitflow.passes.rules.rewrite import RuleTable, rewrite
 from jitflow.passes.schedule import choose
 from jitflow.passes.values import cse, simplify
 from tests.truth.run import Refused, check_compiled

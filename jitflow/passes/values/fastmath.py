@@ -7,8 +7,9 @@ numbers; results stay within a few ulp of NumPy's where nothing cancels or overf
 from __future__ import annotations
 
 from jitflow.ir.core import Function
+from jitflow.passes.rules.algebra import algebraic
 from jitflow.passes.rules.numbers import divide_by_constant
-from jitflow.passes.rules.rewrite import RuleTable, algebraic, rewrite
+from jitflow.passes.rules.rewrite import RuleTable, rewrite
 
 __all__ = ["FASTMATH", "fastmath"]
 
