@@ -1,7 +1,7 @@
 """Rewriting: rules as named data, and the driver that applies them.
 
 A rule looks at one op, whose operands are simplified already, and says what computes the same; or it says nothing. Most
-rules are a line of algebra (`algebra.py`), the others a function. The driver goes over a function once, forwards; what a
+rules are a line of algebra (`algebra.py`), the others a function. The driver goes over a function once; what a
 rule makes goes through all rules before anything sees it, so one sweep reaches the fixpoint. A rule must lead to
 something smaller or closer to the normal form, so that this ends.
 
