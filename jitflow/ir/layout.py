@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from jitflow.ir.core import Fact, Op
 from jitflow.ir.dims import Dim, product, symbol
+from jitflow.ir.records import Attributes
 from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Tensor, dims_of
 
-__all__ = ["Layout", "contiguous", "gaps", "is_contiguous", "parameter_layout", "stride_name", "view_layout"]
+__all__ = ["Layout", "contiguous", "gaps", "is_contiguous", "parameter_layout", "stride_name", "view_layout",
+           "windows_layout"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +97,22 @@ def view_layout(op: Op, source: Layout, itemsize: int) -> Layout | None:
         kept = [stride for axis, stride in enumerate(source.strides) if axis not in (first, second)]
         return Layout(source.offset + moved, (*kept, source.strides[first] + source.strides[second]))
     if op.name == "window":
-        return _window(op, source)
+        return windows_layout(op.attributes, source)
     if op.name == "reshape":
         return _reshape(before, after, source, itemsize)
     raise AssertionError(f"{op.name} is no view op")
 
 
-def _window(op: Op, source: Layout) -> Layout:
-    strides, inner = list(source.strides), []
+def windows_layout(attributes: Attributes, source: Layout) -> Layout:
+    """The layout of windows on elements that lie as ``source`` says; the first one may begin ``before`` them."""
+    strides, inner, offset = list(source.strides), [], source.offset
     names = ("axes", "steps", "dilations")
-    for axis, step, dilation in zip(*(op.attributes[name] for name in names), strict=True):
+    for axis, step, dilation in zip(*(attributes[name] for name in names), strict=True):
         strides[axis] = source.strides[axis] * step
         inner.append(source.strides[axis] * dilation)
-    return Layout(source.offset, (*strides, *inner))
+    for axis, before in zip(attributes["axes"], attributes.get("before", ()), strict=False):
+        offset -= source.strides[axis] * before
+    return Layout(offset, (*strides, *inner))
 
 
 def _reshape(before: tuple[Dim, ...], after: tuple[Dim, ...], source: Layout, itemsize: int) -> Layout | None:

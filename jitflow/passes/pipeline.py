@@ -15,6 +15,7 @@ from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fusion.absorb import absorb
 from jitflow.passes.fusion.chain_products import chain_products
 from jitflow.passes.fusion.contract import contract, contract_all
+from jitflow.passes.fusion.crop import crop
 from jitflow.passes.fusion.fuse import fuse
 from jitflow.passes.fusion.itemize import itemize
 from jitflow.passes.fusion.materialize import materialize
@@ -69,6 +70,7 @@ PASSES: dict[str, Pass] = {
     "unfold": unfold,
     "contract": contract,
     "contract_all": contract_all,
+    "crop": crop,
     "snapshot": snapshot,
     "materialize": materialize,
     "fuse": fuse,
@@ -95,7 +97,18 @@ STORAGE_PIPELINE = (*_VALUES, *_ELEMENTS)
 LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_ELEMENTS)
 """What those go through that have variables which outlive them."""
 
-FUSION_PIPELINE = ("unfold", "contract", "snapshot", "materialize", "fuse", "reload", "absorb", "itemize", "parallel")
+FUSION_PIPELINE = (
+    "unfold",
+    "contract",
+    "crop",
+    "snapshot",
+    "materialize",
+    "fuse",
+    "reload",
+    "absorb",
+    "itemize",
+    "parallel",
+)
 """What groups a tensor function into kernels."""
 
 HOST_PIPELINE = tuple(HOST_PASSES)
@@ -112,7 +125,7 @@ def fusion_pipeline(device: str) -> tuple[str, ...]:
     if not is_gpu(device):
         return FUSION_PIPELINE
     instead = {"contract": ("contract_all",), "absorb": ("chain_products", "absorb"),
-               "unfold": (), "itemize": (), "parallel": ()}  # fmt: skip
+               "unfold": (), "crop": (), "itemize": (), "parallel": ()}  # fmt: skip
     return tuple(one for name in FUSION_PIPELINE for one in instead.get(name, (name,)))
 
 

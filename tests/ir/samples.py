@@ -218,8 +218,9 @@ _LOOP_BODIES = {
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
     "gather_panel": "gather_panel %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four {dtype=f32,"
     " vectors=4, vector_bytes=64}\n yield",
-    "multiply_gathered": "multiply_gathered %m, %zero, %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %four, %four,"
-    " %zero {dtype=f32, rows=6, vectors=4, vector_bytes=64, ahead=3}\n yield",
+    "is_finite_panel": "%0: bool = is_finite_panel %m, %zero, %zero, %four {dtype=f32, vector_bytes=64}\n yield",
+    "multiply_gathered": "multiply_gathered %m, %zero, %m, %zero, %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero,"
+    " %four, %four, %zero, %four {dtype=f32, rows=6, vectors=4, vector_bytes=64, ahead=3}\n yield",
     "scatter_sums": "scatter_sums %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %zero {dtype=f32,"
     " vector_bytes=64}\n yield",
     "multiply_block": "multiply_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %zero,"

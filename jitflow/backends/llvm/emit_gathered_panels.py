@@ -1,8 +1,9 @@
-"""Contractions by panels: packing, multiplying, and writing sums where they belong (`passes/lower/contraction.py`).
+"""Contractions by panels: packing, multiplying, and writing sums where they belong.
 
 Some rows of some vectors of sums stay in registers while the steps of a panel are walked: each reads the vectors of a
 row of the panel, which lie one behind the other, and one number of each row of the left array, which lies anywhere. How
-many rows and vectors there are at a time says the schedule, in attributes of the ops. No sum depends on it.
+many rows and vectors there are at a time says the schedule, in attributes of the ops of
+`passes/lower/contraction_kernel.py`. No sum depends on it.
 
 The functions are the same in all programs, so machine code is generated once in a process.
 """
@@ -25,10 +26,12 @@ _LINE = 64
 """Bytes that are brought near at once."""
 
 
-def _emission(what: str, addresses: int, write: Callable[..., None], *figures: str) -> Emission:
+def _emission(
+    what: str, addresses: int, write: Callable[..., str | None], *figures: str, result: str = "void"
+) -> Emission:
     """An op whose operands are so many buffers with their offsets, then numbers, as a call of a shared function.
 
-    Its attributes ``figures`` are numbers of its schedule.
+    Its attributes ``figures`` are numbers of its schedule. What is written may give a result.
     """
 
     def emit(out: Emitter, op: Op) -> Sequence[str]:
@@ -37,26 +40,32 @@ def _emission(what: str, addresses: int, write: Callable[..., None], *figures: s
         places = [out.at(given[2 * number], given[2 * number + 1]) for number in range(addresses)]
         numbers = given[2 * addresses :]
         name = "_".join(map(str, (what, dtype.name, vector_bytes, *schedule)))
-        out.module.declare(name, "void", ["ptr"] * addresses + ["i64"] * len(numbers))
-        out.module.shared[name] = _written(name, dtype, vector_bytes, write, addresses, len(numbers), schedule)
+        out.module.declare(name, result, ["ptr"] * addresses + ["i64"] * len(numbers))
+        out.module.shared[name] = _written(
+            name, dtype, vector_bytes, write, addresses, len(numbers), schedule, result
+        )  # fmt: skip
         arguments = [*(f"ptr {place}" for place in places), *(f"i64 {number}" for number in numbers)]
-        out.do(f"call void @{name}({', '.join(arguments)})")
-        return ()
+        call = f"call {result} @{name}({', '.join(arguments)})"
+        if result == "void":
+            out.do(call)
+            return ()
+        return (out.let(call),)
 
     return emit
 
 
 @cache
 def _written(
-    name: str, dtype: DType, vector_bytes: int, write: Callable[..., None], addresses: int, numbers: int,
-    schedule: tuple[int, ...],
+    name: str, dtype: DType, vector_bytes: int, write: Callable[..., str | None], addresses: int, numbers: int,
+    schedule: tuple[int, ...], result: str,
 ) -> str:  # fmt: skip
     function = Writing(dtype, vector_bytes)
-    write(function, *schedule)
+    found = write(function, *schedule)
     parameters = [f"{'ptr' if place < addresses else 'i64'} %{place}" for place in range(addresses + numbers)]
     declarations = sorted(function.declarations)
-    head = f"define hidden void @{name}({', '.join(parameters)}) #0 {{"
-    return "\n".join([*declarations, head, "start:", *function.lines, "  ret void", "}"])
+    head = f"define hidden {result} @{name}({', '.join(parameters)}) #0 {{"
+    last = "  ret void" if found is None else f"  ret {result} {found}"
+    return "\n".join([*declarations, head, "start:", *function.lines, last, "}"])
 
 
 # -- packing
@@ -164,7 +173,7 @@ def _turn_into_panel(
 
 
 def _multiply(f: Writing, rows: int, vectors: int, ahead: int) -> None:
-    *_, count, _ = (f"%{number}" for number in range(9))
+    count = "%8"
     groups, most = f.groups(count), _together(f, vectors)
     with f.loop(groups, step=most) as (group, _):
         left = f.let(f"sub i64 {groups}, {group}")
@@ -178,25 +187,39 @@ def _multiply(f: Writing, rows: int, vectors: int, ahead: int) -> None:
 
 
 def _multiply_groups(f: Writing, groups: str, group: str, number: int, at_once: int, distance: int) -> None:
-    """The sums of some groups of columns, for all rows, so many at once."""
-    sums, left, rows, steps, panel, high, depth, _, before = (f"%{number}" for number in range(9))
-    pitch, begin = f.let(f"mul i64 {groups}, {PANEL_BYTES}"), f.let(f"mul i64 {group}, {PANEL_BYTES}")
+    """The sums of some groups of columns, for all rows, so many at once; half as many where no more are left."""
+    high, half = "%6", at_once // 2
+    whole = high
+    if half:
+        left = f.let(f"srem i64 {high}, {at_once}")
+        few = f.let(f"select i1 {f.let(f'icmp sle i64 {left}, {half}')}, i64 {left}, i64 0")
+        whole = f.let(f"sub i64 {high}, {few}")
+    _multiply_rows(f, groups, group, number, at_once, distance, "0", whole)
+    if half:
+        _multiply_rows(f, groups, group, number, half, distance, whole, high)
+
+
+def _multiply_rows(
+    f: Writing, groups: str, group: str, number: int, at_once: int, distance: int, begin: str, end: str
+) -> None:
+    sums, left, rows, steps, lines, panel, high, some, _, before, depth = (f"%{number}" for number in range(11))
+    pitch, across = f.let(f"mul i64 {groups}, {PANEL_BYTES}"), f.let(f"mul i64 {group}, {PANEL_BYTES}")
     lanes = f.vector_bytes // f.itemsize
     vector, suffix = f"<{lanes} x {f.element}>", f"v{lanes}f{8 * f.itemsize}"
     width = number * PANEL_BYTES // f.vector_bytes
-    panel = f.row(panel, begin, depth)
+    panel = f.row(panel, across, depth)
     last, follows = f.let(f"sub i64 {high}, 1"), f.let(f"icmp sgt i64 {before}, 0")
-    with f.loop(high, step=at_once) as (top, _):
+    with f.loop(end, start=begin, step=at_once) as (top, _):
         shown, places = [], []
         for above in range(at_once):  # the last rows once more, where there are fewer
             row = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {above}")), ("i64", last))
             shown.append(f.at(left, f.offset(rows, row)))
-            place = f.at(f.at(sums, f.let(f"mul i64 {row}, {pitch}")), begin)
+            place = f.at(f.at(sums, f.let(f"mul i64 {row}, {pitch}")), across)
             places += [f.at(place, str(column * f.vector_bytes)) for column in range(width)]
         loaded = [f.load(vector, place, f.itemsize) for place in places]
         starts = [f.let(f"select i1 {follows}, {vector} {value}, {vector} zeroinitializer") for value in loaded]
-        with f.loop(depth, sums=starts, type=vector) as (step, totals):
-            line = f.at(panel, f.let(f"mul i64 {step}, {number * PANEL_BYTES}"))
+        with f.loop(some, sums=starts, type=vector) as (step, totals):
+            line = f.at(panel, f.let(f"mul i64 {f.offset(lines, step)}, {number * PANEL_BYTES}"))
             factors = [f.load(vector, f.at(line, str(column * f.vector_bytes)), f.itemsize) for column in range(width)]
             for start in range(0, width * f.vector_bytes, _LINE):
                 f.bring_near(f.at(line, str(distance * number * PANEL_BYTES + start)))
@@ -211,6 +234,23 @@ def _multiply_groups(f: Writing, groups: str, group: str, number: int, at_once: 
                     totals[cell] = f.call(vector, f"llvm.fma.{suffix}", *operands)
         for place, total in zip(places, totals, strict=True):
             f.do(f"store {vector} {total}, ptr {place}, align {f.itemsize}")
+
+
+# -- what a panel may be multiplied by
+
+
+def _is_finite(f: Writing) -> str:
+    """Whether no exponent is the largest one."""
+    panel, depth, count = (f"%{number}" for number in range(3))
+    bits, lanes = 8 * f.itemsize, f.vector_bytes // f.itemsize
+    type, ones = f"<{lanes} x i{bits}>", {4: 0x7F800000, 8: 0x7FF0000000000000}[f.itemsize]
+    end = f.let(f"mul i64 {f.let(f'mul i64 {f.groups(count)}, {PANEL_BYTES}')}, {depth}")
+    every = ", ".join([f"i{bits} {ones}"] * lanes)
+    with f.loop(end, step=f.vector_bytes, sums=["zeroinitializer"], type=type) as (place, largest):
+        exponents = f.let(f"and {type} {f.load(type, f.at(panel, place), f.itemsize)}, <{every}>")
+        largest[0] = f.call(type, f"llvm.umax.v{lanes}i{bits}", (type, largest[0]), (type, exponents))
+    most = f.call(f"i{bits}", f"llvm.vector.reduce.umax.v{lanes}i{bits}", (type, largest[0]))
+    return f.let(f"icmp ne i{bits} {most}, {ones}")
 
 
 # -- writing sums
@@ -231,15 +271,20 @@ def _unpack(f: Writing) -> None:
                 f.store_masked(value, f.at(shown, f.offset(rows, row)), mask)
     f.use_registers()
     groups = f.groups(count)
-    with f.loop(high, step=f.lanes) as (top, _):
-        below = f.call("i64", "llvm.smin.i64", ("i64", f.let(f"add i64 {top}, {f.lanes}")), ("i64", high))
+    with f.loop(high, step=(taken := list[str]())) as (top, _):
+        (run, is_down), piece = f.run(rows, top, high), f.let(f"sub i64 {high}, {top}")
+        is_long = f.let(f"icmp sge i64 {run}, {f.lanes // 2 if f.has_masks else f.lanes}")
+        is_run = f.let(f"select i1 {is_down}, i1 false, i1 {is_long}")
+        piece = f.call("i64", "llvm.smin.i64", ("i64", piece), ("i64", str(f.lanes)))
+        taken.append(f.let(f"select i1 {is_run}, i64 {run}, i64 {piece}"))
+        below = f.let(f"add i64 {top}, {taken[-1]}")
         next_rows = f.fresh("unpacked")
-        with f.where(f.is_block(rows, top, high), next_rows):
+        with f.where(is_run, next_rows):
             shown = f.at(target, f.offset(rows, top))
             with f.loop(groups) as (group, _):
                 first = f.let(f"mul i64 {group}, {f.lanes}")
                 found = f.row(f.at(sums, first, f.element), top, pitch)
-                _turn_out_of_sums(f, found, pitch, shown, columns, (first, count))
+                _turn_out_of_sums(f, (found, pitch), (shown, columns), (first, count), run)
         with f.loop(groups) as (group, _):
             first, next_group = f.let(f"mul i64 {group}, {f.lanes}"), f.fresh("unpacked_group")
             found = f.at(sums, first, f.element)
@@ -262,23 +307,33 @@ def _unpack(f: Writing) -> None:
     f.label("done")
 
 
-def _turn_out_of_sums(f: Writing, found: str, pitch: str, target: str, columns: str, some: tuple[str, str]) -> None:
-    """Write as many rows as a register has lanes, which belong side by side, of as many columns.
+def _turn_out_of_sums(
+    f: Writing, source: tuple[str, str], target: tuple[str, str], some: tuple[str, str], run: str
+) -> None:
+    """Write rows, which belong side by side, at most as many as a register has lanes, of as many columns.
 
     Columns that are not there go where the last one does, before that does.
     """
-    vectors = []
-    for _ in range(f.lanes):
-        vectors.append(f.load(f.piece, found, f.itemsize))
-        found = f.at(found, pitch)
+    (found, pitch), (shown, columns) = source, target
+    rows = f.following("0", run)
+    vectors = [f.load(f.piece, f.row(found, row, pitch), f.itemsize) for row in rows]
     turned = exchanged(f.shuffled, vectors, f.lanes)
-    places = [f.at(target, f.offset(columns, column)) for column in f.following(*some)]
-    for vector, place in reversed(list(zip(turned, places, strict=True))):
+    places = [f.at(shown, f.offset(columns, column)) for column in f.following(*some)]
+    stores, end = list(reversed(list(zip(turned, places, strict=True)))), f.fresh("turned")
+    if f.has_masks:
+        with f.where(f.let(f"icmp slt i64 {run}, {f.lanes}"), end):
+            mask = f.mask("0", run)
+            for vector, place in stores:
+                f.store_masked(vector, place, mask)
+    for vector, place in stores:
         f.do(f"store {f.piece} {vector}, ptr {place}, align {f.itemsize}")
+    f.do(f"br label %{end}")
+    f.label(end)
 
 
 GATHERED_EMISSION: dict[str, Emission] = {
     "gather_panel": _emission("gather_panel", 4, _pack, "vectors"),
-    "multiply_gathered": _emission("multiply_gathered", 5, _multiply, "rows", "vectors", "ahead"),
+    "is_finite_panel": _emission("is_finite_panel", 1, _is_finite, result="i1"),
+    "multiply_gathered": _emission("multiply_gathered", 6, _multiply, "rows", "vectors", "ahead"),
     "scatter_sums": _emission("scatter_sums", 4, _unpack),
 }

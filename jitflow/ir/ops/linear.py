@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.ir.dims import Dim
+from jitflow.ir.ops.shape import show_windows
 from jitflow.ir.records import Attributes, OpDef, TypeRuleError
 from jitflow.ir.types import Tensor, Type
 
-__all__ = ["LINEAR_OPS"]
+__all__ = ["LINEAR_OPS", "shown_dims"]
 
 
 def _infer_matmul(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -35,10 +37,10 @@ def _infer_contract(operands: Sequence[Type], attributes: Attributes) -> tuple[T
     left, right = operands
     if not (isinstance(left, Tensor) and isinstance(right, Tensor) and left.dtype == right.dtype):
         raise TypeRuleError(f"contract: expected two tensors of one dtype, got {left} and {right}")
-    labels = (attributes["left"], attributes["right"])
-    if any(len(own) != type.rank or len(set(own)) != len(own) for own, type in zip(labels, (left, right), strict=True)):
+    labels, shapes = (attributes["left"], attributes["right"]), (shown_dims(left.dims, attributes), right.dims)
+    if any(len(own) != len(dims) or len(set(own)) != len(own) for own, dims in zip(labels, shapes, strict=True)):
         raise TypeRuleError(f"contract: expected a label per axis, all different, got {labels[0]} and {labels[1]}")
-    sizes = dict(zip(labels[0], left.dims, strict=True))
+    sizes = dict(zip(labels[0], shapes[0], strict=True))
     for label, dim in zip(labels[1], right.dims, strict=True):
         if sizes.setdefault(label, dim) != dim:
             raise TypeRuleError(f"contract: expected {sizes[label]} along axis {label} of {right}, got {dim}")
@@ -49,11 +51,31 @@ def _infer_contract(operands: Sequence[Type], attributes: Attributes) -> tuple[T
     return (Tensor(left.dtype, tuple(sizes[label] for label in kept)),)
 
 
+def shown_dims(dims: Sequence[Dim], attributes: Attributes) -> tuple[Dim, ...]:
+    """The dims of what a contraction shows of its left operand: those of windows, if it reads it through some."""
+    shown = list(dims)
+    for axis, count in zip(attributes.get("axes", ()), attributes.get("counts", ()), strict=True):
+        shown[axis] = count
+    return (*shown, *attributes.get("sizes", ()))
+
+
 def _contract(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     (left, right), kept = operands, list(attributes["kept"])
+    if "axes" in attributes:
+        left = _among_zeros(left, attributes)
     with np.errstate(all="ignore"):
         found = np.einsum(left, list(attributes["left"]), right, list(attributes["right"]), kept, optimize=True)
     return np.asarray(found)
+
+
+def _among_zeros(operand: Any, attributes: Attributes) -> Any:
+    """Windows that reach beyond an array, where they show zeros."""
+    around = [(0, 0)] * operand.ndim
+    names = ("axes", "counts", "sizes", "steps", "dilations", "before")
+    for axis, count, size, step, dilation, before in zip(*(attributes[name] for name in names), strict=True):
+        span = max(count - 1, 0) * step + max(size - 1, 0) * dilation + 1
+        around[axis] = (before, max(span - before - operand.shape[axis], 0))
+    return show_windows(np.pad(operand, around), attributes)
 
 
 LINEAR_OPS = [
@@ -64,7 +86,10 @@ LINEAR_OPS = [
     ),
     OpDef(
         "contract", "the sum of products over the labels that are not ``kept``: ``left`` and ``right`` label the axes "
-        "of the operands, and a label that is not kept is one of both. It may be windows that it reads",
-        "tensor", 2, _infer_contract, _contract, (), frozenset({"contraction"}), ("left", "right", "kept"),
+        "of the operands, and a label that is not kept is one of both. It may be windows that it reads. With ``axes`` "
+        "and what else a ``window`` says, it reads those of the left operand, which stands among zeros: so many "
+        "``before`` it", "tensor", 2,
+        _infer_contract, _contract, (), frozenset({"contraction"}),
+        ("left", "right", "kept", "axes", "counts", "sizes", "steps", "dilations", "before"),
     ),
 ]  # fmt: skip

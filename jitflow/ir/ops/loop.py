@@ -173,14 +173,20 @@ LOOP_OPS = [
           "``vector_bytes`` stand together, and their steps one behind the other", "loop", 10, _infer_write,
           memory.gather_panel, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),
           frozenset(), ("dtype", "vector_bytes", "vectors")),
-    OpDef("multiply_gathered", "sums, offset, left, offset, rows, offset, steps, offset, panel, offset, number of "
-          "rows, of steps, of columns, of steps before: the products of rows with a panel, added to sums if there were "
-          "steps before; addends are rounded once, with a sum so far. An element of what is left lies at the sum of an "
-          "offset in ``rows`` and one in ``steps``. So many ``rows`` of ``vectors`` are worked on at a time, and "
-          "lines of the panel are asked for so many steps ``ahead``", "loop", 14, _infer_write,
-          memory.multiply_gathered,
+    OpDef("is_finite_panel", "panel, offset, number of steps, of columns: whether none of its elements is infinite or "
+          "nan, nor of those that are anything", "loop", 4,
+          lambda operands, attributes: (Scalar(BOOL),), memory.is_finite_panel,
+          (Effect("reads", 0),), frozenset(), ("dtype", "vector_bytes")),
+    OpDef("multiply_gathered", "sums, offset, left, offset, rows, offset, steps, offset, lines, offset, panel, offset, "
+          "number of rows, of steps, of columns, of steps before, of steps of the panel: the products of rows with "
+          "steps of a panel, added to sums if there were steps before; addends are rounded once, with a sum so far. "
+          "An element of what is left lies at the sum of an offset in ``rows`` and one in ``steps``, and ``lines`` "
+          "has the number of the step in the panel. So many ``rows`` of ``vectors`` are worked on at a time, and "
+          "lines of the panel are asked for so many steps ``ahead``", "loop", 17,
+          _infer_write, memory.multiply_gathered,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6),
-           Effect("reads", 8)), frozenset(), ("ahead", "dtype", "rows", "vector_bytes", "vectors")),
+           Effect("reads", 8), Effect("reads", 10)), frozenset(),
+          ("ahead", "dtype", "rows", "vector_bytes", "vectors")),
     OpDef("scatter_sums", "target, offset, rows, offset, columns, offset, sums, offset, number of rows, of columns: "
           "writes each sum to the sum of an offset in ``rows`` and one in ``columns``", "loop", 10, _infer_write,
           memory.scatter_sums, (Effect("writes", 0), Effect("reads", 2), Effect("reads", 4), Effect("reads", 6)),

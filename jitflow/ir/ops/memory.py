@@ -287,13 +287,24 @@ def gather_panel(operands: Sequence[Any], attributes: Attributes, types: Sequenc
     return ()
 
 
+def is_finite_panel(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """panel, offset, how many steps, how many columns."""
+    panel, panel_at, depth, count = operands
+    dtype, size = attributes["dtype"], depth * _pitch(attributes, count)
+    found = panel.read(_line(panel_at, dtype.itemsize, size), dtype, np.ones(size, np.bool_))
+    return np.bool_(np.isfinite(found).all())
+
+
 def multiply_gathered(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    """sums, offset, left, offset, rows, offset, steps, offset, panel, offset, how many rows, steps, columns, before."""
+    """Pairs of memory and offset: sums, left, rows, steps, lines, panel; then rows, steps, columns, before, depth."""
     add_product = _ELEMENTWISE["fma"].evaluate
     assert add_product is not None
-    sums, sums_at, left, left_at, rows, rows_at, steps, steps_at, panel, panel_at, high, depth, count, before = operands
+    (sums, sums_at, left, left_at, rows, rows_at, steps, steps_at, lines, lines_at, panel, panel_at,
+     high, some, count, before, depth) = operands  # fmt: skip
     dtype, pitch = attributes["dtype"], _pitch(attributes, count)
-    along, down = _offsets(steps, steps_at, depth), _offsets(rows, rows_at, high)
+    along, down, numbers = (
+        _offsets(*table) for table in ((steps, steps_at, some), (rows, rows_at, high), (lines, lines_at, some))
+    )
     everywhere, at = np.ones(pitch, np.bool_), _line(panel_at, dtype.itemsize, depth * pitch)
     packed = np.zeros((depth, pitch), dtype.numpy)
     for first, last in _pieces(attributes, pitch):
@@ -302,9 +313,9 @@ def multiply_gathered(operands: Sequence[Any], attributes: Attributes, types: Se
     for row in range(high):
         places = _line(sums_at + row * pitch * dtype.itemsize, dtype.itemsize, pitch)
         total = sums.read(places, dtype, everywhere) if before else np.zeros(pitch, dtype.numpy)
-        for step in range(depth):
-            factor = left.read(np.array([left_at + down[row] + along[step]]), dtype, everywhere[:1])
-            total = add_product([np.full(pitch, factor[0]), packed[step], total], {}, types)
+        for step, number in zip(along, numbers, strict=True):
+            factor = left.read(np.array([left_at + down[row] + step]), dtype, everywhere[:1])
+            total = add_product([np.full(pitch, factor[0]), packed[number], total], {}, types)
         sums.write(places, total, everywhere)
     return ()
 

@@ -17,7 +17,7 @@ from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.records import Attributes, OpDef, TypeRuleError
 from jitflow.ir.types import Index, Place, Scalar, Tensor, Type, Variable, dims_of
 
-__all__ = ["SHAPE_OPS", "slice_size"]
+__all__ = ["SHAPE_OPS", "show_windows", "slice_size"]
 
 _VIEW = frozenset({"view"})
 _CREATION = frozenset({"creation"})
@@ -142,8 +142,8 @@ def _diagonal(operands: Sequence[Any], attributes: Attributes, types: Sequence[T
     return diagonal
 
 
-def _window(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    (operand,) = operands
+def show_windows(operand: Any, attributes: Attributes) -> Any:
+    """Windows of an array, as a view that cannot be written through."""
     dims, strides, inner = list(operand.shape), list(operand.strides), []
     names = ("axes", "counts", "sizes", "steps", "dilations")
     for axis, count, size, step, dilation in zip(*(attributes[name] for name in names), strict=True):
@@ -197,7 +197,8 @@ SHAPE_OPS = [
     OpDef(
         "window", "along each of ``axes`` so many windows (``counts``), ``steps`` apart: their elements, so many "
         "(``sizes``), ``dilations`` apart, are new last axes. Elements are shown several times, so nothing is stored "
-        "through one", "tensor", 1, _infer_window, _window, (), _VIEW,
+        "through one", "tensor", 1, _infer_window,
+        lambda operands, attributes, types: show_windows(operands[0], attributes), (), _VIEW,
         ("axes", "counts", "sizes", "steps", "dilations"),
     ),
     OpDef(

@@ -148,18 +148,19 @@ class _Adjoint:
 
     def _among_zeros(self, m: Notation, phases: tuple[_Phase, ...], axes: tuple[int, ...]) -> Value:
         """The cotangent that moves, with zeros where windows reach beyond it."""
-        dims = dims_of(self.moved.type)
-        starts: list[Dim] = [0] * len(dims)
-        sizes = list(dims)
+        found = self.moved
         for axis, phase in zip(axes, phases, strict=True):
-            starts[axis] = phase.delay + (phase.taps - 1) * phase.dilation
-            sizes[axis] = phase.count + (phase.taps - 1) * phase.dilation
-        if tuple(sizes) == dims:
-            return self.moved
-        room = m("variable", m.zeros(Tensor(dtype_of(self.moved), tuple(sizes))))
-        place = m("slice", room, starts=tuple(starts), sizes=dims, steps=(1,) * len(dims))
-        m.add("store", place, self.moved)
-        return m("load", room)
+            dims = dims_of(found.type)
+            before, whole = (
+                phase.delay + (phase.taps - 1) * phase.dilation,
+                phase.count + (phase.taps - 1) * phase.dilation,
+            )
+            around = (before, whole - before - dims[axis])
+            if around != (0, 0):
+                shapes = ((*dims[:axis], count, *dims[axis + 1 :]) for count in around)
+                first, last = (m.zeros(Tensor(dtype_of(found), shape)) for shape in shapes)
+                found = m("concatenate", first, found, last, axis=axis)
+        return found
 
     def add_to(self, m: Notation, place: Value) -> None:
         """Add what arrives at each phase to the elements of it."""

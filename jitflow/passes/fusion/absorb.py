@@ -2,7 +2,8 @@
 
 The tiles of such a product (`lower/tiles.py`) are worked on while they are near: a bias and a relu, or an optimiser's
 step, of which the gradient then never lies in memory. The kernel must be elementwise over the rows and columns of the
-product, and must read it as it is. Relies on `fuse`, runs behind `reload`, and moves no product past a write to what it
+product, and must read it as it is. Beside a contraction it may read what is one number for each row or each column of
+it. Relies on `fuse`, runs behind `reload`, and moves no product past a write to what it
 reads.
 
     %0: f32[n, m] = matmul %x, %w            %1: f32[n, m] = fusion %b, %x, %w (%p: f32[m], %q: f32[n, k], ...) {
@@ -21,15 +22,17 @@ from jitflow.ir.core import Function, Op, Region, Value, uses, walk
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.fusion.axes import Axes, is_axis_view
+from jitflow.passes.fusion.beside import arrays_beside, axes_varied, in_c_order
 
 __all__ = ["absorb", "is_elementwise", "product_of", "without_product"]
 
-_DTYPES = ("f32", "f64", "f16", "bf16")
+_PRODUCTS = ("matmul", "contract")
+_DTYPES = {"matmul": ("f32", "f64", "f16", "bf16"), "contract": ("f32", "f64")}
 
 
 def absorb(function: Function) -> Function:
     """Move matrix products into the kernels that read them; ``decisions`` says which."""
-    if not any(op.name == "matmul" for op in walk(function.region)):
+    if not any(op.name in _PRODUCTS for op in walk(function.region)):
         return function
     overlap = bool(function.attributes.get("overlap"))
     absorbing = _Absorbing(Effects(function), uses(function.region), _loads(function), overlap)
@@ -43,7 +46,7 @@ def absorb(function: Function) -> Function:
 def product_of(fusion: Op) -> Op | None:
     """The product that a fusion holds, in terms of the parameters of its region."""
     first = fusion.regions[0].ops[0]
-    return first if first.name == "matmul" else None
+    return first if first.name in _PRODUCTS else None
 
 
 def without_product(fusion: Op) -> tuple[Op, Op]:
@@ -85,7 +88,7 @@ class _Absorbing:
         products: dict[Value, int] = {}
         ops: list[Op | None] = []
         for number, op in enumerate(region.ops):
-            if op.name == "matmul":
+            if op.name in _PRODUCTS:
                 products[op.result] = number
             elif op.name == "fusion":
                 start = next((products[operand] for operand in op.operands if operand in products), None)
@@ -97,7 +100,7 @@ class _Absorbing:
                     and self._may_wait(product, region.ops[start + 1 : number])
                 ):
                     op, ops[start] = _with_product(op, product), None
-                    self.decisions.append(f"{op.attributes['kernel']} may make tiles of matmul ({product.loc})")
+                    self.decisions.append(f"{op.attributes['kernel']} may make tiles of {product.name} ({product.loc})")
             elif op.regions:
                 op = replace(op, regions=tuple(map(self.region, op.regions)))
             ops.append(op)
@@ -107,12 +110,15 @@ class _Absorbing:
         """Whether a fusion works on a product element by element, and nobody else needs it."""
         type = product.result.type
         assert isinstance(type, Tensor)
-        if type.dtype.name not in _DTYPES or type.rank != 2 or 1 in type.dims or self.uses[product.result] != 1:
+        if type.dtype.name not in _DTYPES[product.name] or self.uses[product.result] != 1:
             return False
         if fusion.operands.count(product.result) != 1:
             return False
         (region,) = fusion.regions
-        return is_elementwise(region, region.parameters[fusion.operands.index(product.result)])
+        inside = region.parameters[fusion.operands.index(product.result)]
+        if product.name == "contract":
+            return _follows_rows_or_columns(product, region, inside)
+        return type.rank == 2 and 1 not in type.dims and is_elementwise(region, inside)
 
     def _may_wait(self, product: Op, between: Sequence[Op]) -> bool:
         """Whether none of the ops ``between`` writes to what a product reads."""
@@ -144,6 +150,18 @@ def is_elementwise(region: Region, product: Value) -> bool:
     found = (axes.classes(value) for value in (*computed, *region.yielded) if dims_of(value.type))
     long = sum(dim != 1 for dim in dims_of(product.type))
     return len(spanned) == long and all(classes == spanned for classes in found)
+
+
+def _follows_rows_or_columns(contraction: Op, region: Region, inside: Value) -> bool:
+    """Whether a region computes one array, and reads what is one number for each row or column beside it."""
+    beside = arrays_beside(region, inside, in_c_order(region))
+    if beside is None or len(region.yielded) != 1 or region.yielded[0] is inside:
+        return False
+    left, right, kept = (contraction.attributes[name] for name in ("left", "right", "kept"))
+    alone = [{axis for axis, label in enumerate(kept) if label not in other} for other in (left, right)]
+    varied = [axes_varied(value, layout) for value, layout in beside.items()]
+    dtypes = {value.type.dtype for value in (inside, region.yielded[0]) if isinstance(value.type, Tensor)}
+    return len(dtypes) == 1 and all(any(axes.isdisjoint(others) for others in alone) for axes in varied)
 
 
 def _loads(function: Function) -> dict[Value, Op]:

@@ -63,6 +63,8 @@ def _shows_several(op: Op) -> bool:
 
 
 def _is_wrong_way_round(op: Op, windows: set[Value]) -> bool:
+    if "axes" in op.attributes:  # those of windows that it reads
+        return False
     left, right = (operand in windows for operand in op.operands)
     if left or right:
         return right and not left

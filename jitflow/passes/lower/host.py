@@ -22,7 +22,7 @@ from jitflow.passes.lower.arrays import lower_constant, lower_empty
 from jitflow.passes.lower.chains import lower_chain
 from jitflow.passes.lower.concatenation import lower_concatenate
 from jitflow.passes.lower.containers import CONTAINER_LOWERING
-from jitflow.passes.lower.contraction import lower_contraction
+from jitflow.passes.lower.contraction import lower_contraction, lower_followed_contraction
 from jitflow.passes.lower.control import lower_for, lower_if, lower_recur, lower_recursion, lower_while
 from jitflow.passes.lower.draws import lower_draw
 from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
@@ -55,8 +55,10 @@ def _names(trait: str) -> tuple[str, ...]:
 def _lower_kernel(host: OwningProgram, op: Op) -> None:
     if chain_of(op) is not None:
         lower_chain(host, op)
-    elif product_of(op) is None:
+    elif (product := product_of(op)) is None:
         lower_fusion(host, op)
+    elif product.name == "contract":
+        lower_followed_contraction(host, op)
     else:
         (lower_product_on_grid if host.target.distributed else lower_product)(host, op)
 

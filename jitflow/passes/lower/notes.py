@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_inside, walk_ops
 from jitflow.ir.dims import Dim, minimum, product, symbols
 from jitflow.ir.location import NOWHERE, Loc
+from jitflow.ir.ops.linear import shown_dims
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.lower.scopes import Scopes
@@ -196,7 +197,7 @@ def _one(op: Op) -> Dim:
     if op.name == "matmul":
         return 2 * product(dims_of(op.result.type)) * dims_of(op.operands[0].type)[-1]
     if op.name == "contract":
-        pairs = zip(op.attributes["left"], dims_of(op.operands[0].type), strict=True)
+        pairs = zip(op.attributes["left"], shown_dims(dims_of(op.operands[0].type), op.attributes), strict=True)
         summed = [dim for label, dim in pairs if label not in op.attributes["kept"]]
         return 2 * product(dims_of(op.result.type)) * product(summed)
     if "reduction" in traits or "accumulation" in traits:

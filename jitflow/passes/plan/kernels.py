@@ -112,6 +112,8 @@ class Kernels(Memory):
 
     def _prefers_own(self, product: Op) -> bool:
         """Whether a product is made where it is worked on, and not by the library before."""
+        if product.name == "contract":
+            return True
         if not self.distributed:
             return has_blocks(factors_of(product, self.layouts), self.processor)
         fastmath = bool(self.function.attributes.get("fastmath"))

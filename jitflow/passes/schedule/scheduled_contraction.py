@@ -47,6 +47,7 @@ _LINES = (
     r"multiply (?P<rows>\d+) rows by (?P<vectors>\d+) vectors of (?P<vector_bytes>\d+) bytes, ahead (?P<ahead>\d+)",
     r"\}", r"\}", r"\}", r"\}",
 )  # fmt: skip
+_FOLLOWS = "what follows, on these rows"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +60,8 @@ class ScheduledContraction:
     memory: object
     """How the arrays lie."""
     target: Target
+    follows: bool
+    """Whether sums become what a kernel computes of them."""
     kind = "panels"
 
     @property
@@ -82,9 +85,10 @@ class ScheduledContraction:
             f"for rows by {panels.block}{shared} {{", f"for columns by {panels.columns}{shared} {{",
             f"for steps by {panels.steps} {{", f"for rows by {panels.height} {{",
             f"multiply {panels.rows} rows by {vectors} bytes, ahead {panels.ahead}",
+            *[_FOLLOWS] * self.follows,
         ]  # fmt: skip
-        depths = [*range(len(lines)), *reversed(range(len(lines) - 1))]
-        ends = ["}"] * (len(lines) - 1)
+        depths = [*range(4), *[4] * (len(lines) - 4), *reversed(range(4))]
+        ends = ["}"] * 4
         return "".join(f"  {'  ' * depth}{line}\n" for depth, line in zip(depths, [*lines, *ends], strict=True))
 
     def followed(self, name: str) -> ScheduledContraction:
@@ -106,14 +110,15 @@ class ScheduledContraction:
         lines = [(number, line.split(";")[0].strip()) for number, line in enumerate(text.splitlines(), first_line)]
         lines = [(number, line) for number, line in lines if line]
         found: dict[str, Any] = {}
-        as_printed = self._body(self.panels).splitlines()
-        for (number, line), pattern, printed in zip(lines, _LINES, as_printed, strict=False):
+        as_printed, patterns = self._body(self.panels).splitlines(), list(_LINES)
+        patterns[5:5] = [_FOLLOWS] * self.follows
+        for (number, line), pattern, printed in zip(lines, patterns, as_printed, strict=False):
             parts = re.fullmatch(pattern, line)
             if parts is None:
                 self._refuse(f"line {number} of the schedule: {line!r} is not what stands there", printed.strip())
             found |= parts.groupdict()
-        if len(lines) != len(_LINES):
-            self._refuse("the schedule does not end where it should", f"{len(_LINES)} lines")
+        if len(lines) != len(patterns):
+            self._refuse("the schedule does not end where it should", f"{len(patterns)} lines")
         try:
             block = parse_dim(found.pop("block"))
         except ParseError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from jitflow.ir.core import Op, Region, walk
 from jitflow.ir.dims import Dim, product, substitute, symbols
+from jitflow.ir.ops.linear import shown_dims
 from jitflow.ir.types import Index, dims_of
 from jitflow.passes.schedule.cost import cost_of
 
@@ -53,7 +54,7 @@ def _work(op: Op) -> Dim:
         return product(dims_of(op.result.type)) * dims_of(op.operands[0].type)[-1]
     if op.name == "contract":
         summed = {*op.attributes["left"]} - {*op.attributes["kept"]}
-        dims = zip(op.attributes["left"], dims_of(op.operands[0].type), strict=True)
+        dims = zip(op.attributes["left"], shown_dims(dims_of(op.operands[0].type), op.attributes), strict=True)
         return product(dims_of(op.result.type)) * product([dim for label, dim in dims if label in summed])
     if op.definition.traits & {"elementwise", "reduction"}:
         return product(dims_of(op.operands[0].type)) * cost_of(op)

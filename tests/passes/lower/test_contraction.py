@@ -50,6 +50,57 @@ def test_all_shapes(dtype: str) -> None:
         np.testing.assert_array_equal(compiled(x, w)[0], expected)
 
 
+AMONG_ZEROS = """func @f(%x: DTYPE[b, c, h, w], %k: DTYPE[m, c, p, q]) {
+  %0: DTYPE[b, m, h, w // 2 + 2] = contract %x, %k {left=[0, 1, 2, 3, 4, 5], right=[6, 1, 4, 5], kept=[0, 6, 2, 3],
+    axes=[2, 3], counts=[h, w // 2 + 2], sizes=[p, q], steps=[1, 2], dilations=[2, 1], before=[p - 1, 1]}
+  yield %0
+}""".replace(",\n   ", ",")
+
+OF_WEIGHTS = """func @f(%x: DTYPE[b, c, h, w], %y: DTYPE[b, m, h, v]) {
+  %0: DTYPE[m, c, 3, 2] = contract %x, %y {left=[0, 1, 2, 3, 4, 5], right=[0, 6, 2, 3], kept=[6, 1, 4, 5],
+    axes=[2, 3], counts=[h, v], sizes=[3, 2], steps=[1, 2], dilations=[2, 1], before=[2, 1]}
+  yield %0
+}""".replace(",\n   ", ",")
+
+
+def _shown(x: Any, counts: tuple[int, int], sizes: tuple[int, int], before: tuple[int, int]) -> Any:
+    """Windows in steps of 1 and 2, with elements 2 and 1 apart, of an array among zeros."""
+    spans = (max(counts[0] - 1, 0) + 2 * (sizes[0] - 1) + 1, 2 * (counts[1] - 1) + sizes[1])
+    behind = [max(span - one - size, 0) for span, one, size in zip(spans, before, x.shape[2:], strict=True)]
+    padded = np.pad(x, ((0, 0), (0, 0), *zip(before, behind, strict=True)))
+    found = sliding_window_view(padded, (2 * sizes[0] - 1, sizes[1]), (2, 3))
+    return found[:, :, : counts[0], : 2 * counts[1] - 1 : 2, ::2]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("steps", [512, 7])
+def test_what_lies_beyond_an_array_is_left_out(dtype: str, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forwards and by weights, of any size; only a weight that is not finite makes something of zeros."""
+    kind = {"f32": np.float32, "f64": np.float64}[dtype]
+    panels = Panels(6, 2, 32, steps, 256 // np.dtype(kind).itemsize, 12, 24, 1)
+    monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_: panels)
+    forwards, by_weights = (compile_ir(parse(text.replace("DTYPE", dtype))) for text in (AMONG_ZEROS, OF_WEIGHTS))
+    random = np.random.default_rng(11)
+    for batch, inputs, height, width, outputs, kernel in (
+        (2, 3, 7, 9, 5, (3, 2)), (3, 2, 2, 2, 4, (4, 3)), (2, 5, 3, 2, 70, (2, 5)), (7, 2, 12, 20, 3, (3, 3)),
+        (0, 2, 3, 3, 2, (2, 2)), (2, 0, 3, 3, 2, (2, 2)), (2, 2, 0, 3, 2, (2, 2)), (2, 2, 3, 0, 2, (2, 2)),
+    ):  # fmt: skip
+        count = width // 2 + 2
+        x = integers(random, batch, inputs, height, width, dtype=kind)
+        weights = integers(random, outputs, inputs, *kernel, dtype=kind)
+        y = integers(random, batch, outputs, height, count, dtype=kind)
+        windows = _shown(x, (height, count), kernel, (kernel[0] - 1, 1))
+        np.testing.assert_array_equal(forwards(x, weights)[0], np.einsum("bchwpq,mcpq->bmhw", windows, weights))
+        windows = _shown(x, (height, count), (3, 2), (2, 1))
+        np.testing.assert_array_equal(by_weights(x, y)[0], np.einsum("bchwpq,bmhw->mcpq", windows, y))
+        if weights.size:
+            weights.flat[random.integers(weights.size)] = (np.inf, np.nan)[batch % 2]
+            windows = _shown(x, (height, count), kernel, (kernel[0] - 1, 1))
+            with np.errstate(invalid="ignore"):
+                expected = np.einsum("bchwpq,mcpq->bmhw", windows, weights)
+            np.testing.assert_array_equal(forwards(x, weights)[0], expected)
+
+
 def test_axes_in_any_order() -> None:
     text = """func @f(%x: f64[a, b, c, d], %w: f64[d, e, b, f]) {
       %0: f64[f, a, b, c, e] = contract %x, %w {left=[0, 1, 2, 3], right=[3, 4, 1, 5], kept=[5, 0, 1, 2, 4]}
@@ -91,7 +142,7 @@ def test_no_bit_depends_on_the_schedule(name: str, monkeypatch: pytest.MonkeyPat
         (4, 3, 64, 30, 192, 48, 192),
     ):  # fmt: skip
         panels = Panels(rows, vectors, vector_bytes, steps, line // kind.itemsize, height, block, 1)
-        monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_, panels=panels: panels)
+        monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_, panels=panels: panels)
         np.testing.assert_array_equal(compile_ir(parse(text))(x, w)[0], expected)
 
 
@@ -103,7 +154,7 @@ def test_steps_side_by_side_are_packed_from_either_end(
     """Runs of any length, that end with a kernel or a panel, forwards and of kernels that are turned."""
     kind, random = np.dtype({"f32": np.float32, "f64": np.float64}[name]), np.random.default_rng(10)
     panels = Panels(3, 64 // vector_bytes, vector_bytes, steps, 256 // kind.itemsize, 96, 96, 1)
-    monkeypatch.setattr("jitflow.passes.lower.contraction.choose_panels", lambda *_: panels)
+    monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_: panels)
     compiled = compile_ir(parse(TURNED.replace("DTYPE", name)))
     for taps in (2, 4, 9, 15, 17, 33):
         x, w = integers(random, 2, taps + 5, 5, dtype=kind.type), integers(random, 37, 5, taps, dtype=kind.type)
@@ -132,6 +183,76 @@ def test_threads_share_rows() -> None:
 
     assert shares(Target(threads=3)) == [3]
     assert shares(CPU) == []
+
+
+def test_padding_is_not_copied() -> None:
+    def gradients(x: Any, w: Any, y: Any) -> Any:
+        return jitflow.vjp(lambda x, w: jitflow.nn.conv(x, w, padding=1), x, w)[1](y)
+
+    random = np.random.default_rng(12)
+    x, w, y = integers(random, 2, 3, 9, 8), integers(random, 4, 3, 3, 3), integers(random, 2, 4, 9, 8)
+    made = [op.name for op in walk(parse(jitflow.function(gradients).ir(x, w, y, stage="fused")).region)]
+    assert made.count("contract") == 2
+    assert not {"concatenate", "fusion", "variable"} & set(made)
+
+
+def _bias_and_relu(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return np.maximum(_convolved(x, w) + b[:, None, None], 0)
+
+
+def _by_pixels(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    found = _convolved(x, w)
+    return np.where(found > r, found * a, b[:, None, None])
+
+
+def _among_others(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return np.concatenate([y, np.abs(_convolved(x, w) - 2), y], axis=1)
+
+
+def _stored(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    y[:, ::-1] = _convolved(x, w) * r
+    y += b[:, None, None]
+    return y
+
+
+def _as_large(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return _convolved(x, w) * b[:, None, None] + y
+
+
+def _of_another_dtype(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    return _convolved(x, w) > b[:, None, None]
+
+
+def _twice(x: Any, w: Any, b: Any, r: Any, y: Any, a: float) -> Any:
+    found = _convolved(x, w)
+    return found, found + b[:, None, None]
+
+
+def _convolved(x: Any, w: Any) -> Any:
+    return jitflow.nn.conv(x, w, padding="same")
+
+
+@pytest.mark.parametrize("kernel", [1, 3])
+@pytest.mark.parametrize(
+    ("program", "follows"),
+    [
+        (_bias_and_relu, True), (_by_pixels, True), (_among_others, True), (_stored, True), (_as_large, False),
+        (_of_another_dtype, False), (_twice, False),
+    ],
+)  # fmt: skip
+def test_what_follows_is_computed_of_sums(program: Any, follows: bool, kernel: int) -> None:
+    """Of one kernel that reads what is one number for each row or each column beside them, and of no other one."""
+    compiled, random = jitflow.function(program), np.random.default_rng(13)
+    for batch, inputs, height, width, outputs in ((3, 5, 7, 4, 9), (2, 40, 13, 10, 70), (5, 3, 2, 3, 4)):
+        x, w = integers(random, batch, inputs, height, width), integers(random, outputs, inputs, kernel, kernel)
+        b, r = integers(random, outputs), integers(random, height, width)
+        y = integers(random, batch, outputs, height, width)
+        found, expected = compiled(x, w, b, r, y.copy(), 3.0), program(x, w, b, r, y.copy(), 3.0)
+        for mine, theirs in zip(*(one if isinstance(one, tuple) else (one,) for one in (found, expected)), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+            assert mine.dtype == theirs.dtype
+    fusions = [op for op in walk(parse(compiled.ir(x, w, b, r, y, 3.0, stage="fused")).region) if op.name == "fusion"]
+    assert any(one.name == "contract" for op in fusions for one in op.regions[0].ops) == follows
 
 
 def test_a_gpu_gets_products_and_sums() -> None:
