@@ -245,12 +245,15 @@ def main(
         return
     print(f"{describe_machine()['cpu']}, {versions()}")
     peers = peer or [*PEERS]
-    rows = list(_rows(names or [""], peers, rounds))
-    further = {one: a_further_layer(rows, one) for one in peers}
+    rows: list[dict[str, Any]] = []
+    further: dict[str, float | None] = {}
+    for row in _rows(names or [""], peers, rounds):
+        rows.append(row)
+        further = {one: a_further_layer(rows, one) for one in peers}
+        if json_file is not None:  # a long run leaves what it has
+            stored = {"machine": describe_machine(), "versions": versions(), "a further layer": further, "rows": rows}
+            json_file.write_text(json.dumps(stored, indent=1) + "\n")
     print(", ".join(f"{one}: {1e3 * seconds:.1f} ms a layer" for one, seconds in further.items() if seconds))
-    if json_file is not None:
-        stored = {"machine": describe_machine(), "versions": versions(), "a further layer": further, "rows": rows}
-        json_file.write_text(json.dumps(stored, indent=1) + "\n")
 
 
 if __name__ == "__main__":
