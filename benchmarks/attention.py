@@ -30,7 +30,7 @@ from .machine import (
     versions,
 )
 
-__all__ = ["CASES", "LAYERS", "main", "transformer"]
+__all__ = ["CASES", "LAYERS", "main", "training_step", "transformer"]
 
 LAYERS, HEADS = 8, 4
 TOLERANCE = 2e-3
@@ -169,7 +169,7 @@ def _forwards(batch: int, length: int, width: int) -> Works:
     }
 
 
-def _step(batch: int, length: int, width: int) -> Works:
+def training_step(batch: int, length: int, width: int) -> Works:
     """A step of gradient descent, which gives the loss; weights stay as they are."""
     import jax
     import torch
@@ -216,7 +216,7 @@ CASES: dict[str, Callable[[], Works]] = {
     "attention 4 x 8 x 256 x 64": lambda: _attention(4, 8, 256, 64),
     "perceptron 2048 x 256": lambda: _perceptron(2048, 256),
     "transformer 4 x 256 x 256": lambda: _forwards(4, 256, 256),
-    "transformer 4 x 256 x 256, step": lambda: _step(4, 256, 256),
+    "transformer 4 x 256 x 256, step": lambda: training_step(4, 256, 256),
 }
 
 

@@ -138,6 +138,9 @@ def explain(
     target: Target,
     arg: Arguments = None,
     schedule: Annotated[bool, typer.Option("--schedule", help="Print how its kernels run instead.")] = False,
+    profile: Annotated[
+        bool, typer.Option("--compile-profile", help="Print where the time of its compilation went instead.")
+    ] = False,
 ) -> None:
     """Print what a function is specialised on, and how it was fused; or the schedules of its kernels.
 
@@ -148,6 +151,8 @@ def explain(
     function, specs = _function_and_specs(target, arg)
     if schedule:
         typer.echo(_compiling(lambda: function.ir(*specs, stage="scheduled")).rstrip())
+    elif profile:
+        typer.echo(_compiling(lambda: function.explain(*specs)).profile())
     else:
         typer.echo(str(_compiling(lambda: function.explain(*specs))))
 

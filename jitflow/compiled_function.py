@@ -158,6 +158,7 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
         from jitflow.explanation import Explanation
 
         compilation = self._asked(args, kwargs, "explain")
+        compilation.steps = []
         generate(compilation)
         on_disk = "" if args or kwargs else self._on_disk()
         return Explanation(self.__name__, compilation, on_disk)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError
 from jitflow.ir.core import Function
+from jitflow.looking_on import dump, observer, verified
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +76,8 @@ class Compilation:
     target: CodeTarget | None = None
     """What it is exported for; None for code that runs in this process."""
     times: dict[str, float] = field(default_factory=dict)
+    steps: list[Step] | None = None
+    """The passes that have run, if somebody wants to see them."""
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
     placed: Function | None = None
@@ -143,7 +146,7 @@ def differentiated(compilation: Compilation) -> Function:
 
     traced = with_layouts(compilation.traced)
     with compilation.stage("differentiate"):
-        return run_passes(traced, ("unmark", "differentiate"), observe=_observer())
+        return run_passes(traced, ("unmark", "differentiate"), observe=observer(compilation.steps))
 
 
 def optimize(compilation: Compilation) -> Function:
@@ -153,7 +156,7 @@ def optimize(compilation: Compilation) -> Function:
 
     if compilation.optimized is None:
         traced = with_layouts(compilation.traced)
-        _dump(2, "traced", traced)
+        dump(2, "traced", traced)
         with compilation.stage("verify"):
             verify(traced, "trace")  # always: it is where the frontend's mistakes are found
         with compilation.stage("optimize"):
@@ -162,7 +165,7 @@ def optimize(compilation: Compilation) -> Function:
                 pipeline = trapping(pipeline)
             if compilation.fastmath:
                 pipeline = ("fastmath", *pipeline)
-            optimized = run_passes(traced, pipeline, observe=_observer())
+            optimized = run_passes(traced, pipeline, observe=observer(compilation.steps))
         seen = {**optimized.attributes, "numbers": tuple(compilation.traced.numbers.items())}
         seen |= {"fastmath": True} if compilation.fastmath else {}
         compilation.optimized = replace(optimized, attributes=MappingProxyType(seen))
@@ -196,7 +199,7 @@ def fuse(compilation: Compilation) -> tuple[Function, ...]:
         functions = partitions(compilation)
         with compilation.stage("fuse"):
             compilation.fused = tuple(
-                run_passes(one, fusion_pipeline(device), observe=_observer())
+                run_passes(one, fusion_pipeline(device), observe=observer(compilation.steps))
                 for one, device in zip(functions, compilation.devices, strict=True)
             )
     return compilation.fused
@@ -237,8 +240,8 @@ def lower(compilation: Compilation) -> tuple[Function, ...]:
                 compilation.hosts = offloaded(zip(compilation.devices, compilation.hosts, strict=True))
                 compilation.kernels = print_kernels(zip(compilation.devices, compilation.hosts, strict=True))
         for host in compilation.hosts:
-            _verify(host, "expand")
-            _dump(2, "kernels", host)
+            verified(host, "expand")
+            dump(2, "kernels", host)
     return compilation.hosts
 
 
@@ -248,13 +251,13 @@ def _lowered(compilation: Compilation) -> tuple[Function, ...]:
 
     fused, plans, targets = compilation.fused, compilation.buffers, _targets(compilation)
     if len(fused) == 1:
-        lowered = lower(fused[0], targets[0], plans[0], observe=_observer())
+        lowered = lower(fused[0], targets[0], plans[0], observe=observer(compilation.steps))
         refuse_unknown(compilation.schedules, lowered.scheduled)
         compilation.lowered = replace(lowered, places=on_device(lowered.places, compilation.devices[0]))
         return (lowered.host,)
     assert compilation.partitioned is not None
     parts = [replace(part, function=one) for part, one in zip(compilation.partitioned.partitions, fused, strict=True)]
-    together = lower_parts(compilation.partitioned.function, parts, targets, plans, observe=_observer())
+    together = lower_parts(compilation.partitioned.function, parts, targets, plans, observe=observer(compilation.steps))
     compilation.lowered = together
     return together.hosts
 
@@ -372,28 +375,3 @@ def _specialise(compilation: Compilation) -> Specialisation:
         entry_address=executable.address(entry.name) if entry is not None else 0,
         noted=compilation.notes,
     )
-
-
-# -- looking on ------------------------------------------------------------------------------------
-
-
-def _observer() -> Callable[[Step], None] | None:
-    if CONFIG.dump < 3:
-        return None
-
-    def observe(step: Step) -> None:
-        print(f"; after {step.name} ({step.seconds * 1e3:.3f} ms)\n{step.function}", file=sys.stderr)
-
-    return observe
-
-
-def _verify(function: Function, pass_name: str) -> None:
-    if CONFIG.verify:
-        from jitflow.ir.verifier import verify
-
-        verify(function, pass_name)
-
-
-def _dump(level: int, stage: str, function: Function) -> None:
-    if CONFIG.dump >= level:
-        print(f"; {stage}\n{function}", file=sys.stderr)

@@ -9,6 +9,7 @@ from jitflow.compiler import Compilation
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function, walk
 from jitflow.ir.dims import symbols
+from jitflow.looking_on import PassTime, profile_text
 from jitflow.passes.plan.peak import Peak, find_peak
 from jitflow.runtime.plan import (
     ArrayLeaf,
@@ -40,7 +41,8 @@ class Explanation:
     the names of the kernels. ``threads``: which loops that are kernels, or run some, threads share, and why not the
     others. ``peak``: the most bytes that it has taken from the system at a time, as an expression of
     sizes, and whether that is all; what lists and loops of unknown length keep comes on top. ``sizes``: those seen.
-    ``times``: seconds of each stage. ``on_disk``: whether later processes find the code, and if not, why.
+    ``times``: seconds of each stage. ``passes``: those of each pass, the longest first, with how often it ran and how
+    many ops it left. ``on_disk``: whether later processes find the code, and if not, why.
     """
 
     def __init__(self, name: str, compilation: Compilation, on_disk: str = "") -> None:
@@ -70,12 +72,17 @@ class Explanation:
         self.peak = Peak(sum((one.bytes for one in peaks), start=0), bool(peaks) and all(one.complete for one in peaks))
         self.sizes = {name: size for name, size in traced.hints.items() if name not in traced.described}
         self.times = dict(compilation.times)
+        self.passes = PassTime.of(compilation.steps or ())
         self.on_disk = on_disk
         self._compilation = compilation
 
     def text(self, stage: str) -> str:
         """The program at a stage, as text."""
         return stage_text(self._compilation, stage)
+
+    def profile(self) -> str:
+        """Where the time of the compilation went: its stages and passes by time."""
+        return profile_text(self.name, self.times, self.passes)
 
     def __str__(self) -> str:
         total = sum(self.times.values())

@@ -121,6 +121,13 @@ def test_explain_prints_the_specialisation(program: Path) -> None:
     assert re.search(r"kernel_0 holds 3 ops: exp \(.*:5\), multiply .*, add ", result.output)
 
 
+def test_explain_prints_where_the_time_of_a_compilation_went(program: Path) -> None:
+    result = run("explain", f"{program}:plain", "--arg", "f32[n]", "--arg", "np.f32", "--compile-profile")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"plain: compiled in [\d.]+ ms\n  stage +ms  share\n  llvm generate +[\d.]+", result.output)
+    assert re.search(r"\n  simplify +[\d.]+ +\d+ %  +1  +\d+", result.output)
+
+
 def test_a_mistake_in_the_program_is_shown_at_its_line(program: Path) -> None:
     result = run("ir", f"{program}:wrong", "--arg", "f32[n]")
     assert result.exit_code == 1, result.output

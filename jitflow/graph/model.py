@@ -16,7 +16,7 @@ from jitflow.graph.placement import Whereabouts
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import dims_of
-from jitflow.passes.analyses.order import bound_sizes, sizes_of
+from jitflow.passes.analyses.order import bound_sizes
 
 __all__ = ["Cluster", "Graph", "Node", "graph_of", "kind_of"]
 
@@ -129,7 +129,7 @@ class _Drawing:
         for op in region.body:
             if op.name in ("constant", "size") and not dims_of(op.result.type):
                 self.constants[op.result] = _constant_text(op)
-                named = [self.binders[name] for name in sizes_of(op) if name in self.binders]
+                named = [self.binders[name] for name in op.sizes if name in self.binders]
                 self.givers[op.result] = tuple(dict.fromkeys(named))
                 continue
             drawn.append(op)

@@ -222,7 +222,10 @@ class Bounds:
                 return True
         if facts:
             wanted = self._open_terms(terms)
+            numbers = {number for number, _ in wanted}
             for fact in known:
+                if numbers.isdisjoint(fact):
+                    continue
                 if any((number, coefficient > 0) in wanted for number, coefficient in fact.items()):
                     if self._steps < 0:
                         return False

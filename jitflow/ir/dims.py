@@ -51,17 +51,16 @@ class Expression:
 
     terms: tuple[tuple[Monomial, int], ...]
     _hash: int = field(init=False, repr=False, compare=False)
+    is_symbol: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash(self.terms))  # found once: dims are keys everywhere
+        monomial, coefficient = self.terms[0]
+        alone = len(self.terms) == 1 and coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Symbol)
+        object.__setattr__(self, "is_symbol", alone)
 
     def __hash__(self) -> int:
         return self._hash
-
-    @property
-    def is_symbol(self) -> bool:
-        (monomial, coefficient), *rest = self.terms
-        return not rest and coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Symbol)
 
     def __add__(self, other: Dim) -> Dim:
         return self if other == 0 else _sum(self, other)
@@ -112,6 +111,7 @@ class Expression:
 Dim = int | Expression
 
 
+@lru_cache(maxsize=1 << 12)
 def symbol(name: str) -> Expression:
     """The dim that is the run-time size ``name``."""
     return Expression((((Symbol(name),), 1),))
@@ -151,7 +151,12 @@ def _symbols(dim: Expression) -> tuple[str, ...]:
 
 def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
     """``dim`` with names replaced by dims; names that ``mapping`` lacks stay."""
-    if not any(name in mapping for name in symbols(dim)):
+    if not isinstance(dim, Expression):
+        return dim
+    names = _symbols(dim)
+    if dim.is_symbol:
+        return mapping.get(names[0], dim)
+    if not any(name in mapping for name in names):
         return dim
     return rebuild(dim, lambda name: mapping[name] if name in mapping else symbol(name))
 

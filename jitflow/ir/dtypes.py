@@ -18,13 +18,19 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type. ``kind`` is ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex."""
+    """An element type. ``kind`` is ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.
+
+    There is one object for each, compared by identity: types are compared, and are keys, everywhere.
+    """
 
     name: str
     kind: str
     itemsize: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse_dtype, (self.name,)
 
     @property
     def numpy(self) -> np.dtype[Any]:

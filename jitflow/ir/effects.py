@@ -51,6 +51,8 @@ _FAILURE = Value(Place(F64, ()), "failure")
 
 PlaceSet = frozenset[Value]
 PlaceSets = Mapping[Value, PlaceSet]
+_NO_ACCESS: frozenset[Access] = frozenset()
+_NOTHING: PlaceSet = frozenset()
 
 _UNKNOWN: PlaceSet = frozenset({ANYTHING})
 _STORAGE = (Variable, Place, Tape, Buffer)
@@ -124,6 +126,8 @@ class Effects:
 
     def of(self, op: Op) -> frozenset[Access]:
         """Everything that an op does to the world outside it."""
+        if not op.definition.effects and not op.regions:
+            return _NO_ACCESS
         known = self._known.get(op)
         if known is None:
             known = self._known[op] = self._find(op)
@@ -131,7 +135,10 @@ class Effects:
 
     def written(self, op: Op) -> PlaceSet:
         """All that an op may write to."""
-        return frozenset().union(*(access.places for access in self.of(op) if access.kind == "writes"))
+        accesses = self.of(op)
+        if not accesses:
+            return _NOTHING
+        return frozenset().union(*(access.places for access in accesses if access.kind == "writes"))
 
     def touched(self, op: Op) -> PlaceSet:
         """Storage by which ops that conflict are found (`jitflow.ir.by_place`): of two that do, the sets meet."""
@@ -227,25 +234,26 @@ def is_view(op: Op) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether an op only computes its results: it may be moved, repeated, merged with its equal, or dropped."""
-    return not _inside(op)
+    return not _kinds(op)
 
 
 def is_removable(op: Op) -> bool:
     """Whether an op whose results nobody uses may be dropped: it changes nothing and cannot fail."""
-    return all(access.kind in ("reads", "allocates") for access in _inside(op))
+    return _kinds(op) <= {"reads", "allocates"}
 
 
 def may_fail(op: Op) -> bool:
     """Whether an op may raise."""
-    return any(access.kind in ("check", "external") for access in _inside(op))
+    return not _kinds(op).isdisjoint(("check", "external"))
 
 
-def _inside(op: Op) -> frozenset[Access]:
+def _kinds(op: Op) -> set[str]:
     """The effects of an op, knowing the place sets inside its own regions only."""
+    if not op.regions:
+        return {effect.kind for effect in op.own_effects} if op.definition.effects else set()
     effects = Effects()
-    if op.regions:
-        effects._spread((op,))
-    return effects.of(op)
+    effects._spread((op,))
+    return {access.kind for access in effects.of(op)}
 
 
 def written_by(ops: Sequence[Op]) -> Iterator[PlaceSet]:

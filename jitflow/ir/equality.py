@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import Any, get_args
 
@@ -15,7 +16,11 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.records import Attributes
 from jitflow.ir.types import Index, Type, map_dims
 
-__all__ = ["Renaming", "exact_key", "function_key", "region_key"]
+__all__ = ["Renaming", "exact_key", "function_key", "or_before", "region_key"]
+
+
+_TYPES = get_args(Type)
+_PLAIN = (int, str, float)
 
 
 def exact_key(value: Any) -> Any:
@@ -38,24 +43,36 @@ def function_key(function: Function) -> tuple[Any, ...]:
     return _attributes(function.attributes), region
 
 
+@lru_cache(maxsize=1 << 12)
+def _shared(kind: Type) -> Type:
+    """One object for all types that are equal: keys full of them are compared in no time."""
+    return kind
+
+
 class Renaming:
     """Sizes by the order in which they are met: what differs in their names alone is equal behind it."""
 
     def __init__(self) -> None:
         self.names: dict[str, Dim] = {}
+        self._types: dict[Type, Type] = {}
 
     def __call__(self, item: Any) -> Any:
         """A dim, a type, a layout, or a tuple or record with such in it, in which sizes have other names."""
+        if isinstance(item, _PLAIN):
+            return item
         if isinstance(item, Expression):
             for name in symbols(item):
-                self.names.setdefault(name, symbol(f"size{len(self.names)}"))
+                if name not in self.names:
+                    self.names[name] = symbol(f"size{len(self.names)}")
             return substitute(item, self.names)
         if isinstance(item, tuple):
-            return tuple(map(self, item))
-        if isinstance(item, get_args(Type)):
-            return map_dims(item, self)
+            return tuple([self(part) for part in item])
+        if isinstance(item, _TYPES):
+            if item not in self._types:
+                self._types[item] = _shared(map_dims(item, self))
+            return self._types[item]
         if is_dataclass(item) and not isinstance(item, type):
-            return (type(item), *(self(getattr(item, one.name)) for one in fields(item)))
+            return (type(item), *[self(getattr(item, one.name)) for one in fields(item)])
         return item
 
 
@@ -80,7 +97,7 @@ def _key(
     def defined(values: tuple[Value, ...]) -> tuple[Any, ...]:
         for value in values:
             numbers[value] = len(numbers)
-        return tuple(kind(value.type) for value in values)
+        return tuple([kind(value.type) for value in values])
 
     def of_op(op: Op) -> tuple[Any, ...]:
         operands = tuple(numbers[operand] for operand in op.operands)
@@ -94,5 +111,36 @@ def _key(
     return of_region(region)
 
 
+def or_before(before: Function, after: Function) -> Function:
+    """``after``, or ``before`` if the two are the same but for records that were made anew."""
+    same = (
+        before.name == after.name
+        and before.layer == after.layer
+        and before.facts == after.facts
+        and before.attributes is after.attributes
+        and before.functions == after.functions
+        and _are_same(before.region, after.region)
+    )
+    return before if same else after
+
+
+def _are_same(one: Region, other: Region) -> bool:
+    if one.parameters != other.parameters or len(one.ops) != len(other.ops):
+        return False
+    return all(mine is its or _is_same(mine, its) for mine, its in zip(one.ops, other.ops, strict=True))
+
+
+def _is_same(one: Op, other: Op) -> bool:
+    return (
+        one.definition is other.definition
+        and one.operands == other.operands
+        and one.results == other.results
+        and one.attributes is other.attributes
+        and one.loc is other.loc
+        and len(one.regions) == len(other.regions)
+        and all(map(_are_same, one.regions, other.regions))
+    )
+
+
 def _attributes(attributes: Attributes, key: Callable[[Any], Any] = exact_key) -> tuple[Any, ...]:
-    return tuple(sorted((name, key(value)) for name, value in attributes.items()))
+    return tuple(sorted([(name, key(value)) for name, value in attributes.items()])) if attributes else ()

@@ -14,9 +14,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from jitflow.ir.dims import Dim, Expression, substitute
+from jitflow.ir.dims import Dim, Expression, substitute, symbols
 from jitflow.ir.location import NOWHERE, Loc
-from jitflow.ir.types import Type, map_dims
+from jitflow.ir.types import Place, Tensor, Type, Variable, map_dims, sizes_of_type
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
            "Value", "clone_op", "free_values", "kernel_operands", "uses", "walk", "walk_inside",
@@ -90,10 +90,21 @@ class Op:
     attributes: Attributes = field(default_factory=lambda: NO_ATTRIBUTES)
     regions: tuple[Region, ...] = ()
     loc: Loc = NOWHERE
+    name: str = field(init=False, repr=False)
 
-    @property
-    def name(self) -> str:
-        return self.definition.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.definition.name)  # it is asked for everywhere
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes that its types and attributes mention, those in its regions apart."""
+        found: dict[str, None] = {}
+        for values in (self.operands, self.results):
+            for value in values:
+                found.update(dict.fromkeys(sizes_of_type(value.type)))
+        for attribute in self.attributes.values():
+            found.update(dict.fromkeys(_sizes_inside(attribute)))
+        return tuple(found)
 
     @property
     def result(self) -> Value:
@@ -119,7 +130,7 @@ class Region:
     def yielded(self) -> tuple[Value, ...]:
         return self.ops[-1].operands
 
-    @property
+    @cached_property
     def body(self) -> tuple[Op, ...]:
         """The ops without the closing ``yield``."""
         return self.ops[:-1]
@@ -165,6 +176,14 @@ class Function:
     def with_ops(self, ops: Iterable[Op]) -> Function:
         """The same function with other ops."""
         return replace(self, region=Region(self.region.parameters, tuple(ops)))
+
+
+def _sizes_inside(attribute: Any) -> tuple[str, ...]:
+    if isinstance(attribute, Expression):
+        return symbols(attribute)
+    if isinstance(attribute, tuple):
+        return tuple([name for item in attribute for name in _sizes_inside(item)])
+    return sizes_of_type(attribute) if isinstance(attribute, Tensor | Variable | Place) else ()
 
 
 _Operand = TypeVar("_Operand")

@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 
 __all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Scalar", "Several", "Tag",
            "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of", "map_dims",
-           "with_dtype", "without_kinds", "words_of"]  # fmt: skip
+           "sizes_of_type", "with_dtype", "without_kinds", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -296,10 +296,18 @@ class Buffer:
 
 Type = Tensor | Scalar | Index | Variable | Place | Tape | Vector | Buffer
 
+_SHAPED = (Tensor, Variable, Place)  # a tuple: what is asked most often of all costs a tenth of what a union does
+
 
 def dims_of(type: Type) -> tuple[Dim, ...]:
     """The dims of a type; rank 0 for scalars and everything else that has none."""
-    return type.dims if isinstance(type, Tensor | Variable | Place) else ()
+    return type.dims if isinstance(type, _SHAPED) else ()
+
+
+def sizes_of_type(type: Type) -> tuple[str, ...]:
+    """The sizes that a type mentions, each as often as it does."""
+    dims = (type.dim,) if isinstance(type, Index) else dims_of(type)
+    return tuple([name for dim in dims if isinstance(dim, Expression) for name in symbols(dim)])
 
 
 def with_dtype(type: Tensor | Scalar | Vector, dtype: DType) -> Tensor | Scalar | Vector:
@@ -313,8 +321,9 @@ def with_dtype(type: Tensor | Scalar | Vector, dtype: DType) -> Tensor | Scalar 
 
 def map_dims(type: Type, change: Callable[[Dim], Dim]) -> Type:
     """The type with ``change`` applied to each of its dims."""
-    if isinstance(type, Tensor | Variable | Place):
-        return _remake(type, tuple(change(dim) for dim in type.dims))
+    if isinstance(type, _SHAPED):
+        dims = tuple([change(dim) for dim in type.dims])
+        return type if dims == type.dims else _remake(type, dims)
     if isinstance(type, Index) and type.dim is not None:
         return Index(change(type.dim))
     return type

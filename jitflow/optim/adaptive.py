@@ -34,11 +34,13 @@ class Adagrad(Optimiser):
         return self.first_sum
 
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
-        (total,) = slots
+        total, slowness = slots
         gradient = decayed(self, variable, gradient)
         total[...] = total + gradient * gradient
-        shrunk = rate / (1 + (self.steps - 1) * self.decay).astype(variable.dtype)
-        variable -= shrunk * gradient / (np.sqrt(total) + self.epsilon)
+        variable -= rate / slowness * gradient / (np.sqrt(total) + self.epsilon)
+
+    def shared(self) -> tuple[Any, ...]:
+        return (1 + (self.steps - 1) * self.decay,)
 
 
 class Adadelta(Optimiser):
@@ -122,6 +124,10 @@ class Adam(Optimiser):
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
         _adapt(self, variable, decayed(self, variable, gradient), rate, *slots)
 
+    def shared(self) -> tuple[Any, ...]:
+        steps = self.steps[()]
+        return 1 - self.beta1**steps, np.sqrt(1 - self.beta2**steps)
+
 
 class AdamW(Adam):
     """`Adam`, and before it ``w -= rate * weight_decay * w``: the decay does not adapt.
@@ -141,11 +147,10 @@ class AdamW(Adam):
         _adapt(self, variable, gradient, rate, *slots)
 
 
-def _adapt(optimiser: Any, variable: Any, gradient: Any, rate: Any, mean: Any, square: Any) -> None:
-    """The step, for a gradient that is final."""
-    dtype, steps = variable.dtype, optimiser.steps[()]
+def _adapt(
+    optimiser: Any, variable: Any, gradient: Any, rate: Any, mean: Any, square: Any, weight: Any, root: Any
+) -> None:
+    """The step, for a gradient that is final; ``weight`` and ``root`` undo that the means started at 0."""
     mean[...] = optimiser.beta1 * mean + (1 - optimiser.beta1) * gradient
     square[...] = optimiser.beta2 * square + (1 - optimiser.beta2) * gradient * gradient
-    size = rate / (1 - optimiser.beta1**steps).astype(dtype)
-    root = np.sqrt(1 - optimiser.beta2**steps).astype(dtype)
-    variable -= size * mean / (np.sqrt(square) / root + optimiser.epsilon)
+    variable -= rate / weight * mean / (np.sqrt(square) / root + optimiser.epsilon)

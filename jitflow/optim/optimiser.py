@@ -94,12 +94,21 @@ class Optimiser:
         slots = _slots_of(self, [variable for _, variable in found])
         rate = next_rate(self)
         self.steps.assign_add(1)
+        shared = self.shared()
         for (gradient, variable), own in zip(found, slots, strict=True):
-            self.update(variable, gradient.astype(variable.dtype), rate.astype(variable.dtype), *own)
+            numbers = (number.astype(variable.dtype) for number in (rate, *shared))
+            self.update(variable, gradient.astype(variable.dtype), next(numbers), *own, *numbers)
 
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
-        """Update one variable in place, and its slots; all have its shape and dtype. ``steps`` counts this step."""
+        """Update one variable in place, and its slots; all have its shape and dtype. ``steps`` counts this step.
+
+        Behind the slots stand the numbers of `shared`, in the variable's dtype, if there are any.
+        """
         raise NotImplementedError
+
+    def shared(self) -> tuple[Any, ...]:
+        """NumPy's numbers that every update of a step needs, found once: what hangs on nothing but ``steps``."""
+        return ()
 
     def clipped(self, gradients: Any) -> Any:
         """The gradients, clipped as the optimiser was told to."""

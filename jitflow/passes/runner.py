@@ -2,6 +2,9 @@
 
 With ``JITFLOW_VERIFY=1`` the verifier looks at what each pass leaves; ``observe`` sees every function in between, which
 is how dumps and the explorer work.
+
+A pass is pure, so where it has found nothing to do, it finds nothing until another one has changed something: it is not
+asked again. Of `SETTLING`, which only make smaller what is there, each has nothing left to do for the others either.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, JitflowError
 from jitflow.ir.core import Function
+from jitflow.ir.equality import or_before
 from jitflow.ir.printer import print_function
 from jitflow.ir.verifier import verify
 
@@ -20,14 +24,18 @@ __all__ = ["Observer", "Pass", "Step", "run"]
 
 Pass = Callable[[Function], Function]
 
+SETTLING = frozenset(("simplify", "cse", "dce"))
+"""Passes that run one behind the other, and again where one that is none of them has changed something."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One pass that ran: what it left, and how long it took in seconds."""
+    """One pass that ran: what it left, and how long it took in seconds. One that was ``idle`` was not asked."""
 
     name: str
     function: Function
     seconds: float
+    idle: bool = False
 
 
 Observer = Callable[[Step], None]
@@ -38,10 +46,12 @@ def run(function: Function, passes: Iterable[tuple[str, Pass]], observe: Observe
 
     Raises `CompilerBug`, which names the pass, where one fails.
     """
+    idle: set[str] = set()
     for name, run_pass in passes:
         start = time.perf_counter()
         try:
-            result = run_pass(function)
+            rests = name in idle
+            result = function if rests else or_before(function, run_pass(function))
         except JitflowError:
             raise
         except Exception as error:
@@ -49,9 +59,13 @@ def run(function: Function, passes: Iterable[tuple[str, Pass]], observe: Observe
                 f"{type(error).__name__}: {error}", pass_name=name, surrounding=print_function(function)
             ) from error
         seconds = time.perf_counter() - start
+        if result is not function:
+            idle = idle & SETTLING if name in SETTLING else set()
+        if result is function or name in SETTLING:
+            idle.add(name)
         if CONFIG.verify:
             verify(result, name)
         if observe is not None:
-            observe(Step(name, result, seconds))
+            observe(Step(name, result, seconds, rests))
         function = result
     return function

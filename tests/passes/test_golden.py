@@ -18,7 +18,7 @@ from jitflow.ir.parser import parse
 from jitflow.ir.printer import print_function
 from jitflow.ir.verifier import verify
 from jitflow.passes.pipeline import run_passes
-from jitflow.passes.rules.rewrite import Rule, rewrite, rule_table
+from jitflow.passes.rules.rewrite import Rule, RuleTable, rewrite
 from jitflow.passes.values.fastmath import FASTMATH
 from jitflow.passes.values.simplify import SIMPLIFICATION
 from tests.compare import assert_all_same, tolerance_of
@@ -28,7 +28,7 @@ from tests.special_numbers import arguments_for
 FOLDER = Path(__file__).parent / "golden"
 SECTIONS = [(path, section) for path in sorted(FOLDER.glob("*.ir")) for section in read_sections(path).values()]
 RULES: dict[str, Rule] = {rule.name: rule for rule in (*SIMPLIFICATION, *FASTMATH)}
-TABLES = {"simplify": rule_table(SIMPLIFICATION), "fastmath": rule_table(FASTMATH)}
+TABLES = {"simplify": RuleTable(SIMPLIFICATION), "fastmath": RuleTable(FASTMATH)}
 
 
 def _name(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,8 @@ import jitflow.passes.runner as runner
 from jitflow.config import Config
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function
+from jitflow.ir.equality import or_before
+from jitflow.ir.location import Loc
 from jitflow.ir.ops import OPS
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.parser import parse
@@ -56,6 +59,20 @@ def test_passes_are_pure() -> None:
 def test_a_second_run_changes_nothing() -> None:
     once = run_passes(FUNCTION)
     assert print_function(run_passes(once)) == print_function(once)
+
+
+def test_passes_that_have_nothing_to_do_are_not_asked_again() -> None:
+    steps: list[Step] = []
+    run_passes(FUNCTION, ("simplify", "cse", "dce", "narrow", "simplify", "cse", "narrow", "fastmath"), steps.append)
+    assert [step.idle for step in steps] == [False] * 4 + [True] * 3 + [False]
+    assert len({step.function for step in steps[2:7]}) == 1
+
+
+def test_what_is_made_anew_the_same_is_what_was_there() -> None:
+    again = FUNCTION.with_ops(replace(op) for op in FUNCTION.region.ops)
+    assert or_before(FUNCTION, again) is FUNCTION
+    other = FUNCTION.with_ops(replace(op, loc=Loc("other.py", 1)) for op in FUNCTION.region.ops)
+    assert or_before(FUNCTION, other) is other
 
 
 def test_the_host_program_goes_through_passes_as_well(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Scalar, Tensor, Type, Vector
 from jitflow.ir.verifier import verify
-from jitflow.passes.rules.rewrite import Rule, rewrite, rule_table
+from jitflow.passes.rules.rewrite import Rule, RuleTable, rewrite
 from jitflow.passes.values.simplify import ALGEBRA, SIMPLIFICATION, simplify
 from tests.ir.samples import NO_REFERENCE, sample, sampled_ops
 from tests.passes.generate import left_side
@@ -34,7 +34,7 @@ def test_law_agrees_with_numpy(rule: Rule) -> None:
             if before is None:
                 continue
             here: Counter[str] = Counter()
-            after = rewrite(before, rule_table([rule]), here)
+            after = rewrite(before, RuleTable([rule]), here)
             fired += here
             if here:
                 verify(after)
@@ -48,7 +48,7 @@ def test_law_holds_of_lanes(rule: Rule) -> None:
     for dtype in (DTYPES["f32"], DTYPES["i32"], DTYPES["bool"]):
         before = left_side(rule, dtype, Vector(dtype, 8))
         if before is not None:
-            after = rewrite(before, rule_table(SIMPLIFICATION))
+            after = rewrite(before, RuleTable(SIMPLIFICATION))
             assert [value.type for value in after.results] == [value.type for value in before.results]
 
 
@@ -66,7 +66,7 @@ def test_the_driver_counts_what_fires() -> None:
     before = left_side(rule, DTYPES["f64"], Scalar(DTYPES["f64"]))
     assert before is not None
     fired: Counter[str] = Counter()
-    rewrite(before, rule_table(ALGEBRA), fired)
+    rewrite(before, RuleTable(ALGEBRA), fired)
     assert fired == {"negative_negative": 1}
 
 

@@ -24,7 +24,8 @@ from jitflow.passes.fusion import materialize
 from jitflow.passes.lower import elements, extremes, reduction
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.plan import planner
-from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.rules.algebra import algebraic
+from jitflow.passes.rules.rewrite import RuleTable, rewrite
 from jitflow.passes.schedule import choose
 from jitflow.passes.values import cse, simplify
 from tests.truth.run import Refused, check_compiled
@@ -78,7 +79,7 @@ def renamed(patch: Patch, wrong: dict[str, str]) -> None:
 
 
 def more_rules(patch: Patch, *rules: Any) -> None:
-    table = rule_table([*simplify.SIMPLIFICATION, *rules])
+    table = RuleTable([*simplify.SIMPLIFICATION, *rules])
     wrong = {**_passes(), "simplify": lambda function: rewrite(function, table)}
     patch.setattr("jitflow.passes.pipeline.PASSES", wrong)
 

@@ -35,7 +35,7 @@ from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region, walk, walk_loops
-from jitflow.ir.types import Buffer, Tape
+from jitflow.ir.types import Buffer, Index, Tape
 from jitflow.processor import CodeTarget
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
@@ -183,14 +183,22 @@ _LAUNCHES = ("launch", "library", "invoke")
 _MOST_BESIDE = 8
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
 take five times as long to compile."""
+_SIZES_FOR_ONE = 4
+"""Ops on sizes that count as one other: each is one instruction, and a loop over parts of a batch has dozens for every
+kernel, beside which they take no time (24 of them in a step of a transformer)."""
 
 
 def _computes_in_turns(region: Region) -> bool:
     """Whether the loops of a host program do much beside launching."""
-    inside = Counter(op.name for op in walk_loops(region))
-    launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
-    beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
-    return beside > _MOST_BESIDE * launches
+    launches = beside = sizes = 0
+    for op in walk_loops(region):
+        if op.name in _LAUNCHES:
+            launches += 1
+        elif len(op.results) == 1 and isinstance(op.result.type, Index) and not op.regions and op.name != "read":
+            sizes += op.name != "size"
+        elif op.name not in ("alloc", "free", "constant", "yield"):
+            beside += 1
+    return beside + sizes // _SIZES_FOR_ONE > _MOST_BESIDE * launches
 
 
 def _assemble(

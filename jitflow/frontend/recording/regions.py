@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, MappingProxyType
 from typing import Any
 
@@ -143,8 +143,7 @@ class Scope:
 
     def insert(self, value: Value, name: str, *operands: Value, results: Sequence[Value], **attributes: Any) -> None:
         """Put an op behind the one that made ``value``."""
-        loc = next((op.loc for op in self.builder.ops if value in op.results), self.builder.loc)
-        op = Op(OPS[name], operands, tuple(results), MappingProxyType(attributes), loc=loc)
+        op = Op(OPS[name], operands, tuple(results), MappingProxyType(attributes), loc=self.builder.loc)
         self.inserted.setdefault(value, []).append(op)
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
@@ -158,7 +157,7 @@ class Scope:
         for op in region.ops:
             ops.append(op)
             for result in op.results:
-                ops += self.inserted.get(result, ())
+                ops += (replace(each, loc=op.loc) for each in self.inserted.get(result, ()))
         return Region(region.parameters, tuple(ops))
 
 

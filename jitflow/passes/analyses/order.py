@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from jitflow.ir.core import Op, Region, Value, walk_inside
-from jitflow.ir.dims import Expression, symbols
+from jitflow.ir.dims import Expression
 from jitflow.ir.effects import ANYTHING, Access, Effects
-from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of
+from jitflow.ir.types import Index, Tensor, Type, dims_of
 
-__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_inside", "sizes_of",
-           "sizes_of_type"]  # fmt: skip
+__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_inside"]  # fmt: skip
 
 _WAITING = ("recv", "meet")
 
@@ -213,7 +212,7 @@ def _follow_binders(
 
     def mentioned(op: Op) -> frozenset[str]:
         if op not in known:
-            names = {name for inner in (op, *walk_inside(op)) for name in sizes_of(inner) if name in binders}
+            names = {name for inner in (op, *walk_inside(op)) for name in inner.sizes if name in binders}
             known[op] = frozenset(names).union(*map(names_behind, reads_of(op)))
         return known[op]
 
@@ -247,30 +246,6 @@ def named_sizes(kind: Type) -> Iterator[str]:
     for dim in _dims(kind):
         if isinstance(dim, Expression) and dim.is_symbol:
             yield str(dim)
-
-
-def sizes_of(op: Op) -> Iterator[str]:
-    """The sizes that an op's types and attributes mention."""
-    for value in (*op.operands, *op.results):
-        yield from sizes_of_type(value.type)
-    for attribute in op.attributes.values():
-        yield from _sizes_inside(attribute)
-
-
-def sizes_of_type(kind: Type) -> Iterator[str]:
-    """The sizes that a type mentions."""
-    for dim in _dims(kind):
-        yield from symbols(dim)
-
-
-def _sizes_inside(attribute: Any) -> Iterator[str]:
-    if isinstance(attribute, Expression):
-        yield from symbols(attribute)
-    elif isinstance(attribute, tuple):
-        for item in attribute:
-            yield from _sizes_inside(item)
-    elif isinstance(attribute, Tensor | Variable | Place):
-        yield from sizes_of_type(attribute)
 
 
 def _dims(kind: Type) -> tuple[Any, ...]:

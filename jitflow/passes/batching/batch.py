@@ -21,8 +21,7 @@ from jitflow.errors import UserError, UserValueError
 from jitflow.ir.core import Builder, Op, Region, Value, walk, walk_inside
 from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import stacked_of
-from jitflow.ir.types import Container, Index, Tensor, dims_of
-from jitflow.passes.analyses.order import sizes_of, sizes_of_type
+from jitflow.ir.types import Container, Index, Tensor, dims_of, sizes_of_type
 from jitflow.passes.batching.control import REGIONS
 from jitflow.passes.batching.examples import Anew, Examples, InTurns
 from jitflow.passes.batching.positions import POSITIONS
@@ -140,7 +139,7 @@ def _take_turns(examples: Examples, region: Region, start: int, end: int) -> Non
     later = [one for op in region.ops[end:] for one in (op, *walk_inside(op))]
     others = [one for op in run if not varying.touches(op) for one in (op, *walk_inside(op))]
     needed = {value for op in (*later, *others) for value in op.operands}
-    sizes = {name for op in (*later, *others) for name in sizes_of(op)}
+    sizes = {name for op in (*later, *others) for name in op.sizes}
     found = {
         op
         for op in turned

@@ -19,7 +19,6 @@ from jitflow.ir.core import Op, Region, Value, clone_op, walk_inside
 from jitflow.ir.dims import Dim, symbol
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Index, Place, Scalar, Tape, Tensor, Type, dims_of
-from jitflow.passes.analyses.order import sizes_of
 from jitflow.passes.batching.examples import Examples, InTurns
 from jitflow.passes.batching.varying import Varying
 from jitflow.passes.derivatives.notation import Notation, dtype_of
@@ -62,7 +61,7 @@ def _used_by(op: Op) -> list[Value]:
 
 
 def _needs(op: Op, held: set[Value], sizes: set[str]) -> bool:
-    return not held.isdisjoint(op.operands) or not sizes.isdisjoint(sizes_of(op))
+    return not held.isdisjoint(op.operands) or not sizes.isdisjoint(op.sizes)
 
 
 def _can_leave(kind: Type, varying: Varying) -> bool:
@@ -111,12 +110,12 @@ class _Turn:
     def bind_sizes(self, ops: Sequence[Op]) -> None:
         """Bind the sizes of the example that some ops mention, or views that they use, under names of their own."""
         examples, m = self.examples, self.m
-        names = {name for op in ops for one in (op, *walk_inside(op)) for name in sizes_of(one)}
+        names = {name for op in ops for one in (op, *walk_inside(op)) for name in one.sizes}
         waiting = [value for op in ops for value in _used_by(op)]
         while waiting:
             op = examples.producers.get(waiting.pop())
             if op is not None and op.results[0] not in examples.made:
-                names.update(sizes_of(op))
+                names.update(op.sizes)
                 waiting += op.operands
         for name in sorted(names & examples.sizes.keys()):
             number = _example(m, examples.sizes[name], Scalar(I64), self.position)

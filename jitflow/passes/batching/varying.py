@@ -11,8 +11,8 @@ from collections.abc import Sequence, Set
 
 from jitflow.ir.core import Op, Region, Value, walk_inside
 from jitflow.ir.dims import Dim, symbols
-from jitflow.ir.types import Type
-from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_of, sizes_of_type
+from jitflow.ir.types import Type, sizes_of_type
+from jitflow.passes.analyses.order import bound_sizes, named_sizes
 
 __all__ = ["Varying"]
 
@@ -57,7 +57,7 @@ class Varying:
         return self._bound.get(op, ())
 
     def _mentions(self, op: Op) -> bool:
-        return not self.sizes.isdisjoint(sizes_of(op))
+        return not self.sizes.isdisjoint(op.sizes)
 
     def _find_bound(self, region: Region, known: set[str]) -> None:
         for op in region.ops:

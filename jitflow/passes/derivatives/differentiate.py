@@ -25,7 +25,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Tensor, Type, dims_of
-from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside, sizes_of
+from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.alone import read_alone
 from jitflow.passes.derivatives.contents import with_contents
@@ -37,6 +37,7 @@ from jitflow.passes.derivatives.reverse import CHOOSING, Reversal, Sweep, zeros_
 from jitflow.passes.derivatives.rows import gather_rows
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.sink import sink_loads
+from jitflow.passes.runner import run
 from jitflow.passes.values.agree import agree
 from jitflow.passes.values.cse import cse
 from jitflow.passes.values.dce import dce
@@ -58,9 +59,10 @@ def differentiate(function: Function) -> Function:
 
 
 def _prepared(function: Function) -> Function:
-    for prepare in (agree, simplify, cse, promote, simplify, cse, dce):
-        function = prepare(function)
-    return function
+    return run(function, _PREPARING)
+
+
+_PREPARING = tuple((one.__name__, one) for one in (agree, simplify, cse, promote, simplify, cse, dce))
 
 
 class _Differentiation:
@@ -69,7 +71,7 @@ class _Differentiation:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.effects = Effects(function)
-        self.taken = {name for op in walk(function.region) for name in sizes_of(op)} | {*sizes_inside(function.region)}
+        self.taken = {name for op in walk(function.region) for name in op.sizes} | {*sizes_inside(function.region)}
         self.producers = {result: op for op in walk(function.region) for result in op.results}
         self.written = _ASKING if any(op.name in _ASKING for op in walk(function.region)) else DERIVATIVE_NAMES
         """The ops that are written out: those that only say how to derive something, when nobody asks any more."""
@@ -89,7 +91,7 @@ class _Differentiation:
         known |= {name for parameter in region.parameters for name in named_sizes(parameter.type)}
         ops: list[Op] = []
         for op in region.ops:
-            if any(operand in values for operand in op.operands):
+            if not values.keys().isdisjoint(op.operands):
                 op = replace(op, operands=tuple(values.get(operand, operand) for operand in op.operands))
             if op.name in self.written and not _asks_inside(op):
                 if any(value in values for inner in op.regions for value in _operands(inner)):

@@ -27,7 +27,7 @@ from jitflow.ir.dims import Dim, evaluate, product, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
-from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside, sizes_of
+from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside
 from jitflow.passes.derivatives.mincut import minimum_cut
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.shadows import Shadows
@@ -163,7 +163,7 @@ class Keeping:
         for operand in operands:
             recalling.value(operand)
         for op in walk_ops(ops):
-            for name in sizes_of(op):
+            for name in op.sizes:
                 recalling.size(name)
         return recalling.m.builder.ops, recalling.values, recalling.sizes
 
@@ -344,7 +344,7 @@ class _Recalling:
                 return self.values[value]
             for operand in op.operands:
                 self.value(operand)
-            for name in sizes_of(op):
+            for name in op.sizes:
                 self.size(name)
             self.m.builder.ops.append(clone_op(_unchecked(op), self.values))
             if "elementwise" in op.definition.traits:

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from jitflow.ir.core import Builder, Op, Region, Value, uses, walk
 from jitflow.ir.dims import Dim, evaluate, product, symbols
 from jitflow.ir.types import Variable, dims_of
-from jitflow.passes.analyses.order import sizes_of
 from jitflow.passes.derivatives.notation import Notation, rank
 from jitflow.passes.derivatives.stacking import put_away
 
@@ -76,7 +75,7 @@ class RowStacking:
         if ids is None or not rank(rows) or not isinstance(root.type, Variable) or root in self.carried:
             return False
         room = product(dims_of(root.type)[: len(indices)])
-        if not self.known.issuperset(sizes_of(op)) or not {*symbols(room), *symbols(product(ids))} <= self.hints.keys():
+        if not self.known.issuperset(op.sizes) or not {*symbols(room), *symbols(product(ids))} <= self.hints.keys():
             return False
         known = self.hints.keys() >= set(symbols(self.count))
         all_ids = evaluate(product(ids), self.hints) * (evaluate(self.count, self.hints) if known else _TURNS)

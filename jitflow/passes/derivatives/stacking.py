@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, uses, walk
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
-from jitflow.passes.analyses.order import sizes_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.fusion.contract import BLAS_LETTERS
 
@@ -113,7 +112,7 @@ class Stacking:
             return None
         if product is None or product.name != "matmul" or not self._is_worth_it(product):
             return None
-        if not all(self.known.issuperset(sizes_of(op)) for op in (*views, *shaping, product)):
+        if not all(self.known.issuperset(op.sizes) for op in (*views, *shaping, product)):
             return None
         return _Sum(root, views, product, shaping, (load, add, store))
 

@@ -28,11 +28,11 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.dims import Dim
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.analyses.order import bound_sizes, find_order, is_free, named_sizes, reads_of
-from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
+from jitflow.passes.fusion.axes import Axes, Axis
+from jitflow.passes.fusion.facts import Facts, is_gather_source
 from jitflow.passes.fusion.fused_region import Group, fusion_op, is_fusable, scheduled, without_unused
 from jitflow.passes.schedule.cost import LARGEST_KERNEL
 
@@ -72,6 +72,7 @@ class _Fusion:
         self.producer: dict[Value, Op] = {**outer, **{result: op for op in region.body for result in op.results}}
         self.sizes = sizes.union(*(named_sizes(parameter.type) for parameter in region.parameters))
         self.group_of: dict[Op, Group] = {}
+        self.facts = Facts(self.producer, self.group_of.__contains__)
         self.needed: dict[Op, Sequence[Op]] = {}
         self.position = {op: number for number, op in enumerate(region.body)}
         self.readers: dict[Value, list[Op]] = {}
@@ -106,17 +107,10 @@ class _Fusion:
             if not is_fusable(op):
                 continue
             reads_array = "reduction" in op.definition.traits or op.name == "gather"
-            follows = any(self._origin(operand) in chosen for operand in op.operands)
+            follows = any(self.facts.origin(operand) in chosen for operand in op.operands)
             if reads_array or follows or isinstance(op.results[0].type, Tensor):
                 chosen[op] = None
         return chosen
-
-    def _origin(self, value: Value) -> Op | None:
-        """The op that computes ``value``, behind axis views."""
-        op = self.producer.get(value)
-        while op is not None and is_axis_view(op):
-            op = self.producer.get(op.operands[0])
-        return op
 
     # Joining
 
@@ -127,7 +121,7 @@ class _Fusion:
         while frontier:
             op = frontier.pop()
             for operand in op.operands:
-                own = self._origin(operand)
+                own = self.facts.origin(operand)
                 if own is not None and self._is_read_once(own) and len(dims_of(own.result.type)) == rank:
                     self._try_join(operand, op, fusable)
                     frontier.append(own)
@@ -139,8 +133,8 @@ class _Fusion:
         return len({*self.readers.get(op.result, ())}) == 1
 
     def _try_join(self, value: Value, consumer: Op, fusable: dict[Op, None]) -> None:
-        producer = self._origin(value)
-        if producer is None or producer not in fusable or _is_gather_source(consumer, value):
+        producer = self.facts.origin(value)
+        if producer is None or producer not in fusable or is_gather_source(consumer, value):
             return
         upper, lower = self.group_of[producer], self.group_of[consumer]
         if upper is lower:
@@ -151,25 +145,10 @@ class _Fusion:
         else:
             self._merge(upper, lower)
 
-    def _axes_of(self, ops: Sequence[Op]) -> Axes:
-        """The axes that the ops relate among themselves, through the views between them."""
-        axes = Axes()
-        members = set(ops)
-        for op in ops:
-            axes.relate(op)
-            for operand in op.operands:
-                producer = self._origin(operand)
-                if producer in members:
-                    view = self.producer[operand]
-                    while view is not producer:
-                        axes.relate(view)
-                        view = self.producer[view.operands[0]]
-        return axes
-
     def _why_not(self, upper: Group, lower: Group) -> str:
         if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
             return f"the kernel would hold more than {LARGEST_KERNEL} ops"
-        if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self._stored_sources(op)):
+        if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self.facts.of(op).stored):
             return "it reads elements at other positions, which must be in memory first"
         if not self._is_nest(upper.ops + lower.ops):
             return "they do not share one loop nest"
@@ -184,10 +163,10 @@ class _Fusion:
 
         Read from memory, it leaves the loops in the order in which the larger arrays lie.
         """
-        rank = max(_rank(op) for op in upper.ops)
-        if rank == 0 or rank >= max(_rank(op) for op in lower.ops):
+        rank = max(self.facts.of(op).rank for op in upper.ops)
+        if rank == 0 or rank >= max(self.facts.of(op).rank for op in lower.ops):
             return False
-        if any("elementwise" not in op.definition.traits for op in upper.ops):
+        if not all(self.facts.of(op).is_elementwise for op in upper.ops):
             return False
         others = {
             self.group_of[reader]
@@ -198,48 +177,20 @@ class _Fusion:
         }
         return any(not self._is_nest(upper.ops + lower.ops + other.ops) for other in others)
 
-    def _stored_sources(self, op: Op) -> Iterator[Op]:
-        """The ops of this region whose results ``op`` must find in memory: behind slices and gathers."""
-        for operand in op.operands:
-            source, stored = self.producer.get(operand), _is_gather_source(op, operand)
-            while source is not None and is_free(source):
-                stored = stored or not is_axis_view(source)
-                source = self.producer.get(source.operands[0]) if source.operands else None
-            if stored and source is not None and source in self.group_of:
-                yield source
-
-    def _are_alike(self, ops: Sequence[Op]) -> bool:
-        """Whether the ops are elementwise, of the same dims, without views between them: one nest without a doubt."""
-        members = set(ops)
-        dims: tuple[Dim, ...] | None = None
-        for op in ops:
-            if "elementwise" not in op.definition.traits:
-                return False
-            for value in (*op.results, *op.operands):
-                if not isinstance(value.type, Tensor):
-                    continue
-                dims = value.type.dims if dims is None else dims
-                view = self.producer.get(value)
-                behind_view = view is not None and is_axis_view(view) and self._origin(value) in members
-                if value.type.dims != dims or behind_view:
-                    return False
-        return dims is not None
-
     def _is_nest(self, ops: Sequence[Op]) -> bool:
         """Whether the ops are one loop nest."""
-        if self._are_alike(ops):
+        if self.facts.are_alike(ops):
             return True
-        axes = self._axes_of(ops)
+        axes = self.facts.axes_of(ops)
         reduced: frozenset[Axis] | None = None
         narrowest: tuple[Axis, ...] | None = None
         spans: list[tuple[tuple[Axis, ...], bool]] = []
         for op in ops:
-            for value in (*op.results, *op.operands):
-                if isinstance(value.type, Tensor):
-                    classes = axes.classes(value)
-                    if len(set(classes)) != len(classes):
-                        return False
-                    spans.append((classes, value is op.results[0]))
+            for span, computed in self.facts.of(op).spans:
+                classes = tuple([axes.find(axis) for axis in span])
+                if len(set(classes)) != len(classes):
+                    return False
+                spans.append((classes, computed))
             if "reduction" in op.definition.traits:
                 folded = _folded(op, axes)
                 operands_widest = axes.classes(op.operands[0])
@@ -310,7 +261,7 @@ class _Fusion:
         readers: dict[Value, list[Op]] = {}
         for op in fusable:
             for operand in op.operands:
-                if isinstance(operand.type, Tensor) and operand.type.rank and self._origin(operand) not in fusable:
+                if isinstance(operand.type, Tensor) and operand.type.rank and self.facts.origin(operand) not in fusable:
                     readers.setdefault(operand, []).append(op)
         for ops in readers.values():
             for first, second in pairwise(ops):
@@ -319,7 +270,7 @@ class _Fusion:
                     continue
                 if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
                     continue
-                stored = (source for op in upper.ops + lower.ops for source in self._stored_sources(op))
+                stored = (source for op in upper.ops + lower.ops for source in self.facts.of(op).stored)
                 if (
                     not any(self.group_of[source] in (upper, lower) for source in stored)
                     and self._is_nest(upper.ops + lower.ops)
@@ -384,12 +335,3 @@ def _folded(op: Op, axes: Axes) -> frozenset[Axis]:
     """The loops that a reduction folds."""
     dims = dims_of(op.operands[0].type)
     return frozenset(axes.find((op.operands[0], axis)) for axis in op.attributes["axes"] if dims[axis] != 1)
-
-
-def _rank(op: Op) -> int:
-    """The most axes that an op deals with."""
-    return max(len(dims_of(value.type)) for value in (*op.results, *op.operands))
-
-
-def _is_gather_source(op: Op, value: Value) -> bool:
-    return op.name == "gather" and value is op.operands[0]

@@ -53,6 +53,7 @@ class HostProgram:
         """What is appended to the names of this version's kernels."""
         self.scopes = Scopes()
         self.kernels: dict[str, Function] = {}
+        self.with_parts: dict[Function, bool] = {}
         self.scheduled: dict[str, Readable] = {}
         """What they are made of, those that are nests."""
         self.storage: dict[Value, Storage] = {}
@@ -256,11 +257,17 @@ class HostProgram:
             regions.append(self.scopes.leave().builder.region((), ()))
         self.builder.add("if", condition, types=(), regions=tuple(regions))
 
+    def _has_parts(self, function: Function) -> bool:
+        """Whether a kernel shares its scratch memory among threads."""
+        if function not in self.with_parts:
+            self.with_parts[function] = any(op.name == "share" for op in walk(function.region))
+        return self.with_parts[function]
+
     def _launch(
         self, kernel: Kernel, operands: Sequence[Value], outputs: Sequence[Storage], stored: Sequence[Storage | None]
     ) -> None:
         """Call a kernel, and those that follow it."""
-        parts = {"parts": True} if any(op.name == "share" for op in walk(kernel.function.region)) else {}
+        parts = {"parts": True} if self._has_parts(kernel.function) else {}
         scratch = [
             (self.builder.make("alloc", nbytes, dtype=argument.dtype, **parts), nbytes)
             for argument in kernel.arguments if argument.kind == "scratch" for nbytes in [self._bytes(argument.dim)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.dims import symbols
 from jitflow.ir.types import Index, dims_of
-from jitflow.passes.analyses.order import named_sizes, sizes_of
+from jitflow.passes.analyses.order import named_sizes
 
 __all__ = ["Block", "Blocks", "Place", "Size", "carried_by", "is_control"]
 
@@ -111,10 +111,10 @@ class Blocks:
             self._define(op.results, block, number, known, binding - known.keys())
             for value in op.results:
                 self.maker[value] = op
-            mentioned = set(sizes_of(op))
+            mentioned = set(op.sizes)
             if not is_control(op):
                 for inner in walk_inside(op):
-                    mentioned.update(sizes_of(inner))
+                    mentioned.update(inner.sizes)
             self.sizes[op] = [known[name] for name in sorted(mentioned) if name in known]
         return block
 

@@ -12,19 +12,22 @@ it replaces at the very same position (``u += v``).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from jitflow.ir.core import Function, Op, Region, Value, uses, walk
+from jitflow.ir.core import Function, Op, Region, Value, uses, walk, walk_inside
 from jitflow.ir.dims import symbols
-from jitflow.ir.effects import Effects
+from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Tensor, dims_of
 from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.plan.meeting import Meeting
 
 __all__ = ["Early", "early_pushes", "early_stores", "replaces_own_elements"]
+
+_Touching = dict[Value | None, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +52,40 @@ class _Finder:
         self.effects = effects
         self.meeting = meeting
         self.counts: Counter[Value] = uses(function.region)
+        self.binding: dict[Region, list[tuple[int, set[str]]]] = {}
         self.found: dict[Value, Early] = {}
 
     def search(self, region: Region) -> None:
         position = {result: number for number, op in enumerate(region.body) for result in op.results}
+        touching = self._touching(region) if any(op.name == "store" for op in region.body) else {}
         for number, op in enumerate(region.body):
             if op.name == "store":
-                self._consider(region, position, number, op)
+                self._consider(region, position, touching, number, op)
             elif op.name != "fusion":
                 for inner in op.regions:
                     self.search(inner)
 
-    def _consider(self, region: Region, position: dict[Value, int], number: int, store: Op) -> None:
+    def _touching(self, region: Region) -> _Touching:
+        """For all storage the numbers of the ops that have to do with it, views apart; under None those that may fail.
+
+        Asked for each pair of a store and an op before it, what is in the way would take as long as their product.
+        """
+        found: _Touching = {}
+        for number, op in enumerate(region.body):
+            if "view" in op.definition.traits:
+                continue
+            keys: set[Value | None] = {root for operand in _arrays_read(op) for root in self.meeting.where(operand)}
+            for access in self.effects.of(op):
+                keys |= access.places
+                if access.kind in ("check", "external"):
+                    keys.add(None if access.kind == "check" else ANYTHING)
+            for key in keys:
+                found.setdefault(key, []).append(number)
+        return found
+
+    def _consider(
+        self, region: Region, position: dict[Value, int], touching: _Touching, number: int, store: Op
+    ) -> None:
         place, value = store.operands
         start = position.get(value)
         if start is None or not isinstance(value.type, Tensor) or not value.type.dims or self.counts[value] != 1:
@@ -71,13 +96,26 @@ class _Finder:
         views = self._views(region, position, place, start)
         if views is None:
             return
-        between = [op for op in region.body[start + 1 : number] if "view" not in op.definition.traits]
-        if not any(self.effects.conflict(op, store) or self._reads(op, place) for op in between):
-            self.found[value] = Early(store, views)
+        for op in self._between(region, touching, start, number):
+            if self.effects.conflict(op, store) or self._reads(op, place):
+                return
+        self.found[value] = Early(store, views)
+
+    def _between(self, region: Region, touching: _Touching, start: int, number: int) -> Iterator[Op]:
+        """The ops behind ``start``, before a store, that may have to do with what that writes to."""
+        place = region.body[number].operands[0]
+        places = {*self.effects.places(place), *self.meeting.where(place)}
+        for key in touching if ANYTHING in places else (*places, ANYTHING, None):
+            numbers = touching.get(key, [])
+            yield from (
+                region.body[one] for one in numbers[bisect_right(numbers, start) : bisect_left(numbers, number)]
+            )
 
     def _views(self, region: Region, position: dict[Value, int], place: Value, start: int) -> tuple[Op, ...] | None:
         """The views between the fusion and the store that make the place; None if they need what is computed there."""
-        late = {name for op in region.body[start:] for name in _sizes_bound(op)}
+        if position.get(place, -1) <= start:
+            return ()
+        late = {name for number, names in self._binding(region) if number >= start for name in names}
         views: list[Op] = []
         while position.get(place, -1) > start:
             op = region.body[position[place]]
@@ -87,14 +125,26 @@ class _Finder:
             place = op.operands[0]
         return tuple(reversed(views))
 
+    def _binding(self, region: Region) -> list[tuple[int, set[str]]]:
+        """The ops of a region, by number, that bind sizes."""
+        if region not in self.binding:
+            names = ((number, {*_sizes_bound(op)}) for number, op in enumerate(region.body))
+            self.binding[region] = [(number, bound) for number, bound in names if bound]
+        return self.binding[region]
+
     def _is_visible(self, place: Value) -> bool:
         visible = self.effects.visible
         return visible is None or not visible.isdisjoint(self.effects.places(place))
 
     def _reads(self, op: Op, place: Value) -> bool:
         """Whether an op, or one inside it, reads a tensor that shows what the place shows."""
-        operands = [*op.operands, *(operand for region in op.regions for o in walk(region) for operand in o.operands)]
-        return any(self.meeting.may_meet(operand, place) for operand in operands if isinstance(operand.type, Tensor))
+        return any(self.meeting.may_meet(operand, place) for operand in _arrays_read(op))
+
+
+def _arrays_read(op: Op) -> list[Value]:
+    """The arrays that an op, or one inside it, reads."""
+    operands = [*op.operands, *(operand for inner in walk_inside(op) for operand in inner.operands)]
+    return [operand for operand in operands if isinstance(operand.type, Tensor)]
 
 
 def early_pushes(function: Function, effects: Effects) -> dict[Value, Op]:

@@ -37,6 +37,11 @@ class Meeting:
             return True
         return not (ours.isdisjoint(self._overlapping) or theirs.isdisjoint(self._overlapping))
 
+    def where(self, value: Value) -> frozenset[Value]:
+        """The memory that a value shows or may lie on: of two values that may meet, these have something in common."""
+        roots = self._lifetimes.roots(value)
+        return roots if roots.isdisjoint(self._overlapping) else roots | self._overlapping
+
     def never_meet_in(self, fusion: Op, place: Value, value: Value) -> bool:
         """Whether a value in a kernel, a part of what that is given, shows nothing that a place does."""
         return self._disjoint.never_meet(value, place, fusion)

@@ -274,12 +274,13 @@ def _store_number(op: Op, rewriter: Rewriter) -> Replacement:
 
 NUMBER_RULES = (
     Rule("cast_nothing", ("cast", "bitcast"), "cast(x) -> x of that type", _cast_nothing),
-    Rule("cast_of_number", ("cast",), "cast(0-d view(a)) -> cast(a)", _cast_of_number),
-    Rule("cast_cast", ("cast",), "cast(cast(x)) -> cast(x) if the inner one is exact", _cast_cast),
-    Rule("bitcast_bitcast", ("bitcast",), "bitcast(bitcast(x)) -> bitcast(x)", _bitcast_bitcast),
-    Rule("scalars_first", ELEMENTWISE, "op(broadcast(a), broadcast(b)) -> broadcast(op(a, b))", _scalars_first),
-    Rule("compared_first", COMPARISONS, "broadcast(x) != a -> broadcast(x != a)", _compared_first),
-    Rule("scalar_beside", ELEMENTWISE, "op(x, broadcast(a)) -> op(x, a)", _scalar_beside),
+    Rule("cast_of_number", ("cast",), "cast(0-d view(a)) -> cast(a)", _cast_of_number, ("broadcast", "reshape")),
+    Rule("cast_cast", ("cast",), "cast(cast(x)) -> cast(x) if the inner one is exact", _cast_cast, ("cast",)),
+    Rule("bitcast_bitcast", ("bitcast",), "bitcast(bitcast(x)) -> bitcast(x)", _bitcast_bitcast, ("bitcast",)),
+    Rule("scalars_first", ELEMENTWISE, "op(broadcast(a), broadcast(b)) -> broadcast(op(a, b))",
+         _scalars_first, ("broadcast",)),
+    Rule("compared_first", COMPARISONS, "broadcast(x) != a -> broadcast(x != a)", _compared_first, ("broadcast",)),
+    Rule("scalar_beside", ELEMENTWISE, "op(x, broadcast(a)) -> op(x, a)", _scalar_beside, ("broadcast",)),
     Rule("power_half", ("power",), "power(array, 0.5) -> sqrt(array)", _power_half),
     divide_by_constant("divide_by_power_of_two", exact=True),
     Rule("size_arithmetic", _INDEX_ARITHMETIC, "size(a) + size(b) -> size(a + b)", _size_arithmetic),
@@ -291,6 +292,6 @@ NUMBER_RULES = (
          "select(a < b, a, b) -> minimum(a, b) of integers, or of an array and a number a",
          _smaller_or_larger),
     Rule("checked_for_nothing", _CHECKED, "a + b, checked -> a + b if it fits", _checked_for_nothing),
-    Rule("store_number", ("store",), "store(p, broadcast(a)) -> store(p, a)", _store_number),
-    Rule("index_and_back", ("to_index",), "to_index(cast(i)) -> i", _index_and_back),
+    Rule("store_number", ("store",), "store(p, broadcast(a)) -> store(p, a)", _store_number, ("broadcast",)),
+    Rule("index_and_back", ("to_index",), "to_index(cast(i)) -> i", _index_and_back, ("cast",)),
 )  # fmt: skip

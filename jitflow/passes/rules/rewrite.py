@@ -1,7 +1,7 @@
 """Rewriting: rules as named data, and the driver that applies them.
 
 A rule looks at one op, whose operands are simplified already, and says what computes the same; or it says nothing. Most
-rules are a line of algebra (`algebraic`), the others a function. The driver goes over a function once, forwards; what a
+rules are a line of algebra (`algebra.py`), the others a function. The driver goes over a function once; what a
 rule makes goes through all rules before anything sees it, so one sweep reaches the fixpoint. A rule must lead to
 something smaller or closer to the normal form, so that this ends.
 
@@ -12,10 +12,8 @@ an array of its own stays one (`jitflow.passes.rules.identity`).
 
 from __future__ import annotations
 
-import ast
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -32,35 +30,56 @@ from jitflow.passes.analyses.integers import Integers
 from jitflow.passes.analyses.lengths import Lengths
 from jitflow.passes.rules.identity import keep_apart
 
-__all__ = ["Replacement", "Rewriter", "Rule", "RuleTable", "algebraic", "dtype_of_value", "rewrite", "rule_table"]
+__all__ = ["NUMBERS", "Replacement", "Rewriter", "Rule", "RuleTable", "dtype_of_value", "rewrite"]
 
 Replacement = Value | tuple[Value, ...] | None
 """What stands for an op's results: a value, several, or None where the rule has nothing to say."""
+
+NUMBERS = ("constant", "broadcast", "splat", "size")
+"""What `Rewriter.constant` finds numbers behind."""
 
 _DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``apply(op, rewriter)`` is asked about every op called one of ``ops``; ``algebra`` says what it does."""
+    """``apply(op, rewriter)`` is asked about every op called one of ``ops``; ``algebra`` says what it does.
+
+    With ``needs`` it is asked only if an op of one of these names gives an operand, as most rules look at two ops, and
+    most pairs of ops are none that a rule is about. ``size`` stands for any size, ``same`` for an operand that is there
+    twice.
+    """
 
     name: str
     ops: tuple[str, ...]
     algebra: str
     apply: Callable[[Op, Rewriter], Replacement]
+    needs: tuple[str, ...] = ()
 
 
-RuleTable = Mapping[str, Sequence[Rule]]
-"""The rules that look at each op, by its name, in the order in which they are asked."""
+class RuleTable:
+    """Rules by what they look at, in the order in which they are asked."""
 
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._by_name: dict[str, list[Rule]] = {}
+        for rule in rules:
+            for name in rule.ops:
+                self._by_name.setdefault(name, []).append(rule)
+        self._known: dict[tuple[str, frozenset[str]], tuple[Rule, ...]] = {}
 
-def rule_table(rules: Iterable[Rule]) -> RuleTable:
-    """Rules by the ops that they look at."""
-    table: dict[str, list[Rule]] = {}
-    for rule in rules:
-        for name in rule.ops:
-            table.setdefault(name, []).append(rule)
-    return table
+    def __contains__(self, name: str) -> bool:
+        """Whether any rule looks at ops of a name."""
+        return name in self._by_name
+
+    def about(self, name: str, given: frozenset[str]) -> tuple[Rule, ...]:
+        """The rules that look at an op whose operands are ``given`` by ops of these names."""
+        key = name, given
+        found = self._known.get(key)
+        if found is None:
+            rules = self._by_name.get(name, ())
+            found = tuple(rule for rule in rules if not rule.needs or not given.isdisjoint(rule.needs))
+            self._known[key] = found
+        return found
 
 
 def rewrite(function: Function, rules: RuleTable, fired: Counter[str] | None = None) -> Function:
@@ -202,7 +221,7 @@ class Rewriter:
         if self._depth > _DEEPEST:
             raise CompilerBug("expected rules that end", operation=print_op(op), location=op.loc)
         try:
-            for rule in self._rules.get(op.name, ()):
+            for rule in self._rules.about(op.name, self._given(op)) if op.name in self._rules else ():
                 results = self._fitting(op, rule.apply(op, self))
                 if results is not None:
                     self.fired[rule.name] += 1
@@ -220,6 +239,19 @@ class Rewriter:
         elif not op.regions:
             self._lengths.pass_op(op)
         return op.results
+
+    def _given(self, op: Op) -> frozenset[str]:
+        """What gives the operands of an op, as rules may need it."""
+        given = []
+        for operand in op.operands:
+            producer = self._producers.get(operand)
+            if producer is not None:
+                given.append(producer.name)
+            if isinstance(operand.type, Index):
+                given.append("size")
+        if len(op.operands) > 1 and len(set(op.operands)) < len(op.operands):
+            given.append("same")
+        return frozenset(given)
 
     def _regions(self, op: Op) -> tuple[Region, ...]:
         regions: list[Region] = []
@@ -278,117 +310,3 @@ def dtype_of_value(value: Value) -> DType | None:
 def python_number(number: Any, dtype: DType) -> Any:
     """A number of that dtype as the Python number that has the same value."""
     return {"b": bool, "i": int, "u": int, "f": float, "c": complex}[dtype.kind](number)
-
-
-# Rules written as algebra
-
-
-@dataclass(frozen=True, slots=True)
-class _Letter:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    name: str
-    arguments: tuple[_Pattern, ...]
-
-
-_Pattern = _Letter | _Number | _Call
-_Bound = dict[str, Value]
-
-
-def algebraic(name: str, text: str, kinds: str = "biufc") -> Rule:
-    """A rule written ``pattern -> result``, for operands whose dtype is of one of ``kinds``.
-
-    Both sides are calls of ops on letters and numbers. A letter stands for one value, a number for a constant, in every
-    element if it is an array; ``0`` does not match -0.0. Operands of commutative ops match in either order. Ops that
-    may raise are left alone. Sizes count as integers.
-    """
-    left, right = (_parse(ast.parse(side.strip(), mode="eval").body) for side in text.split("->"))
-    assert isinstance(left, _Call)
-    pattern = left
-
-    def apply(op: Op, rewriter: Rewriter) -> Replacement:
-        bound = _match_op(pattern, op, rewriter, {})
-        if bound is None:
-            return None
-        dtype = dtype_of_value(op.operands[-1])
-        if (dtype.kind if dtype else "i") not in kinds:
-            return None
-        return _build(right, op, rewriter, bound, op.results[0].type)
-
-    return Rule(name, (pattern.name,), text, apply)
-
-
-def _parse(node: ast.expr) -> _Pattern:
-    if isinstance(node, ast.Name):
-        return _Letter(node.id)
-    if isinstance(node, ast.Call):
-        assert isinstance(node.func, ast.Name)
-        return _Call(node.func.id, tuple(map(_parse, node.args)))
-    return _Number(ast.literal_eval(node))
-
-
-def _match_op(pattern: _Call, op: Op, rewriter: Rewriter, bound: _Bound) -> _Bound | None:
-    """What the letters stand for if the op, which has the pattern's name, matches."""
-    if op.attributes.get("checked"):
-        return None
-    found = _match_all(pattern.arguments, op.operands, rewriter, bound)
-    if found is None and len(op.operands) == 2 and "commutative" in op.definition.traits:
-        found = _match_all(pattern.arguments, op.operands[::-1], rewriter, bound)
-    return found
-
-
-def _match_all(
-    patterns: Sequence[_Pattern], values: Sequence[Value], rewriter: Rewriter, bound: _Bound
-) -> _Bound | None:
-    found: _Bound | None = bound
-    for pattern, value in zip(patterns, values, strict=True):
-        if found is None:
-            return None
-        found = _match(pattern, value, rewriter, found)
-    return found
-
-
-def _match(pattern: _Pattern, value: Value, rewriter: Rewriter, bound: _Bound) -> _Bound | None:
-    if isinstance(pattern, _Letter):
-        known = bound.get(pattern.name)
-        if known is None:
-            return {**bound, pattern.name: value}
-        return bound if known is value else None
-    if isinstance(pattern, _Call):
-        op = rewriter.producer(value, pattern.name)
-        return _match_op(pattern, op, rewriter, bound) if op is not None else None
-    return bound if _same_number(rewriter.constant(value), pattern.value) else None
-
-
-def _build(pattern: _Pattern, op: Op, rewriter: Rewriter, bound: _Bound, kind: Type) -> Value:
-    """What the pattern stands for, ``kind`` being the type of a number."""
-    if isinstance(pattern, _Letter):
-        return bound[pattern.name]
-    if isinstance(pattern, _Number):
-        return rewriter.number(pattern.value, kind)
-    # A number beside arrays needs no shape of its own; lanes do.
-    beside = op.operands[0].type
-    if isinstance(beside, Tensor):
-        beside = Scalar(beside.dtype)
-    return rewriter.make(
-        pattern.name, *(_build(argument, op, rewriter, bound, beside) for argument in pattern.arguments)
-    )
-
-
-def _same_number(found: Any, wanted: Any) -> bool:
-    """Whether a constant is the pattern's number; bools are not numbers, and zeros have signs."""
-    if found is None or isinstance(found, bool) != isinstance(wanted, bool) or found != wanted:
-        return False
-    if isinstance(found, complex):
-        parts = ((found.real, complex(wanted).real), (found.imag, complex(wanted).imag))
-        return all(math.copysign(1.0, a) == math.copysign(1.0, b) for a, b in parts)
-    # An integer has one zero; a float has two.
-    return not isinstance(found, float) or math.copysign(1.0, found) == math.copysign(1.0, wanted)

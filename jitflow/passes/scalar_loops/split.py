@@ -26,7 +26,7 @@ from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index, Place, Scalar, Tensor, dims_of
 from jitflow.passes.analyses.extents import factor_of
-from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_of
+from jitflow.passes.analyses.order import bound_sizes, named_sizes
 
 __all__ = ["split"]
 
@@ -42,7 +42,7 @@ def split(function: Function) -> Function:
 
 class _Splitting:
     def __init__(self, function: Function) -> None:
-        self.names = {name for op in walk(function.region) for name in (*sizes_of(op), *bound_sizes(op), *_bound(op))}
+        self.names = {name for op in walk(function.region) for name in (*op.sizes, *bound_sizes(op), *_bound(op))}
         self.names.update(name for parameter in function.parameters for name in named_sizes(parameter.type))
 
     def region(self, region: Region) -> Region:

@@ -145,8 +145,9 @@ MANY_BLOCKS = 16
 """Blocks from which on it does not matter that the last one is not full."""
 AS_FAST = 9 / 8
 """Blocks that take so many times as long as the fastest ones are as good, and larger ones are preferred."""
-FEW_PRODUCT_ROWS = 8
-"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed."""
+FEW_PRODUCT_ROWS, FEW_FOR_LARGE, FROM_MEMORY = 8, 16, 1 << 23
+"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed. Of a matrix of more
+bytes than caches hold twice as many: to pack it takes as long as to read it three times."""
 UNPACKED_COLUMNS = 64
 """Columns up to which copying the left matrix costs more than reading it as it lies."""
 UNPACKED = 1 << 16

@@ -186,7 +186,9 @@ def choose_blocks(
     cache = processor.second_cache // 2
     right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
     large = named("large", _exceeds(right_bytes, cache - 1))
-    many = named("many", _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
+    from_memory = named("from_memory", _exceeds(right_bytes, cost.FROM_MEMORY))
+    most_rows = (_exceeds(factors.rows, most) for most in (cost.FEW_FOR_LARGE, cost.FEW_PRODUCT_ROWS))
+    many = either("many", from_memory, *most_rows)
     streams = named("streams", 0 if factors.are_turned else large * (1 - many))
     several = named("several", _exceeds(factors.rows, 1))
     depth = either("depth", streams, cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW), cost.DEPTH)

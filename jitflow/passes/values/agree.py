@@ -91,7 +91,8 @@ class _Agreeing:
             return
         operands = [_enter(builder, operand, entered, names) for operand in operands]
         if not op.regions:
-            builder.ops.append(clone_op(op, self.copies, names, operands))
+            same = tuple(operands) == op.operands and not any(name in names for name in op.sizes)
+            builder.ops.append(op if same else clone_op(op, self.copies, names, operands))
             return
         regions = tuple(self.region(region, names, entered) for region in op.regions)
         results = tuple(self._parameter(result, names) for result in op.results)

@@ -37,7 +37,8 @@ def commit(function: Function) -> Function:
     lasting = [value for value in map(function.parameters.__getitem__, positions) if isinstance(value.type, Variable)]
     if not lasting:
         return function
-    function = replace(function, region=_with_failing_calls(function.region))
+    if any(op.name == "host_call" for op in walk(function.region)):
+        function = replace(function, region=_with_failing_calls(function.region))
     function = replace(function, region=_with_early_checks(function, frozenset(lasting)))
     effects = Effects(function)
     search = _Search(effects, frozenset(lasting))

@@ -24,12 +24,13 @@ from jitflow.ir.core import Function, Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.effects import Effects
 from jitflow.ir.equality import exact_key
-from jitflow.ir.types import Scalar, Type, map_dims
+from jitflow.ir.types import Index, Scalar, Type, map_dims
 from jitflow.passes.rules.identity import keep_apart
 
 __all__ = ["cse"]
 
 Key = tuple[Any, ...]
+_NONE: frozenset[str] = frozenset()
 
 
 def cse(function: Function) -> Function:
@@ -79,7 +80,8 @@ class _Sweep:
             op = self.mapped(op)
             if op.regions:
                 op = self.entered(op, known, reads)
-            kinds = {access.kind for access in self.effects.of(op)}
+            accesses = self.effects.of(op)
+            kinds = {access.kind for access in accesses} if accesses else _NONE
             if not kinds <= {"check", "reads"}:
                 reads.leave(op, self.effects)
             elif self.may_be_known(op):
@@ -120,7 +122,7 @@ class _Sweep:
             self.sizes[op.attributes["binds"]] = symbol(earlier.attributes["binds"])
 
     def mapped(self, op: Op) -> Op:
-        if not any(operand in self.values for operand in op.operands):
+        if self.values.keys().isdisjoint(op.operands):
             return op
         return replace(op, operands=tuple(self.values.get(operand, operand) for operand in op.operands))
 
@@ -134,8 +136,10 @@ class _Sweep:
         if "binds" in op.attributes:  # the name does not matter, nor a type that mentions it
             attributes = sorted((name, exact_key(value)) for name, value in given if name != "binds")
             return (op.name, *operands, "binds", *attributes)
-        attributes = sorted((name, exact_key(self.present(value))) for name, value in given)
-        types = (self.present(result.type) for result in op.results)
+        attributes = sorted([(name, exact_key(self.present(value))) for name, value in given])
+        if op.definition.infer is not None and not any(isinstance(result.type, Index) for result in op.results):
+            return (op.name, *operands, "|", *attributes)
+        types = (self.present(result.type) for result in op.results)  # which do not follow from the rest
         return (op.name, *operands, "|", *attributes, *types, *map(self.region_key, op.regions))
 
     def region_key(self, region: Region) -> Key:

@@ -20,8 +20,7 @@ from dataclasses import replace
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.effects import is_removable
-from jitflow.ir.types import Index, dims_of
-from jitflow.passes.analyses.order import sizes_of, sizes_of_type
+from jitflow.ir.types import Index, dims_of, sizes_of_type
 
 __all__ = ["dce"]
 
@@ -75,7 +74,7 @@ class _Sweep:
             if not self.needed(op):
                 continue
             self.values.update(op.operands)
-            self.sizes.update(sizes_of(op))
+            self.sizes.update(op.sizes)
             if op.regions:
                 op = replace(op, regions=tuple(map(self.region, op.regions)))
             kept.append(op)

@@ -28,7 +28,7 @@ from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, substitute, symbol
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Tensor, Type, Variable, map_dims
-from jitflow.passes.analyses.order import bound_sizes, reads_of, sizes_of
+from jitflow.passes.analyses.order import bound_sizes, reads_of
 
 __all__ = ["extract"]
 
@@ -182,7 +182,7 @@ class _Needed:
         """An op is needed, and so is what it takes."""
         self.values.update(reads_of(op))
         for inner in (op, *walk_inside(op)):
-            self.sizes.update(sizes_of(inner))
+            self.sizes.update(inner.sizes)
         for access in self.effects.of(op):
             if access.kind == "reads":
                 self.places |= access.places
@@ -208,7 +208,7 @@ class _Needed:
             seen.add(value)
             if value in self.values:
                 return True
-            if maker is not None and maker.name == "size" and not self.sizes.isdisjoint(sizes_of(maker)):
+            if maker is not None and maker.name == "size" and not self.sizes.isdisjoint(maker.sizes):
                 return True
             if maker is not None:
                 frontier += reads_of(maker)

@@ -7,8 +7,9 @@ numbers; results stay within a few ulp of NumPy's where nothing cancels or overf
 from __future__ import annotations
 
 from jitflow.ir.core import Function
+from jitflow.passes.rules.algebra import algebraic
 from jitflow.passes.rules.numbers import divide_by_constant
-from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.rules.rewrite import RuleTable, rewrite
 
 __all__ = ["FASTMATH", "fastmath"]
 
@@ -29,7 +30,7 @@ FASTMATH = (
     divide_by_constant("fast_divide_constant", exact=False),
 )
 
-_TABLE = rule_table(FASTMATH)
+_TABLE = RuleTable(FASTMATH)
 
 
 def fastmath(function: Function) -> Function:

@@ -16,7 +16,7 @@ from jitflow.ir.core import Function, Op
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Index, Scalar
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
-from jitflow.passes.rules.rewrite import Replacement, Rewriter, Rule, rewrite, rule_table
+from jitflow.passes.rules.rewrite import NUMBERS, Replacement, Rewriter, Rule, RuleTable, rewrite
 
 __all__ = ["ELEMENTWISE", "FOLDING", "fold"]
 
@@ -43,9 +43,9 @@ def _fold_number(op: Op, rewriter: Rewriter) -> Replacement:
     return rewriter.number(op.definition.evaluate(operands, op.attributes, (result,)), result)
 
 
-FOLDING = (Rule("fold_number", ELEMENTWISE, "op(constants) -> constant", _fold_number),)
+FOLDING = (Rule("fold_number", ELEMENTWISE, "op(constants) -> constant", _fold_number, NUMBERS),)
 
-_TABLE = rule_table(FOLDING)
+_TABLE = RuleTable(FOLDING)
 
 
 def fold(function: Function) -> Function:

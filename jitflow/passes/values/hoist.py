@@ -26,7 +26,7 @@ from jitflow.ir.dims import Call, Dim, Expression
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.analyses.extents import signed_sizes
-from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_of
+from jitflow.passes.analyses.order import bound_sizes, named_sizes
 
 __all__ = ["hoist"]
 
@@ -77,7 +77,7 @@ class _Hoisting:
         moved: dict[Op, None] = {}
         for op in reversed(movable):
             if op in moved or _is_worth_it(op):
-                needed = (*(makers.get(operand) for operand in op.operands), *map(binders.get, sizes_of(op)))
+                needed = (*(makers.get(operand) for operand in op.operands), *map(binders.get, op.sizes))
                 moved.update(dict.fromkeys((op, *filter(None, needed))))
         if not moved:
             return [], loop
@@ -91,7 +91,7 @@ class _Hoisting:
         found: list[Op] = []
         checked = any(map(self.fails, (op for region in loop.regions[:-1] for op in region.ops)))
         for op in body.body:
-            own = not (varying.isdisjoint(op.operands) and sizes.isdisjoint(sizes_of(op)))
+            own = not (varying.isdisjoint(op.operands) and sizes.isdisjoint(op.sizes))
             if own or not self.may_move(op, loop, checked):
                 varying.update(op.results)
                 sizes.update(self.bound_by(op))

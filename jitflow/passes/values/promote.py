@@ -110,6 +110,8 @@ class _Known:
     def leave(self, op: Op, effects: Effects) -> None:
         """Forget what an op may have written over."""
         accesses = effects.of(op)
+        if not accesses:
+            return
         if any(access.kind == "external" for access in accesses) and op.name != "print":
             self.contents, self.places = {}, ByPlace()
         for access in accesses:
@@ -131,7 +133,7 @@ class _Forwards:
         known = outside.copy()
         builder = Builder()
         for op in region.ops:
-            if any(operand in self.values for operand in op.operands):
+            if not self.values.keys().isdisjoint(op.operands):
                 op = replace(op, operands=tuple(self.values.get(operand, operand) for operand in op.operands))
             if op.name == "load":
                 value = self.known_value(op, known, builder)

@@ -17,10 +17,11 @@ Relies on nothing but a verified function of any layer. Powers: NumPy computes `
 from __future__ import annotations
 
 from jitflow.ir.core import Function
+from jitflow.passes.rules.algebra import algebraic
 from jitflow.passes.rules.branches import BRANCH_RULES
 from jitflow.passes.rules.control import CONTROL_RULES
 from jitflow.passes.rules.numbers import NUMBER_RULES
-from jitflow.passes.rules.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.rules.rewrite import RuleTable, rewrite
 from jitflow.passes.rules.shapes import SHAPE_RULES
 from jitflow.passes.values.fold import FOLDING
 
@@ -118,7 +119,7 @@ STRUCTURE = (*NUMBER_RULES, *SHAPE_RULES, *CONTROL_RULES, *BRANCH_RULES)
 SIMPLIFICATION = (*FOLDING, *ALGEBRA, *STRUCTURE)
 """All rules of this pass. The table is exact: `tests/passes` runs each rule on random numbers, nan and limits."""
 
-_TABLE = rule_table(SIMPLIFICATION)
+_TABLE = RuleTable(SIMPLIFICATION)
 
 
 def simplify(function: Function) -> Function:
