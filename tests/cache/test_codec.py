@@ -44,7 +44,7 @@ OF_IDENTITIES = {
 }
 """Records with objects of the process, which `cache/plans.py` writes and binds."""
 FIELDS: dict[str, Any] = {
-    "int": 3, "str": "f64", "bool": True, "Any": "key", "Layout": "C", "tuple[bool, ...]": (True, False),
+    "int": 3, "str": "f64", "bool": True, "Any": "key", "Layout": "C", "tuple[bool | None, ...]": (True, False, None),
     "tuple[Any, ...]": ("a", 1), "Literal['python', 'numpy']": "numpy", "tuple[str, ...] | None": ("a",),
     "tuple[Result, ...]": (r.SameObject(1), r.NewArray(0, "f64", 2)), "Callable[..., Any]": numbers_in,
     "ViewOfArgument | ViewOfResult | SameResult": r.SameResult(2),
