@@ -18,8 +18,28 @@ print(jitflow.function(lambda: w.sum())() > 0)
 """
 
 
-def test_variables_and_draws_while_another_thread_imports_the_compiler() -> None:
+COMPLEX_PRODUCT = """
+import sys
+import numpy as np, jitflow
+from jitflow.runtime.symbols import _library
+
+x = np.random.default_rng(0).normal(size=(40, 30)) + 1j
+found = jitflow.function(lambda x: x @ x.T)(x)
+print(np.allclose(found, x @ x.T) and ("scipy.linalg" in sys.modules) == (_library() is None))
+"""
+
+
+def _printed(program: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1]
     )
-    assert done.stdout == "True\n", done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_variables_and_draws_while_another_thread_imports_the_compiler() -> None:
+    assert _printed(PROGRAM) == "True\n"
+
+
+def test_blas_is_found_by_its_file() -> None:
+    assert _printed(COMPLEX_PRODUCT) == "True\n"

@@ -4,7 +4,7 @@ With ``JITFLOW_VERIFY=1`` the verifier looks at what each pass leaves; ``observe
 is how dumps and the explorer work.
 
 A pass is pure, so where it has found nothing to do, it finds nothing until another one has changed something: it is not
-asked again. Of `SETTLING`, which only make smaller what is there, each has nothing left to do for the others either.
+asked again. `SETTLING` leave nothing to do for themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Observer", "Pass", "Step", "run"]
 Pass = Callable[[Function], Function]
 
 SETTLING = frozenset(("simplify", "cse", "dce"))
-"""Passes that run one behind the other, and again where one that is none of them has changed something."""
+"""Passes that go on until they find nothing more to do; what one of them has changed may be something for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def run(function: Function, passes: Iterable[tuple[str, Pass]], observe: Observe
             ) from error
         seconds = time.perf_counter() - start
         if result is not function:
-            idle = idle & SETTLING if name in SETTLING else set()
+            idle.clear()
         if result is function or name in SETTLING:
             idle.add(name)
         if CONFIG.verify:
