@@ -183,9 +183,10 @@ _LAUNCHES = ("launch", "library", "invoke")
 _MOST_BESIDE = 8
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
 take five times as long to compile."""
-_SIZES_FOR_ONE = 4
-"""Ops on sizes that count as one other: each is one instruction, and a loop over parts of a batch has dozens for every
-kernel, beside which they take no time (24 of them in a step of a transformer)."""
+_SIZES_FOR_ONE, _LONG = 4, 1000
+"""Ops on sizes that count as one other in loops of more ops than that, of which registers would take a second. Each is
+one instruction, and a loop over parts of a batch has dozens for every kernel, beside which they take no time (24 of them
+in a step of a transformer). In short loops kernels may be as short."""
 
 
 def _computes_in_turns(region: Region) -> bool:
@@ -198,7 +199,8 @@ def _computes_in_turns(region: Region) -> bool:
             sizes += op.name != "size"
         elif op.name not in ("alloc", "free", "constant", "yield"):
             beside += 1
-    return beside + sizes // _SIZES_FOR_ONE > _MOST_BESIDE * launches
+    sizes //= _SIZES_FOR_ONE if beside + sizes > _LONG else 1
+    return beside + sizes > _MOST_BESIDE * launches
 
 
 def _assemble(
