@@ -25,7 +25,7 @@ __all__ = ["Observer", "Pass", "Step", "run"]
 Pass = Callable[[Function], Function]
 
 SETTLING = frozenset(("simplify", "cse", "dce"))
-"""Passes that go on until they find nothing more to do; what one of them has changed may be something for the others."""
+"""Passes that go on until they find nothing more to do; what one of them has changed may be more for the others."""
 
 
 @dataclass(frozen=True, slots=True)

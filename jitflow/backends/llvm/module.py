@@ -185,8 +185,8 @@ _MOST_BESIDE = 8
 take five times as long to compile."""
 _SIZES_FOR_ONE, _LONG = 4, 1000
 """Ops on sizes that count as one other in loops of more ops than that, of which registers would take a second. Each is
-one instruction, and a loop over parts of a batch has dozens for every kernel, beside which they take no time (24 of them
-in a step of a transformer). In short loops kernels may be as short."""
+one instruction, and a loop over parts of a batch has dozens for every kernel, beside which they take no time (24 of
+them in a step of a transformer). In short loops kernels may be as short."""
 
 
 def _computes_in_turns(region: Region) -> bool:
