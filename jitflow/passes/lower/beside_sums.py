@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.beside import arrays_beside, axes_varied
@@ -30,6 +31,11 @@ class ArrayBeside:
     value: Value
     layout: Layout
     by_rows: bool
+
+    @property
+    def dtype(self) -> DType:
+        assert isinstance(self.value.type, Tensor)
+        return self.value.type.dtype
 
 
 @dataclass(frozen=True, slots=True, eq=False)

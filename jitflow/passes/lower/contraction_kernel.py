@@ -27,8 +27,8 @@ from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.ops.memory import PANEL_BYTES
 from jitflow.passes.lower.beside_sums import ArrayBeside
 from jitflow.passes.lower.contraction_axes import count_of
-from jitflow.passes.lower.contraction_memory import ContractionMemory, buffer_dtype
-from jitflow.passes.lower.kernel import Kernel, KernelArgument
+from jitflow.passes.lower.contraction_memory import ContractionMemory
+from jitflow.passes.lower.kernel import Kernel, KernelArgument, buffer_dtype
 from jitflow.passes.lower.offset_tables import TABLE_BYTES, Table, fill_tables, positions_at, whole_box
 from jitflow.passes.lower.sharing import share
 from jitflow.passes.lower.slid_rows import Rows
@@ -39,23 +39,15 @@ __all__ = ["ContractionKernel"]
 class ContractionKernel(ContractionMemory):
     """The kernel of one contraction."""
 
-    # The kernel
-
     def kernel(self) -> Kernel:
         """The finished kernel."""
         emitter = self.emitter
         work = minimum(self.panels.block, count_of(self.rows)) * self.width * count_of(self.steps)
         share(self, count_of(self.batch) * self.blocks * self.strips, 1, work, self._tiles)
         sizes = [(dim, value) for dim, value in emitter.sizes.items() if not isinstance(dim, int)]
-        memory = [
-            self.left,
-            self.right,
-            self.out,
-            *self.arrays.values(),
-            *self.numbers.values(),
-            *(buffer for buffer, _ in self.scratch),
-        ]
-        region = emitter.close([*memory, *(value for _, value in sizes)], [])
+        given = (self.left, self.right, self.out, *self.arrays.values(), *self.numbers.values())
+        scratch = (buffer for buffer, _ in self.scratch)
+        region = emitter.close([*given, *scratch, *(value for _, value in sizes)], [])
         arguments = (
             KernelArgument("operand", 0), KernelArgument("operand", 1), KernelArgument("output", 0),
             *(KernelArgument("operand", array.position + 1) for array in self.arrays),
@@ -216,7 +208,7 @@ class ContractionKernel(ContractionMemory):
         def part(box: Rows, first: Value, last: Value) -> None:
             number = emitter.emit("subtract", emitter.emit("add", top, first), box.first)
             of_rows = [(self.row_left, 0), (self.row_out, 1)]
-            of_rows += [(self.tables[array], number) for number, array in self._numbered if array.by_rows]
+            of_rows += [(self.tables[array], stride) for stride, array in self._numbered if array.by_rows]
             tables = [Table(*self._behind(table, first, TABLE_BYTES), stride) for table, stride in of_rows]
             fill_tables(emitter, box.box, number, emitter.emit("subtract", last, first), tables)
 
@@ -240,7 +232,7 @@ class ContractionKernel(ContractionMemory):
 
             def copy(column: Value, array: ArrayBeside = array, table: Value = table, line: Value = line) -> None:
                 number = self._number_at(array, table, column, bases[array])
-                emitter.here("write", *self._behind(line, column, self.dtype.itemsize), number)
+                emitter.here("write", *self._behind(line, column, array.dtype.itemsize), number)
 
             self._loop(emitter.size(0), count, 1, copy)
 
@@ -269,16 +261,13 @@ class ContractionKernel(ContractionMemory):
                       for array in self.arrays if array.by_rows}  # fmt: skip
 
             def vector(column: Value) -> None:
-                inside = emitter.emit("multiply", column, emitter.size(itemsize))
-
                 def beside(array: ArrayBeside) -> Value:
                     if array.by_rows:
                         return of_row[array]
-                    line = self.lines_beside[array]
-                    where = emitter.emit("add", self._start(line), inside)
-                    return emitter.here("read", line, where, lanes=lanes)[0]
+                    place = self._behind(self.lines_beside[array], column, array.dtype.itemsize)
+                    return emitter.here("read", *place, lanes=lanes)[0]
 
-                where = emitter.emit("add", line, inside)
+                where = emitter.emit("add", line, emitter.emit("multiply", column, emitter.size(itemsize)))
                 (sums,) = emitter.here("read", self.sums, where, lanes=lanes)
                 found = self.beside.emit(emitter, sums, beside, self.numbers)
                 emitter.here("write", self.sums, where, emitter.splat(found, lanes))

@@ -19,7 +19,7 @@ from jitflow.passes.schedule.contractions import choose_panels
 from jitflow.passes.schedule.scheduled_contraction import ScheduledContraction
 from jitflow.passes.schedule.target import Target
 
-__all__ = ["ContractionMemory", "buffer_dtype"]
+__all__ = ["ContractionMemory"]
 
 
 class ContractionMemory:
@@ -36,9 +36,8 @@ class ContractionMemory:
         rows, columns = count_of(self.rows), count_of(self.columns)
         panels, sizes = choose_panels(type.dtype.itemsize, rows, columns, target), (rows, columns, count_of(self.steps))
         memory = self.batch, self.rows, self.columns, self.steps
-        self.scheduled = ScheduledContraction(op, panels, sizes, memory, target, beside.region is not None).followed(
-            name
-        )
+        chosen = ScheduledContraction(op, panels, sizes, memory, target, follows=beside.region is not None)
+        self.scheduled = chosen.followed(name)
         self.panels = self.scheduled.panels
         self.width, self.line = self.panels.columns, self.panels.columns * type.dtype.itemsize
         self.strips = -(-columns // self.width)
@@ -58,16 +57,14 @@ class ContractionMemory:
         self.sums = self._scratch(type.dtype, "sums", most * self.line)
         self.slid = SlidRows(self.emitter, self.rows, self.steps, axes.slides, self._table)
         if self.slid.slides:
-            self.left_out, self.nothing = (
-                self._table("left_out", steps),
-                self._table("nothing", max(steps, self.panels.height)),
-            )
-        self.arrays = {array: self._buffer(_dtype_of(array.value), "beside") for array in beside.arrays}
+            self.left_out = self._table("left_out", steps)
+            self.nothing = self._table("nothing", max(steps, self.panels.height))
+        self.arrays = {array: self._buffer(array.dtype, "beside") for array in beside.arrays}
         self.tables = {
             array: self._table("beside_at", most if array.by_rows else self.width) for array in beside.arrays
         }
         self.lines_beside = {
-            array: self._scratch(_dtype_of(array.value), "line", self.line)
+            array: self._scratch(array.dtype, "line", self.width * array.dtype.itemsize)
             for array in beside.arrays if not array.by_rows
         }  # fmt: skip
         self.numbers = {value: Value(value.type, "number") for value in beside.numbers}
@@ -115,20 +112,7 @@ class ContractionMemory:
         emitter = self.emitter
 
         def turn(_: Sequence[Value]) -> Sequence[Value]:
-            index = emitter.scope.index
-            assert index is not None
-            body(index)
+            body(emitter.position)
             return ()
 
         emitter.loop(start, stop, emitter.size(step), (), turn)
-
-
-def _dtype_of(value: Value) -> DType:
-    assert isinstance(value.type, Tensor)
-    return value.type.dtype
-
-
-def buffer_dtype(buffer: Value) -> DType:
-    """The dtype of what lies in a buffer."""
-    assert isinstance(buffer.type, Buffer)
-    return buffer.type.dtype

@@ -22,7 +22,7 @@ from jitflow.passes.schedule.scheduled import Readable, Scheduled, schedule_give
 from jitflow.passes.schedule.tree import For, Keep, Node, Schedule, walk_nodes
 from jitflow.passes.schedule.tuned import tuned_schedule
 
-__all__ = ["Kernel", "KernelArgument", "KernelLowering"]
+__all__ = ["Kernel", "KernelArgument", "KernelLowering", "buffer_dtype"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class KernelLowering(Loops):
             arguments.append(KernelArgument("output", position))
             parameters.append(self.outputs[value][0])
         for buffer, size in self.scratch:
-            arguments.append(KernelArgument("scratch", 0, size * self.parts, _dtype(buffer)))
+            arguments.append(KernelArgument("scratch", 0, size * self.parts, buffer_dtype(buffer)))
             parameters.append(buffer)
         for dim, value in self.emitter.sizes.items():
             if not isinstance(dim, int):
@@ -147,6 +147,7 @@ class KernelLowering(Loops):
         return Kernel(function, tuple(arguments), layouts, self.scheduled)
 
 
-def _dtype(buffer: Value) -> DType:
+def buffer_dtype(buffer: Value) -> DType:
+    """The dtype of what lies in a buffer."""
     assert isinstance(buffer.type, Buffer)
     return buffer.type.dtype

@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import jitflow
 from jitflow.ir.core import walk
+from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import CPU
@@ -253,6 +254,36 @@ def test_what_follows_is_computed_of_sums(program: Any, follows: bool, kernel: i
             assert mine.dtype == theirs.dtype
     fusions = [op for op in walk(parse(compiled.ir(x, w, b, r, y, 3.0, stage="fused")).region) if op.name == "fusion"]
     assert any(one.name == "contract" for op in fusions for one in op.regions[0].ops) == follows
+
+
+BESIDE = """func @f(%x: f32[b, n, c], %w: f32[m, c, 3], %u: f32[m, c], %k: DTYPE[m]) {
+  %0: f32[b, n - 2, c, 3] = window %x {axes=[1], counts=[n - 2], sizes=[3], steps=[1], dilations=[1]}
+  %1: f32[b, m, n - 2] = contract %0, %w {left=[0, 1, 2, 3], right=[4, 2, 3], kept=[0, 4, 1]}
+  %2: DTYPE[b, m, n - 2] = broadcast %k {dims=[b, m, n - 2], axes=[1]}
+  %3: f32[b, m, n - 2] = cast %2 {dtype=f32}
+  %4: f32[b, m, n - 2] = add %1, %3
+  %5: f32[b, m, n] = contract %u, %x {left=[0, 1], right=[2, 3, 1], kept=[2, 0, 3]}
+  %6: DTYPE[b, m, n] = broadcast %k {dims=[b, m, n], axes=[1]}
+  %7: f32[b, m, n] = cast %6 {dtype=f32}
+  %8: f32[b, m, n] = multiply %5, %7
+  yield %4, %8
+}"""
+
+
+@pytest.mark.parametrize("name", ["bool", "i8", "f16", "i64", "f64"])
+def test_numbers_beside_sums_have_any_dtype(name: str) -> None:
+    """One for each column, in lines of their own, and one for each row."""
+    function, random = parse(BESIDE.replace("DTYPE", name)), np.random.default_rng(14)
+    kernels = [op for op in run_passes(function, fusion_pipeline("cpu:0")).region.ops if op.name == "fusion"]
+    assert [op.regions[0].ops[0].name for op in kernels] == ["contract"] * 2
+    compiled = compile_ir(function)
+    for batch, length, channels, outputs in ((2, 9, 4, 17), (3, 30, 5, 70)):
+        x, w = integers(random, batch, length, channels), integers(random, outputs, channels, 3)
+        u, k = integers(random, outputs, channels), random.integers(0, 2, outputs).astype(DTYPES[name].numpy)
+        slid, plain = compiled(x, w, u, k)
+        windows, each = sliding_window_view(x, 3, 1), k.astype(np.float32)[:, None]
+        np.testing.assert_array_equal(slid, np.einsum("bnck,mck->bmn", windows, w) + each)
+        np.testing.assert_array_equal(plain, np.einsum("mc,bnc->bmn", u, x) * each)
 
 
 def test_a_gpu_gets_products_and_sums() -> None:
