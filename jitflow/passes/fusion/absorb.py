@@ -3,8 +3,7 @@
 The tiles of such a product (`lower/tiles.py`) are worked on while they are near: a bias and a relu, or an optimiser's
 step, of which the gradient then never lies in memory. The kernel must be elementwise over the rows and columns of the
 product, and must read it as it is. Beside a contraction it may read what is one number for each row or each column of
-it. Relies on `fuse`, runs behind `reload`, and moves no product past a write to what it
-reads.
+it. Relies on `fuse`, runs behind `reload`, and moves no product past a write to what it reads.
 
     %0: f32[n, m] = matmul %x, %w            %1: f32[n, m] = fusion %b, %x, %w (%p: f32[m], %q: f32[n, k], ...) {
     %1: f32[n, m] = fusion %0, %b (...)  ->    %2: f32[n, m] = matmul %q, %r

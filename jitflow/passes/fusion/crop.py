@@ -28,6 +28,10 @@ from jitflow.passes.values.dce import dce
 
 __all__ = ["crop"]
 
+_FIELDS = {"axes": "axis", "counts": "count", "sizes": "size", "steps": "step", "dilations": "dilation",
+           "before": "before"}  # fmt: skip
+"""What a contraction says of windows, by the names of attributes."""
+
 
 def crop(function: Function) -> Function:
     """Let contractions read what lies among zeros, and remove the zeros that nobody else reads."""
@@ -92,10 +96,6 @@ def _contraction(op: Op, made: dict[Value, Op]) -> list[Op]:
     return [*builder.ops, replace(op, operands=operands, attributes=attributes)]
 
 
-_FIELDS = {"axes": "axis", "counts": "count", "sizes": "size", "steps": "step", "dilations": "dilation",
-           "before": "before"}  # fmt: skip
-
-
 def _windows(value: Value, made: dict[Value, Op]) -> tuple[Value, list[_Slid], list[Dim | None]] | None:
     """The array whose windows a value shows, these, and the names of its other sizes.
 
@@ -112,7 +112,8 @@ def _windows(value: Value, made: dict[Value, Op]) -> tuple[Value, list[_Slid], l
     slid = [_Slid(axis, count, size, step, dilation, 0)
             for axis, count, size, step, dilation in zip(*figures, strict=True)]  # fmt: skip
     whole, shown = op.operands[0], dims_of(op.result.type)
-    rank, alone = len(dims_of(whole.type)), set(range(len(dims_of(whole.type)))) - {one.axis for one in slid}
+    rank = len(dims_of(whole.type))
+    alone = set(range(rank)) - {one.axis for one in slid}
     if (part := made.get(whole)) is not None and part.name == "slice":  # to what windows reach
         starts, steps = part.attributes["starts"], part.attributes["steps"]
         uncut = all(dims_of(part.operands[0].type)[axis] == dims_of(whole.type)[axis] for axis in alone)

@@ -64,8 +64,7 @@ class ContractionKernel(ContractionMemory):
         self.slid.find(self._start)
         if self.slid.slides:
             none = emitter.index_scalar(emitter.size(0))
-            room = max(self.panels.steps, self.panels.height)
-            self._loop(emitter.size(0), emitter.size(room), 1, lambda place: emitter.here(
+            self._loop(emitter.size(0), emitter.size(self.nothings), 1, lambda place: emitter.here(
                 "write", *self._behind(self.nothing, place, TABLE_BYTES), none
             ))  # fmt: skip
 

@@ -58,7 +58,8 @@ class ContractionMemory:
         self.slid = SlidRows(self.emitter, self.rows, self.steps, axes.slides, self._table)
         if self.slid.slides:
             self.left_out = self._table("left_out", steps)
-            self.nothing = self._table("nothing", max(steps, self.panels.height))
+            self.nothings = max(steps, self.panels.height)
+            self.nothing = self._table("nothing", self.nothings)
         self.arrays = {array: self._buffer(array.dtype, "beside") for array in beside.arrays}
         self.tables = {
             array: self._table("beside_at", most if array.by_rows else self.width) for array in beside.arrays
