@@ -83,7 +83,8 @@ class _Exchange:
         number = plainly(lambda: self._group_of(outside, named))
         group = self.groups[number]
         given = [gradient.astype(variable.dtype) for gradient, variable in zip(gradients, variables, strict=True)]
-        specs = tuple(Spec(str(dtype), shape) for dtype, shape in zip(group.dtypes, group.shapes, strict=True))
+        # Of the variables' own sizes, so that what follows is one loop over both.
+        specs = tuple(Spec(str(dtype), variable.shape) for dtype, variable in zip(group.dtypes, variables, strict=True))
         trace = active_trace()
         run = partial(self._run, number)
         if trace is None:  # plain Python, with JITFLOW_DISABLE

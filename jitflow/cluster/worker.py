@@ -69,6 +69,7 @@ class Worker:
         self.model = model_of(make_model)
         self.exchange: Any = None
         self.step = 0
+        self._snapshots: dict[int, dict[str, Array]] = {}
 
     def connect(self, peers: Peers, share: bool = True) -> None:
         """Say who its peers are."""
@@ -85,12 +86,22 @@ class Worker:
         named = named_variables(self.model)
         return dict(zip(named, snapshot([*named.values()]), strict=True))
 
-    def run(
-        self, generation: int, data: Any, first: int, last: int, joins: bool, keep: Callable[[int], Any] | None = None
-    ) -> Outcome:  # fmt: skip
+    def position(self) -> int:
+        """How many steps it has made."""
+        return self.step
+
+    def snapshots(self) -> list[int]:
+        """The steps of which there are copies."""
+        return sorted(self._snapshots)
+
+    def snapshot(self, step: int) -> dict[str, Array]:
+        """A copy of the model as it was in front of a step."""
+        return self._snapshots[step]
+
+    def run(self, generation: int, data: Any, first: int, last: int, joins: bool, every: int = 0) -> Outcome:
         """Make steps ``first`` to ``last`` on this replica's part of the data; with ``joins``, from the current one on.
 
-        ``keep`` is called in front of a step with its number, by replica 0 in an all-reduce: what keeps checkpoints.
+        With ``every``, a copy of the model is kept in front of each step of which that is a divisor.
         """
         _HERE.replica = Replica(self.part, self.count)
         exchange, outcome = self.exchange, Outcome("done", first)
@@ -101,7 +112,7 @@ class Worker:
                 exchange.hold_again()
                 if joins:
                     self.step = exchange.join()
-            self._go_on(iterator, last, outcome, keep)
+            self._go_on(iterator, last, outcome, every)
         except Interruption:
             outcome.end = "interrupted"
         outcome.step = self.step
@@ -109,13 +120,13 @@ class Worker:
             outcome.staleness = (exchange.staleness[0], exchange.staleness[1], exchange.staleness[2])
         return outcome
 
-    def _go_on(self, iterator: Any, last: int, outcome: Outcome, keep: Callable[[int], Any] | None) -> None:
+    def _go_on(self, iterator: Any, last: int, outcome: Outcome, every: int) -> None:
         exchange, seconds, reported = self.exchange, 0.0, 0.0
         while self.step < last:
             iterator.position.assign(self.step)
             began = time.perf_counter()
-            if keep is not None:
-                keep(self.step)
+            if every and self.step and self.step % every == 0:
+                self._snapshots = {**dict(list(self._snapshots.items())[-1:]), self.step: self.state()}
             try:
                 element = next(iterator)
             except StopIteration:
