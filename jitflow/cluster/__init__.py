@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from jitflow.cluster.attempt import Run
 from jitflow.cluster.connection import Cluster, connect
-from jitflow.cluster.replicas import Replicas, Run
+from jitflow.cluster.replicas import Replicas
 from jitflow.cluster.worker import Replica, replica
 
 __all__ = ["Cluster", "Replica", "Replicas", "Run", "connect", "replica"]

@@ -1,4 +1,4 @@
-"""What the step of an optimiser is in a replica: a call out of the compiled step, which brings gradients and gets values.
+"""What the step of an optimiser is in a replica: a call out of the compiled step, with gradients, that gives values.
 
 While a step is traced, `combined` makes a group of the variables and one call for all of their gradients, between the
 derivative and what follows. In an all-reduce the call gives the sums, and the optimiser goes on as it does alone. With
@@ -9,9 +9,8 @@ variables as they were.
 from __future__ import annotations
 
 import copy
-import math
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -263,8 +262,8 @@ class Servers(_Exchange):
         count = len(self.peers.machines)
         chosen = [self._as_seen(closed.chosen, where) for where in range(count)]
         scale = self._scale(group, round_, chosen)
-        asked = [self._ask(where, "commit", round_, group.number, chosen[where], closed.rate, scale, self._reply(group, where))
-                 for where in range(count)]  # fmt: skip
+        told = [(round_, group.number, seen, closed.rate, scale) for seen in chosen]
+        asked = [self._ask(where, "commit", *told[where], self._reply(group, where)) for where in range(count)]
         return self._received(group, self.peers.answers(asked))
 
     def _as_seen(self, chosen: Sequence[Contribution], where: int) -> list[Contribution]:
@@ -295,7 +294,9 @@ class Servers(_Exchange):
         if limit is None:
             return None
         count = len(chosen)
-        found = self.peers.answers([self._ask(where, "squares", round_, group.number, chosen[where]) for where in range(count)])
+        found = self.peers.answers(
+            [self._ask(where, "squares", round_, group.number, chosen[where]) for where in range(count)]
+        )
         squares = {place: square for places, some in zip(group.shares(count), found, strict=True)
                    for place, square in zip(places, some, strict=True)}  # fmt: skip
         first, *rest = [squares[place] for place in range(len(squares))]
@@ -303,7 +304,7 @@ class Servers(_Exchange):
 
 
 class Asynchronous(Servers):
-    """Each replica's gradients are stepped along when they come, whatever the others do (Hogwild: Recht and others, 2011)."""
+    """Gradients are stepped along when they come, whatever the others do (Recht and others, Hogwild!, 2011)."""
 
     def __init__(self, peers: Peers, part: int, share: bool = True) -> None:
         super().__init__(peers, part, share)
@@ -372,5 +373,3 @@ def _packed(thing: Any) -> bytes:
     except ImportError:
         return pickle.dumps(thing)
     return bytes(cloudpickle.dumps(thing))
-
-

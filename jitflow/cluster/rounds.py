@@ -19,7 +19,7 @@ from jitflow.cluster.memory import Address
 __all__ = ["Aborted", "Closed", "Contribution", "Interruption", "Late", "Leader", "Progress", "Round"]
 
 
-class Interruption(Exception):  # noqa: N818  it is no error: the step is given up, and the replica goes on elsewhere
+class Interruption(Exception):
     """A step that a replica cannot finish: its variables stay as they were in front of it."""
 
 

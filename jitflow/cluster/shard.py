@@ -52,9 +52,9 @@ class _Held:
 
     def state(self) -> dict[str, Array]:
         """All that a checkpoint of the whole model holds of this part."""
-        name, found = self.group.optimiser, {}
+        name = self.group.optimiser
         numbers = {f"{name}.learning_rate": self.optimiser.learning_rate, f"{name}.steps": self.optimiser.steps}
-        named = dict(zip((variable.name for variable in self.variables), self.variables, strict=True))
+        named = {str(variable.name): variable for variable in self.variables}
         slots = {
             f"{name}.slots.{slot}.{self.group.positions[place]}": self.optimiser.slots[slot][number]
             for slot in self.optimiser.slot_names
@@ -62,8 +62,7 @@ class _Held:
             if number < len(self.optimiser.slots[slot])
         }
         everything = {**numbers, **named, **slots}
-        found.update(zip(everything, snapshot([*everything.values()]), strict=True))
-        return found
+        return dict(zip(everything, snapshot([*everything.values()]), strict=True))
 
 
 class Shard:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import local
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,8 @@ __all__ = ["Outcome", "Replica", "Worker", "replica"]
 Array = np.ndarray[Any, Any]
 
 
-class Replica(NamedTuple):
+@dataclass(frozen=True)
+class Replica:
     """Which of how many replicas runs here: replica 0 of 1 outside of `Replicas`."""
 
     index: int
@@ -62,8 +63,8 @@ class Worker:
     """
 
     def __init__(
-        self, make_model: Callable[[], Any], part: int, count: int, mode: str, delay: Callable[[int], None] | None = None
-    ) -> None:  # fmt: skip
+        self, make_model: Callable[[], Any], part: int, count: int, mode: str, delay: Callable[[int], Any] | None = None
+    ) -> None:
         self.part, self.count, self.mode, self.delay = part, count, mode, delay
         _HERE.replica = Replica(part, count)
         self.model = model_of(make_model)
