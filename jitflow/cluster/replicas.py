@@ -158,9 +158,8 @@ class Replicas:
             for number, host in enumerate(self._hosts):
                 if host is None:
                     leader = (self.workers, self._count, self._staleness) if number == 0 else None
-                    self._hosts[number] = start(
-                        Server, number, self.servers, self._every, leader, concurrency=self._count + 16
-                    )
+                    given = (number, self.servers, self._every, self._count if self.mode == "async" else 1, leader)
+                    self._hosts[number] = start(Server, *given, concurrency=self._count + 16)
                     lost = True
         self._trainers += [None] * (self._count - len(self._trainers))
         fresh = [part for part, trainer in enumerate(self._trainers) if trainer is None]

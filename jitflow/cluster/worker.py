@@ -73,9 +73,10 @@ class Worker:
         self._snapshots: dict[int, dict[str, Array]] = {}
 
     def connect(self, peers: Peers, share: bool = True) -> None:
-        """Say who its peers are."""
-        self.exchange = MODES[self.mode](peers, self.part, share)
-        self.exchange.model = self.model
+        """Say who its peers are, at first and after some have been started again."""
+        if self.exchange is None:
+            self.exchange = MODES[self.mode](self.model, self.part)
+        self.exchange.connect(peers, share)
 
     def load(self, state: Mapping[str, Array] | None) -> None:
         """Make the model be what was saved, as far as there is something of it."""
@@ -147,7 +148,8 @@ class Worker:
                     mend="call optimiser.minimize(...) or optimiser.apply(...) in it",
                 )
             took = time.perf_counter() - began
-            outcome.results.append((self.step, result))
+            if exchange.counts:
+                outcome.results.append((self.step, result))
             outcome.seconds.append(took)
             self.step += 1
             seconds = took if not seconds else 0.9 * seconds + 0.1 * took
