@@ -16,10 +16,13 @@ RNG = np.random.default_rng(0)
 IMAGES, LABELS = RNG.standard_normal((256, 20)).astype(np.float32), RNG.integers(0, 5, 256)
 
 
+DECAY = jitflow.optim.ExponentialDecay(1e-2, 0.9, 10)
+
+
 class Classifier:
     """Two layers. The step is compiled for each instance, since replicas in one process would wait for each other."""
 
-    def __init__(self, optimiser: Callable[[], Any] = lambda: jitflow.optim.Adam(1e-2)) -> None:
+    def __init__(self, optimiser: Callable[[], Any] = lambda: jitflow.optim.Adam(DECAY)) -> None:
         draw = np.random.default_rng(1)
         self.w1 = jitflow.Variable(draw.standard_normal((20, 32)).astype(np.float32) * 0.1)
         self.b1 = jitflow.Variable(np.zeros(32, np.float32))
