@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -44,6 +45,11 @@ class Classifier:
 def slowly(step: int) -> None:
     """In front of a step, so that there is time for a fault."""
     time.sleep(0.005)
+
+
+def now_and_then(step: int) -> None:
+    """In front of a step: a straggler at times."""
+    time.sleep(0.5 if (step * 7 + os.getpid()) % 23 == 0 else 0.005)
 
 
 def batches(size: int = 16) -> Dataset:
