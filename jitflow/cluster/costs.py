@@ -81,7 +81,8 @@ class Costs:
     a process's port, whichever way; what goes through a port goes one after the other. ``message``: seconds for which
     either end of a message is busy with it, however short. ``apply``: seconds for each byte of a gradient that a server
     adds to others, or that its optimiser applies. ``cores``: how many cores all processes share, if they are on one
-    machine, where moving bytes takes a core, too; None where each has its own.
+    machine: their memory is one, then, gradients lie where servers read them, and moving bytes takes a core. None where
+    each process has cores and a port of its own.
 
     Raises ValueError for what is negative or not finite, and for a bandwidth of nothing or no core.
     """

@@ -147,6 +147,13 @@ class Network:
             self._cores.run(process.jobs[0][0], partial(self._done, process))
         then()
 
+    def lay_down(self, source: Process, targets: Sequence[Process], size: float, then: Then) -> None:
+        """Give each of some processes so many bytes: in messages, or in memory that a machine's processes share."""
+        if self._cores is None:
+            self.ask(source, targets, size, 0.0, None, then)
+        else:
+            self.compute(source, len(targets) * size / self._bandwidth, then)
+
     def send(self, source: Process, target: Process, size: float, then: Then) -> None:
         """Send a message of so many bytes; ``then`` comes when its receiver has read it."""
         seconds = size / self._bandwidth

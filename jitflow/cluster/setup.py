@@ -16,21 +16,23 @@ MODES = ("sync", "async", "allreduce")
 class Setup:
     """How replicas train a model: who there is, and what a step of each worker moves.
 
-    ``workers``, ``servers``, ``mode`` and ``backup`` are those of `Replicas`: with backups, gradients of the first
-    ``workers`` of ``workers + backup`` count. Without servers (``"allreduce"``), ``servers`` means nothing.
+    ``workers``, ``servers``, ``mode``, ``backup`` and ``staleness`` are those of `Replicas`: with backups, gradients of
+    the first ``workers`` of ``workers + backup`` count; with a staleness, no asynchronous worker is more steps ahead of
+    the slowest than that. Without servers (``"allreduce"``), ``servers`` means nothing.
     ``gradient_bytes``: a dense gradient, of which each server gets an equal part. ``value_bytes``: the dense values
     that come back; None: as many. ``row_bytes``: rows of sharded tables that a step reads before it computes, and whose
     gradients it sends after, spread evenly over the servers. ``served``: seconds that servers compute for a worker's
     step, divided among them, as for a softmax that is computed where its shards are. ``examples``: in a worker's batch.
 
-    Raises ValueError for numbers that are too small, a mode that there is not, and backups, rows or what servers
-    compute in a mode that has none.
+    Raises ValueError for numbers that are too small, a mode that there is not, and backups, a staleness, rows or what
+    servers compute in a mode that has none.
     """
 
     workers: int
     servers: int = 1
     mode: str = "sync"
     backup: int = 0
+    staleness: int | None = None
     gradient_bytes: float = 0.0
     value_bytes: float | None = None
     row_bytes: float = 0.0
@@ -47,6 +49,10 @@ class Setup:
             raise UserValueError(f"there is no mode {self.mode!r}", expected="one of " + ", ".join(map(repr, MODES)))
         if self.backup and self.mode != "sync":
             raise UserValueError(f"backups are for synchronous replicas, got mode={self.mode!r}", mend="backup=0")
+        if self.staleness is not None:
+            check_count("staleness", self.staleness, 0)
+            if self.mode != "async":
+                raise UserValueError(f"staleness is for asynchronous replicas, got mode={self.mode!r}")
         if self.mode != "allreduce" and not self.servers:
             raise UserValueError(f"mode={self.mode!r} needs at least one server", mend="mode='allreduce' needs none")
         if self.mode == "allreduce" and (self.row_bytes or self.served):

@@ -5,6 +5,7 @@ A worker's way is a generator. What it yields begins something, and is given wha
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -85,7 +86,7 @@ class Run(ABC):
 
 
 class Synchronous(Run):
-    """Each worker lays its gradient down, announces it to the first server, and is told when enough have come."""
+    """A worker lays its gradient down, waits at the first server until enough have arrived, and asks for values."""
 
     def __init__(self, setup: Setup, costs: Costs, steps: int, seed: int) -> None:
         super().__init__(setup, costs, steps, seed)
@@ -102,11 +103,11 @@ class Synchronous(Run):
             step = self.step
             yield from self.read_rows(number)
             yield partial(self.compute, number)
-            yield partial(ask, worker, self.servers, self.sent, 0.0, None)
-            yield partial(ask, worker, self.servers[:1], 0.0, 0.0, partial(self.announce, step))
+            yield partial(self.network.lay_down, worker, self.servers, self.sent)
+            yield partial(ask, worker, self.servers[:1], 0.0, 0.0, partial(self.arrive, step))
             yield partial(ask, worker, self.servers, 0.0, self.values, self.commit)
 
-    def announce(self, step: int, leader: Process, reply: Then) -> None:
+    def arrive(self, step: int, leader: Process, reply: Then) -> None:
         """The first gradients of a step count, as many as there are workers without backups; later ones are dropped."""
         if step < self.step:
             self.dropped += 1
@@ -136,16 +137,31 @@ class Asynchronous(Run):
     def __init__(self, setup: Setup, costs: Costs, steps: int, seed: int) -> None:
         super().__init__(setup, costs, steps, seed)
         self.applied = 0
+        self.begun = [0] * len(self.workers)
+        """Which step each worker has begun, or wants to."""
+        self.waiting: list[tuple[int, Then]] = []
+        """The steps of those who are too far ahead of the slowest, and how to answer them."""
 
     def way(self, number: int) -> Iterator[Wait]:
-        all_steps = self.steps * len(self.workers)
+        worker, ask = self.workers[number], self.network.ask
         while True:
             since, known = self.clock.now, self.applied
+            yield partial(ask, worker, self.servers[:1], 0.0, 0.0, partial(self.advance, number))
             yield from self.read_rows(number)
             yield partial(self.compute, number)
-            yield partial(self.network.ask, self.workers[number], self.servers, self.sent, self.values,
-                          partial(self.take, known))  # fmt: skip
-            self.end_step(since, len(self.ends) + 1 == all_steps)
+            yield partial(self.network.lay_down, worker, self.servers, self.sent)
+            yield partial(ask, worker, self.servers, 0.0, self.values, partial(self.take, known))
+            self.end_step(since, len(self.ends) + 1 == self.steps * len(self.workers))
+
+    def advance(self, number: int, leader: Process, reply: Then) -> None:
+        """Answer when the slowest worker is not too many steps behind."""
+        self.begun[number] += 1
+        self.waiting.append((self.begun[number], reply))
+        last = math.inf if self.setup.staleness is None else min(self.begun) + self.setup.staleness
+        ready = [answer for step, answer in self.waiting if step <= last]
+        self.waiting = [one for one in self.waiting if one[0] > last]
+        for answer in ready:
+            answer()
 
     def take(self, known: int, server: Process, reply: Then) -> None:
         """A server applies what has come."""
