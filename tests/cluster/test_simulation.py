@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.cluster import Costs, Setup, StepTimes, best_backup, simulate
+from jitflow.cluster import Costs, Setup, StepTimes, best_backup, exchange, setup, simulate, steps
 from jitflow.machine import Link, as_machine
 
 FREE = Link(0.0, float("inf"))
@@ -159,9 +159,8 @@ def test_backups_help_against_stragglers_alone() -> None:
 
 def test_backups_do_not_help_where_they_take_cores_from_others() -> None:
     step = StepTimes((0.1,), stragglers=0.1, delay=1.0)
-    setup = Setup(4, 1)
-    assert best_backup(setup, Costs(step, FREE), most=3) > 0
-    crowded = [simulate(Setup(4, 1, backup=backup), Costs(step, FREE, cores=1)).percentile(10) for backup in (0, 3)]
+    assert best_backup(Setup(4), Costs(step, FREE), most=3) > 0
+    crowded = [simulate(Setup(4, backup=backup), Costs(step, FREE, cores=1)).percentile(10) for backup in (0, 3)]
     assert crowded[1] > 1.15 * crowded[0]
 
 
@@ -220,6 +219,10 @@ def test_a_step_may_take_what_placement_predicts() -> None:
     predicted = jitflow.simulate(jitflow.function(lambda x: x + x), (np.ones(1_000_000),))
     found = simulate(Setup(2, 1), Costs(StepTimes((predicted.seconds,)), FREE))
     assert found.percentile(50) == pytest.approx(predicted.seconds)
+
+
+def test_modes_are_those_of_replicas() -> None:
+    assert tuple(exchange.MODES) == setup.MODES == tuple(steps.RUNS)
 
 
 def test_nothing_of_ray_is_imported() -> None:
