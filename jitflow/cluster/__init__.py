@@ -5,6 +5,7 @@ from __future__ import annotations
 from jitflow.cluster.attempt import Run
 from jitflow.cluster.connection import Cluster, connect
 from jitflow.cluster.costs import Costs, StepTimes, fit
+from jitflow.cluster.measuring import measure
 from jitflow.cluster.replicas import Replicas
 from jitflow.cluster.simulation import Setup, Simulated, best_backup, simulate
 from jitflow.cluster.worker import Replica, replica
@@ -21,6 +22,7 @@ __all__ = [
     "best_backup",
     "connect",
     "fit",
+    "measure",
     "replica",
     "simulate",
 ]
