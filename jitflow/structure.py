@@ -11,13 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.random import Generator
 from jitflow.random.machine import Machine, machine
+from jitflow.remote import Remote
 from jitflow.runtime.variable import Variable
 
 __all__ = ["announce", "attributes_of", "named_objects", "named_variables", "variables"]
@@ -43,8 +44,8 @@ def variables(objects: Any, trainable: bool | None = None) -> list[Variable]:
 
     With ``trainable`` only those that an optimiser may update, or may not. It works in compiled functions as well.
     """
-    found = [thing for _, thing in named_objects(objects) if isinstance(thing, Variable)]
-    return [variable for variable in found if trainable in (None, variable.trainable)]
+    found = [thing for _, thing in named_objects(objects) if isinstance(thing, Variable | Remote)]
+    return [cast(Variable, variable) for variable in found if trainable in (None, variable.trainable)]
 
 
 def named_variables(objects: Any) -> dict[str, Variable]:
@@ -88,7 +89,7 @@ def named_objects(objects: Any) -> Iterator[tuple[str, Any]]:
             continue
         seen.add(id(thing))
         yield path, thing
-        if isinstance(thing, Variable | Generator):
+        if isinstance(thing, Variable | Generator | Remote):
             continue
         inside = [(f"{path}.{key}" if path else str(key), item) for key, item in _items(thing)]
         waiting += reversed(inside)

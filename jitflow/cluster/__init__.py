@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitflow.cluster.connection import Cluster, connect
 from jitflow.cluster.replicas import Replicas, Run
+from jitflow.cluster.sharded import ShardedVariable
 from jitflow.cluster.worker import Replica, replica
 
-__all__ = ["Cluster", "Replica", "Replicas", "Run", "connect", "replica"]
+__all__ = ["Cluster", "Replica", "Replicas", "Run", "ShardedVariable", "connect", "replica"]

@@ -1,0 +1,266 @@
+"""`ShardedVariable`: a variable whose rows lie on several servers.
+
+What the frontend, gradients and optimisers know of it is in `jitflow.remote`, and what servers do is in
+`jitflow.cluster.table`. Here is what lies between: ids are parted among the servers, and their answers are put
+together. Each request goes to all servers that it concerns before any is waited for.
+"""
+
+from __future__ import annotations
+
+import copy
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from jitflow.cluster.exchange import _packed as packed
+from jitflow.cluster.hosts import Hosts, hosts_of
+from jitflow.cluster.table import rows_of
+from jitflow.errors import UserIndexError, UserNotImplementedError, UserTypeError, UserValueError
+from jitflow.random import Generator
+from jitflow.remote import Remote, Step
+
+__all__ = ["ShardedVariable"]
+
+Array = np.ndarray[Any, Any]
+
+
+class ShardedVariable(Remote, NDArrayOperatorsMixin):
+    """An array that lies on several servers, row by row, and that compiled functions read and train.
+
+    ``value`` is an array, or a function that makes one of a shape and a `jitflow.random.Generator`, such as
+    `jitflow.nn.normal`: it is called on each server, with the shape of that server's part of ``shape``. Numbers then
+    depend on ``seed`` and on how many shards there are. Rows are those along ``axis``, which is 0.
+
+    In a compiled function ``table[ids]``, with integers, asks each server for the rows it has, once; ``table[...]`` and
+    arithmetic with the table fetch all. Among the ``variables`` of `jitflow.grad` and of an optimiser it stands like
+    any other: its gradient is rows, and the optimiser's step is made on the servers, where its slots are. Other writes
+    are not compiled; outside, `assign` gives it another value. ``table[ids]`` and `numpy` outside give copies.
+
+    The servers are those of the cluster that this process is connected to, or of one that is started on this machine;
+    ``servers="local"`` keeps all shards in this process. A call that raises after its optimiser's step leaves the
+    servers with that step done.
+
+    Raises ValueError for less than one shard, TypeError for values that are no arrays of numbers.
+    """
+
+    __module__ = "jitflow.cluster"
+    __array_priority__ = 1_000_000.0
+
+    def __init__(
+        self, value: Any, shards: int = 1, axis: int = 0, *, shape: tuple[int, ...] | None = None, seed: int = 0,
+        name: str | None = None, trainable: bool = True, servers: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if axis != 0:
+            raise UserNotImplementedError(
+                f"a variable of several shards along axis {axis}", expected="axis 0, whose rows are chosen by ids",
+                mend="keep it transposed",
+            )  # fmt: skip
+        if shards < 1:
+            raise UserValueError(f"expected one shard or more, got {shards}")
+        self._set(f"{name or 'table'}-{secrets.token_hex(8)}", hosts_of(servers, shards), name, trainable)
+        self.shape, self.dtype = self._made(value, shape, seed)
+        self._end = weakref.finalize(self, _drop, self._hosts, self.key)
+
+    def _set(self, key: str, hosts: Hosts, name: str | None, trainable: bool) -> None:
+        self.key, self._hosts, self.name, self.trainable = key, hosts, name, bool(trainable)
+        self._lock = threading.RLock()
+        self._optimiser: Callable[[], Any] = lambda: None
+        self._options: dict[str, Any] = {}
+
+    def _made(self, value: Any, shape: tuple[int, ...] | None, seed: int) -> tuple[tuple[int, ...], Any]:
+        count = self._hosts.count
+        if not callable(value):
+            whole = np.asarray(value)
+            if not whole.ndim or whole.dtype.kind not in "biufcV":
+                raise UserTypeError(
+                    "a variable of several shards needs an array of numbers with a first axis",
+                    found=f"{whole.dtype} of shape {whole.shape}",
+                )
+            self._all("hold", [(np.ascontiguousarray(whole[k::count]), None) for k in range(count)])
+            return whole.shape, whole.dtype
+        if shape is None:
+            raise UserValueError("a function that makes values needs a shape", mend="pass shape=(rows, features)")
+        parts = [(rows_of(shape[0], k, count), *shape[1:]) for k in range(count)]
+        makers = [partial(value, part, own) for part, own in zip(parts, Generator(seed).spawn(count), strict=True)]
+        found = self._all("hold", [(None, packed(maker)) for maker in makers])
+        for (dtype, made), part in zip(found, parts, strict=True):
+            if tuple(made) != part or dtype != found[0][0]:
+                raise UserValueError("the function made another shape", found=f"{dtype} {made}", expected=f"{part}")
+        return tuple(shape), np.dtype(found[0][0])
+
+    # -- what it is ---------------------------------------------------------------------------------------
+
+    @property
+    def shards(self) -> int:
+        """How many servers it lies on."""
+        return self._hosts.count
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __repr__(self) -> str:
+        name = "" if self.name is None else f" {self.name}"
+        return f"<jitflow.cluster.ShardedVariable{name}: {self.dtype} {self.shape} on {self.shards} servers>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is the same variable, on the same servers, which hold it as long as the first one lives."""
+        return _known, (self.key, self._hosts, self.name, self.trainable, self.shape, self.dtype)
+
+    # -- reading ------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        from jitflow.frontend.recording.trace import active_trace
+
+        if active_trace() is not None:
+            from jitflow.frontend.transforms.tables import gathered
+
+            return gathered(self, index)
+        ids = None if isinstance(index, tuple | slice | bool | type(None)) or index is Ellipsis else np.asarray(index)
+        if ids is None or ids.dtype.kind not in "iu":
+            return self.read()[index]
+        return self.gather(ids)
+
+    def gather(self, ids: Any) -> Array:
+        """The rows at integer ids, in an array of the shape of the ids with the axes of a row behind it."""
+        given = np.asarray(ids)
+        distinct, places = np.unique(self._places(given), return_inverse=True)
+        chosen = self._parted(distinct)
+        asked = [(k, self._hosts.ask(k, "gather", self.key, distinct[mine] // self.shards))
+                 for k, mine in enumerate(chosen) if len(distinct[mine])]  # fmt: skip
+        found = np.empty((len(distinct), *self.shape[1:]), self.dtype)
+        for (k, _), rows in zip(asked, self._hosts.answers([each for _, each in asked]), strict=True):
+            found[chosen[k]] = rows
+        return found[places.reshape(given.shape)]
+
+    def read(self) -> Array:
+        """All rows, in a new array."""
+        found = np.empty(self.shape, self.dtype)
+        for k, rows in enumerate(self._all("read")):
+            found[k :: self.shards] = rows
+        return found
+
+    def numpy(self) -> Array:
+        """A copy: a read-only array of what the servers hold now."""
+        found = self.read()
+        found.flags.writeable = False
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return self.read() if dtype is None else self.read().astype(dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return getattr(ufunc, method)(*map(_whole, inputs), **keywords)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        return function(*map(_whole, args), **{name: _whole(each) for name, each in keywords.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'jitflow.cluster.ShardedVariable' object has no attribute {name!r}")
+        return getattr(self[...], name)
+
+    # -- writing ------------------------------------------------------------------------------------------
+
+    def assign(self, value: Any) -> ShardedVariable:
+        """Make it be ``value``, broadcast and cast as ``np.copyto`` does; not in compiled functions."""
+        whole = np.empty(self.shape, self.dtype)
+        np.copyto(whole, np.asarray(value))
+        self._all("assign", [(np.ascontiguousarray(whole[k :: self.shards]),) for k in range(self.shards)])
+        return self
+
+    def trained_by(self, optimiser: Any) -> bytes:
+        """As in `Remote`: a copy of the optimiser, without slots and what is done before its step."""
+        known = self._optimiser()
+        if known is not None and known is not optimiser:
+            raise UserValueError(
+                "a variable of several shards is updated by two optimisers",
+                mend="update it by one, which has its slots",
+            )
+        part = copy.copy(optimiser)
+        part.slots, part._owners = {name: [] for name in optimiser.slot_names}, []
+        part.schedule = part.clip_value = part.clip_norm = None
+        return packed(part)
+
+    def update(self, optimiser: Any, known: Any, step: Step) -> Callable[[], None]:
+        """As in `Remote`: a request to each server, whether it has some of the rows or not."""
+        with self._lock:
+            if self._optimiser() is None:
+                self._all("adopt", [(known,)] * self.shards)
+                self._optimiser, self._options = weakref.ref(optimiser), {}
+            options = _options_of(optimiser)
+            changed = {name: value for name, value in options.items() if self._options.get(name) != value}
+            self._options = options
+            asked = []
+            for k, mine in enumerate(self._parted(step.ids)):
+                own = step._replace(ids=step.ids[mine] // self.shards, rows=np.array(step.rows[mine]))
+                asked.append(self._hosts.ask(k, "update", self.key, own, changed))
+
+        def wait() -> None:
+            self._hosts.answers(asked)
+
+        return wait
+
+    # -- inside -------------------------------------------------------------------------------------------
+
+    def _places(self, ids: Array) -> Array:
+        flat, size = ids.astype(np.int64, copy=False).reshape(-1), self.shape[0]
+        wrong = (flat < -size) | (flat >= size)
+        if wrong.any():
+            found = flat[wrong.argmax()]
+            raise UserIndexError(f"index {found} is out of bounds for axis 0 with size {size}")
+        return np.where(flat < 0, flat + size, flat)
+
+    def _parted(self, ids: Array) -> list[Any]:
+        """Where among some ids those of each server are."""
+        owner = ids % self.shards
+        return [owner == k for k in range(self.shards)] if self.shards > 1 else [slice(None)]
+
+    def _all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
+        """What all servers answer."""
+        given = [()] * self._hosts.count if arguments is None else arguments
+        return self._hosts.answers([self._hosts.ask(k, method, self.key, *own) for k, own in enumerate(given)])
+
+
+def _options_of(optimiser: Any) -> dict[str, Any]:
+    """The hyperparameters of an optimiser that are plain numbers, but for those that are used before its step."""
+    used = ("clip_value", "clip_norm", "schedule")
+    return {name: value for name, value in vars(optimiser).items()
+            if name not in used and isinstance(value, bool | int | float | None)}  # fmt: skip
+
+
+def _whole(thing: Any) -> Any:
+    return thing[...] if isinstance(thing, ShardedVariable) else thing
+
+
+def _known(key: str, hosts: Hosts, name: str | None, trainable: bool, shape: Any, dtype: Any) -> ShardedVariable:
+    table = ShardedVariable.__new__(ShardedVariable)
+    Remote.__init__(table)
+    table._set(key, hosts, name, trainable)
+    table.shape, table.dtype = shape, dtype
+    return table
+
+
+def _drop(hosts: Hosts, key: str) -> None:
+    hosts.forget(key)
