@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from jitflow.cluster.attempt import Run
 from jitflow.cluster.connection import Cluster, connect
-from jitflow.cluster.replicas import Replicas, Run
+from jitflow.cluster.replicas import Replicas
+from jitflow.cluster.saving import restore, save
 from jitflow.cluster.sharded import ShardedVariable
 from jitflow.cluster.worker import Replica, replica
 
-__all__ = ["Cluster", "Replica", "Replicas", "Run", "ShardedVariable", "connect", "replica"]
+__all__ = [
+    "Cluster",
+    "Replica",
+    "Replicas",
+    "Run",
+    "ShardedVariable",
+    "connect",
+    "replica",
+    "restore",
+    "save",
+]

@@ -6,6 +6,7 @@ raises besides is the user's, and travels as Ray has it.
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,6 +43,10 @@ class _Host:
         except Interruption as interruption:
             return False, interruption
 
+    def pid(self) -> int:
+        """The number of this process."""
+        return os.getpid()
+
     def about(self) -> tuple[str, dict[str, str]]:
         """The machine that this process is on, and the versions of what it runs."""
         return machine_name(), versions()
@@ -50,11 +55,13 @@ class _Host:
 class Server(_Host):
     """A server: a shard, and on the first one the leader."""
 
-    def __init__(self, number: int, count: int, every: int, leader: tuple[int, int, int | None] | None) -> None:
+    def __init__(
+        self, number: int, count: int, every: int, replicas: int, leader: tuple[int, int, int | None] | None
+    ) -> None:
         from jitflow.runtime.threads import set_num_threads
 
         set_num_threads(1)
-        self.parts = {"shard": Shard(number, count, every)}
+        self.parts = {"shard": Shard(number, count, every, replicas)}
         if leader is not None:
             self.parts["leader"] = Leader(*leader)
 

@@ -1,8 +1,8 @@
 """`connect`: a Ray cluster to run on, joined by its address or started on this machine.
 
-Ray carries actors, messages and restarts. A cluster that is started here is for this machine alone: its processes listen
-on 127.0.0.1, there is no dashboard, and whoever talks to them must show a token, which lies in a file that only the user
-can read. It ends with the process that started it.
+Ray carries actors, messages and restarts. A cluster that is started here is for this machine alone: its processes
+listen on 127.0.0.1, there is no dashboard, and whoever talks to them must show a token, which lies in a file that only
+the user can read. It ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def connect(address: str | None = None) -> Cluster:
     """Connect this process to a Ray cluster.
 
     ``address`` is that of a running cluster, such as ``"10.0.0.5:6379"``, or ``"auto"`` for the one on this machine. If
-    nothing is said, ``RAY_ADDRESS`` is asked, and where that says nothing Ray is started on this machine. A process that
-    is connected already stays so.
+    nothing is said, ``RAY_ADDRESS`` is asked, and where that says nothing Ray is started on this machine. A process
+    that is connected already stays so.
 
     Raises RuntimeError if Ray is not installed, and ConnectionError if there is no cluster at the address.
     """

@@ -1,4 +1,4 @@
-"""What the step of an optimiser is in a replica: a call out of the compiled step, which brings gradients and gets values.
+"""What the step of an optimiser is in a replica: a call out of the compiled step, with gradients, that gives values.
 
 While a step is traced, `combined` makes a group of the variables and one call for all of their gradients, between the
 derivative and what follows. In an all-reduce the call gives the sums, and the optimiser goes on as it does alone. With
@@ -9,9 +9,8 @@ variables as they were.
 from __future__ import annotations
 
 import copy
-import math
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -47,21 +46,29 @@ class Peers(Protocol):
 class _Exchange:
     """What all ways of exchanging share: groups, their memory, and the number of the step."""
 
-    def __init__(self, peers: Peers, part: int, share: bool = True) -> None:
-        self.peers, self.part = peers, part
+    peers: Peers
+
+    def __init__(self, model: Any, part: int) -> None:
+        self.model, self.part = model, part
         self.generation = 0
         self.step, self._turn = 0, 0
         self.exchanges = 0
+        self.counts = True
+        """Whether the gradients of this step have been among those that were summed."""
         self.groups: list[Group] = []
         self._known: list[tuple[Any, list[Variable]]] = []
         self._blocks: list[Block | None] = []
+        self._shared: list[bool] = []
+
+    def connect(self, peers: Peers, share: bool = True) -> None:
+        """Talk to these peers from now on; compiled steps hold the exchange itself."""
         here = machine_name()
+        self.peers = peers
         self._shared = [share and can_share() and machine == here for machine in peers.machines]
-        self.model: Any = None
 
     def begin(self, step: int) -> None:
         """The training step that comes next."""
-        self.step, self._turn = step, 0
+        self.step, self._turn, self.counts = step, 0, True
 
     # -- while a step is traced ----------------------------------------------------------------------------
 
@@ -146,8 +153,8 @@ class _Exchange:
 class AllReduce(_Exchange):
     """Sums of all replicas' gradients, which each replica steps along by itself."""
 
-    def __init__(self, peers: Peers, part: int, share: bool = True) -> None:
-        super().__init__(peers, part, share)
+    def __init__(self, model: Any, part: int) -> None:
+        super().__init__(model, part)
         self._mapped: dict[Address, Array] = {}
 
     def combined(self, optimiser: Any, gradients: Sequence[Any], variables: Sequence[Any]) -> list[Any] | None:
@@ -224,8 +231,9 @@ class Servers(_Exchange):
         """Come to the step that is under way, with what the servers hold then; which step it is."""
         while True:
             ((step, closed),) = self.peers.answers([self.peers.ask(0, "leader", "current", self.generation)])
+            last = {how.group: (round_, how) for round_, how in closed}  # in their order, so the last of each group
             try:
-                for round_, how in closed:
+                for round_, how in last.values():
                     if how.group < len(self.groups):
                         values = self._commit(self.groups[how.group], round_, how)
                         assign_all(self._known[how.group][1], values)
@@ -249,6 +257,7 @@ class Servers(_Exchange):
         (closed,) = self.peers.answers([arrival])
         if closed.group != number:
             raise Aborted("the replicas do not make the same steps of optimisers in the same order")
+        self.counts = self.counts and self.part in {one.part for one in closed.chosen}
         return tuple(self._commit(group, round_, closed))
 
     def _send(self, group: Group, round_: Round, gradients: Sequence[Array]) -> None:
@@ -263,8 +272,8 @@ class Servers(_Exchange):
         count = len(self.peers.machines)
         chosen = [self._as_seen(closed.chosen, where) for where in range(count)]
         scale = self._scale(group, round_, chosen)
-        asked = [self._ask(where, "commit", round_, group.number, chosen[where], closed.rate, scale, self._reply(group, where))
-                 for where in range(count)]  # fmt: skip
+        told = [(round_, group.number, seen, closed.rate, scale) for seen in chosen]
+        asked = [self._ask(where, "commit", *told[where], self._reply(group, where)) for where in range(count)]
         return self._received(group, self.peers.answers(asked))
 
     def _as_seen(self, chosen: Sequence[Contribution], where: int) -> list[Contribution]:
@@ -295,7 +304,9 @@ class Servers(_Exchange):
         if limit is None:
             return None
         count = len(chosen)
-        found = self.peers.answers([self._ask(where, "squares", round_, group.number, chosen[where]) for where in range(count)])
+        found = self.peers.answers(
+            [self._ask(where, "squares", round_, group.number, chosen[where]) for where in range(count)]
+        )
         squares = {place: square for places, some in zip(group.shares(count), found, strict=True)
                    for place, square in zip(places, some, strict=True)}  # fmt: skip
         first, *rest = [squares[place] for place in range(len(squares))]
@@ -303,10 +314,10 @@ class Servers(_Exchange):
 
 
 class Asynchronous(Servers):
-    """Each replica's gradients are stepped along when they come, whatever the others do (Hogwild: Recht and others, 2011)."""
+    """Gradients are stepped along when they come, whatever the others do (Recht and others, Hogwild!, 2011)."""
 
-    def __init__(self, peers: Peers, part: int, share: bool = True) -> None:
-        super().__init__(peers, part, share)
+    def __init__(self, model: Any, part: int) -> None:
+        super().__init__(model, part)
         self._seen: dict[int, list[int]] = {}
         self.staleness = [0, 0, 0]
         """Pushes, steps that they did not know of in all, and at most."""
@@ -372,5 +383,3 @@ def _packed(thing: Any) -> bytes:
     except ImportError:
         return pickle.dumps(thing)
     return bytes(cloudpickle.dumps(thing))
-
-

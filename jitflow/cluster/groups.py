@@ -1,7 +1,7 @@
 """Groups: the variables that one optimiser steps along together, as replicas and shards agree on them.
 
 Each group has one layout of bytes, which is that of every block of memory and of every message about it. Servers hold
-whole variables, shared out so that each has about as many bytes; in an all-reduce each replica sums a part of the bytes.
+whole variables, shared out so that each has about as many bytes; in an all-reduce each replica sums a part of them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class Group:
     def pieces(self, count: int) -> list[list[Piece]]:
         """Which elements each of ``count`` replicas sums: as many bytes for each, in the order of the layout."""
         borders = [self.size * number // count for number in range(count + 1)]
-        return [[*self._within(first, last)] for first, last in zip(borders, borders[1:], strict=False)]
+        return [[*self._within(first, last)] for first, last in pairwise(borders)]
 
     def cut(self, arrays: Sequence[Array], pieces: Sequence[Piece]) -> list[Array]:
         """The elements of some pieces, of arrays in C order."""

@@ -36,7 +36,7 @@ class Address:
 
 
 class Block:
-    """A block of ``size`` bytes that belongs to this process: ``bytes`` is its memory, ``address`` where it is found."""
+    """A block of ``size`` bytes of this process: ``bytes`` is its memory, ``address`` where others find it."""
 
     def __init__(self, size: int) -> None:
         descriptor = os.memfd_create("jitflow", os.MFD_CLOEXEC)

@@ -19,8 +19,11 @@ from jitflow.cluster.memory import Address
 __all__ = ["Aborted", "Closed", "Contribution", "Interruption", "Late", "Leader", "Progress", "Round"]
 
 
-class Interruption(Exception):  # noqa: N818  it is no error: the step is given up, and the replica goes on elsewhere
-    """A step that a replica cannot finish: its variables stay as they were in front of it."""
+class Interruption(BaseException):
+    """A step that a replica cannot finish: its variables stay as they were in front of it.
+
+    It is no error of the program's, so no ``except Exception`` of the user's is to see it.
+    """
 
 
 class Late(Interruption):

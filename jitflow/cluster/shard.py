@@ -22,7 +22,6 @@ from jitflow.runtime.variable import Variable
 __all__ = ["Memories", "Shard"]
 
 Array = np.ndarray[Any, Any]
-_NOTHING = Round(-1, 0)
 
 
 class Memories:
@@ -43,18 +42,19 @@ class Memories:
 class _Held:
     """The variables of one group that are held here, at places ``mine`` of the group."""
 
-    def __init__(self, group: Group, mine: Sequence[int], optimiser: Any, values: Sequence[Array]) -> None:
-        self.group, self.mine, self.optimiser = group, tuple(mine), optimiser
+    def __init__(self, group: Group, mine: Sequence[int], optimiser: Any, values: Sequence[Array], first: int) -> None:
+        self.group, self.mine, self.optimiser, self.first = group, tuple(mine), optimiser, first
         self.variables = [Variable(value, group.names[place]) for place, value in zip(mine, values, strict=True)]
         self.limit, optimiser.clip_norm, optimiser.schedule = optimiser.clip_norm, None, None
         self.sums = [np.empty(group.shapes[place], group.dtypes[place]) for place in mine]
-        self.round, self.summed, self.updates = _NOTHING, _NOTHING, 0
+        self.round = self.summed = Round(first - 1, 0)
+        self.updates = 0
 
     def state(self) -> dict[str, Array]:
         """All that a checkpoint of the whole model holds of this part."""
-        name, found = self.group.optimiser, {}
+        name = self.group.optimiser
         numbers = {f"{name}.learning_rate": self.optimiser.learning_rate, f"{name}.steps": self.optimiser.steps}
-        named = dict(zip((variable.name for variable in self.variables), self.variables, strict=True))
+        named = {str(variable.name): variable for variable in self.variables}
         slots = {
             f"{name}.slots.{slot}.{self.group.positions[place]}": self.optimiser.slots[slot][number]
             for slot in self.optimiser.slot_names
@@ -62,18 +62,17 @@ class _Held:
             if number < len(self.optimiser.slots[slot])
         }
         everything = {**numbers, **named, **slots}
-        found.update(zip(everything, snapshot([*everything.values()]), strict=True))
-        return found
+        return dict(zip(everything, snapshot([*everything.values()]), strict=True))
 
 
 class Shard:
     """The part of a model that server ``number`` of ``count`` holds. Every ``every`` steps it keeps a copy.
 
-    Any thread may call any method.
+    ``replicas`` is how many asynchronous steps count as one. Any thread may call any method.
     """
 
-    def __init__(self, number: int, count: int, every: int = 0) -> None:
-        self.number, self.count, self.every = number, count, every
+    def __init__(self, number: int, count: int, every: int = 0, replicas: int = 1) -> None:
+        self.number, self.count, self.every, self.replicas = number, count, every, replicas
         self.generation = 0
         self._held: dict[int, _Held] = {}
         self._deposits: dict[tuple[Round, int], Sequence[Array]] = {}
@@ -104,9 +103,8 @@ class Shard:
             if held is not None:
                 return None if held.group.kinds == group.kinds else held.group.kinds
             optimiser, values = pickle.loads(packed)
-            held = _Held(group, group.shares(self.count)[self.number], optimiser, values)
-            held.round = held.summed = Round(first - 1, 0)
-            self._held[group.number] = held
+            mine = group.shares(self.count)[self.number]
+            self._held[group.number] = _Held(group, mine, optimiser, values, first)
             self._changed.notify_all()
             return None
 
@@ -156,7 +154,8 @@ class Shard:
         """
         with self._changed:
             held = self._group(generation, number)
-            self._keep(round_, held.updates)
+            if held.updates % self.replicas == 0:
+                self._keep(Round(held.first + held.updates // self.replicas, round_.turn))
             self._sum(held, round_, [given])
             self._step(held, rate, None)
             self._deposits.pop((round_, given.part), None)
@@ -194,9 +193,9 @@ class Shard:
     def _state(self) -> dict[str, Array]:
         return {name: array for held in self._held.values() for name, array in held.state().items()}
 
-    def _keep(self, round_: Round, updates: int | None = None) -> None:
+    def _keep(self, round_: Round) -> None:
         """Copy what is held in front of a step whose number is to be kept."""
-        step = round_.step if updates is None else updates
+        step = round_.step
         if self.every and step and step % self.every == 0 and step not in self._snapshots and not round_.turn:
             self._snapshots = {**dict(list(self._snapshots.items())[-1:]), step: self._state()}
 

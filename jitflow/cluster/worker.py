@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import local
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,8 @@ __all__ = ["Outcome", "Replica", "Worker", "replica"]
 Array = np.ndarray[Any, Any]
 
 
-class Replica(NamedTuple):
+@dataclass(frozen=True)
+class Replica:
     """Which of how many replicas runs here: replica 0 of 1 outside of `Replicas`."""
 
     index: int
@@ -62,8 +63,8 @@ class Worker:
     """
 
     def __init__(
-        self, make_model: Callable[[], Any], part: int, count: int, mode: str, delay: Callable[[int], None] | None = None
-    ) -> None:  # fmt: skip
+        self, make_model: Callable[[], Any], part: int, count: int, mode: str, delay: Callable[[int], Any] | None = None
+    ) -> None:
         self.part, self.count, self.mode, self.delay = part, count, mode, delay
         _HERE.replica = Replica(part, count)
         self.model = model_of(make_model)
@@ -72,9 +73,10 @@ class Worker:
         self._snapshots: dict[int, dict[str, Array]] = {}
 
     def connect(self, peers: Peers, share: bool = True) -> None:
-        """Say who its peers are."""
-        self.exchange = MODES[self.mode](peers, self.part, share)
-        self.exchange.model = self.model
+        """Say who its peers are, at first and after some have been started again."""
+        if self.exchange is None:
+            self.exchange = MODES[self.mode](self.model, self.part)
+        self.exchange.connect(peers, share)
 
     def load(self, state: Mapping[str, Array] | None) -> None:
         """Make the model be what was saved, as far as there is something of it."""
@@ -146,7 +148,8 @@ class Worker:
                     mend="call optimiser.minimize(...) or optimiser.apply(...) in it",
                 )
             took = time.perf_counter() - began
-            outcome.results.append((self.step, result))
+            if exchange.counts:
+                outcome.results.append((self.step, result))
             outcome.seconds.append(took)
             self.step += 1
             seconds = took if not seconds else 0.9 * seconds + 0.1 * took

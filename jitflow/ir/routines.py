@@ -25,8 +25,8 @@ from jitflow.ir.routine_table import GPU_ROUTINES, row_of
 
 __all__ = ["CLOCK", "DEVICE_PREFIX", "NOTE", "NOTES", "NOTE_ROW", "POLL", "ROOM", "SHARE", "SITE_PREFIX", "TRAMPOLINE",
            "Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
-           "is_silent", "keeps_arguments", "numbers_of", "options_of", "prepared", "quiet_function", "results_of", "routine_function",
-           "routine_on_gpu", "run_routine", "without_warnings"]  # fmt: skip
+           "is_silent", "keeps_arguments", "numbers_of", "options_of", "prepared", "quiet_function", "results_of",
+           "routine_function", "routine_on_gpu", "run_routine", "without_warnings"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""

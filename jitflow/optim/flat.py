@@ -41,12 +41,12 @@ class FlatOptimiser(Optimiser):
     def memory_of(self, variables: Any) -> dict[str, Any]:
         """The slots, as the program sees them, by name."""
         require_distinct(variables)
+        owner = object_outside(self)
         if exchange_in_force() is not None:
             raise UserNotImplementedError(
-                f"{type(self).__name__} needs the loss at several places in a step, which replicas do not evaluate",
+                f"{type(owner).__name__} needs the loss at several places in a step, which replicas do not evaluate",
                 mend="train replicas with another optimiser, such as Adam",
             )
-        owner = object_outside(self)
         outside = [object_outside(variable) for variable, _ in pairs(variables, variables)]
         plainly(lambda: owner._prepare(outside))
         slots = {name: inside(owner.slots[name][0]) for name in owner.slot_names}
