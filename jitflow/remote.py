@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -55,6 +56,8 @@ def mapped_rows(function: Callable[[Any], Any], gradient: RowGradient) -> RowGra
 class Remote:
     """A table: what all kinds of them share."""
 
+    key: str
+    """Which of them all it is, in the order in which threads take several."""
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     trainable: bool
@@ -76,6 +79,10 @@ class Remote:
 
     def read(self) -> Array:
         """All rows."""
+        raise NotImplementedError
+
+    def changing(self) -> AbstractContextManager[Any]:
+        """What keeps other threads from changing it, or from copying it between two changes that belong together."""
         raise NotImplementedError
 
     def trained_by(self, optimiser: Any) -> Any:
@@ -168,11 +175,15 @@ def step_elsewhere(optimiser: Any, found: Sequence[tuple[RowGradient, Remote]], 
 
     def run(rate: Any, steps: Any, *given: Any) -> None:
         parts = zip(tables, known, given[::2], given[1::2], strict=True)
-        begun = [
-            table.update(owner, about, Step(float(rate), int(steps), ids, rows)) for table, about, ids, rows in parts
-        ]
-        for wait in begun:
-            wait()
+        with ExitStack() as stack:
+            for table in sorted(tables, key=lambda one: one.key):
+                stack.enter_context(table.changing())
+            begun = [
+                table.update(owner, about, Step(float(rate), int(steps), ids, rows))
+                for table, about, ids, rows in parts
+            ]
+            for wait in begun:
+                wait()
 
     called(run, None, rate, optimiser.steps[()], *given)
 

@@ -48,10 +48,11 @@ def variables(objects: Any, trainable: bool | None = None) -> list[Variable]:
     return [cast(Variable, variable) for variable in found if trainable in (None, variable.trainable)]
 
 
-def named_variables(objects: Any) -> dict[str, Variable]:
+def named_variables(objects: Any, *, elsewhere: bool = False) -> dict[str, Variable]:
     """Every variable in a structure by name, the states of random generators among them.
 
-    Raises ValueError if two of them have one name, or if there are none.
+    Raises ValueError if two of them have one name, if there are none, and for variables that lie on several servers,
+    which have checkpoints of their own. With ``elsewhere`` these are left out, and there may be no others.
     """
     if type(machine()) is not Machine:
         raise UserNotImplementedError(
@@ -62,6 +63,11 @@ def named_variables(objects: Any) -> dict[str, Variable]:
     for path, thing in named_objects(objects):
         if isinstance(thing, Generator):
             path, thing = f"{path}.state" if path else "state", thing.state
+        elif isinstance(thing, Remote) and not elsewhere:
+            raise UserValueError(
+                f"{path or 'the variable'} lies on several servers", expected="variables of this process alone",
+                mend="save and restore such models with jitflow.cluster.save and jitflow.cluster.restore",
+            )  # fmt: skip
         elif not isinstance(thing, Variable):
             continue
         name = path or thing.name or "variable"
@@ -70,7 +76,7 @@ def named_variables(objects: Any) -> dict[str, Variable]:
                 f"two variables have the name {name!r}", mend="use keys and attributes without dots between them"
             )
         found[name] = thing
-    if not found:
+    if not found and not elsewhere:
         raise UserValueError(
             "there are no variables in these objects",
             expected="jitflow.Variable, optimisers or random generators in dicts, lists and objects",

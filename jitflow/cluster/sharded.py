@@ -12,6 +12,7 @@ import secrets
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -83,13 +84,13 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
                     "a variable of several shards needs an array of numbers with a first axis",
                     found=f"{whole.dtype} of shape {whole.shape}",
                 )
-            self._all("hold", [(np.ascontiguousarray(whole[k::count]), None) for k in range(count)])
+            self.on_all("hold", [(np.ascontiguousarray(whole[k::count]), None) for k in range(count)])
             return whole.shape, whole.dtype
         if shape is None:
             raise UserValueError("a function that makes values needs a shape", mend="pass shape=(rows, features)")
         parts = [(rows_of(shape[0], k, count), *shape[1:]) for k in range(count)]
         makers = [partial(value, part, own) for part, own in zip(parts, Generator(seed).spawn(count), strict=True)]
-        found = self._all("hold", [(None, packed(maker)) for maker in makers])
+        found = self.on_all("hold", [(None, packed(maker)) for maker in makers])
         for (dtype, made), part in zip(found, parts, strict=True):
             if tuple(made) != part or dtype != found[0][0]:
                 raise UserValueError("the function made another shape", found=f"{dtype} {made}", expected=f"{part}")
@@ -155,7 +156,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
     def read(self) -> Array:
         """All rows, in a new array."""
         found = np.empty(self.shape, self.dtype)
-        for k, rows in enumerate(self._all("read")):
+        for k, rows in enumerate(self.on_all("read")):
             found[k :: self.shards] = rows
         return found
 
@@ -187,7 +188,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         """Make it be ``value``, broadcast and cast as ``np.copyto`` does; not in compiled functions."""
         whole = np.empty(self.shape, self.dtype)
         np.copyto(whole, np.asarray(value))
-        self._all("assign", [(np.ascontiguousarray(whole[k :: self.shards]),) for k in range(self.shards)])
+        self.on_all("assign", [(np.ascontiguousarray(whole[k :: self.shards]),) for k in range(self.shards)])
         return self
 
     def trained_by(self, optimiser: Any) -> bytes:
@@ -207,7 +208,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         """As in `Remote`: a request to each server, whether it has some of the rows or not."""
         with self._lock:
             if self._optimiser() is None:
-                self._all("adopt", [(known,)] * self.shards)
+                self.on_all("adopt", [(known,)] * self.shards)
                 self._optimiser, self._options = weakref.ref(optimiser), {}
             options = _options_of(optimiser)
             changed = {name: value for name, value in options.items() if self._options.get(name) != value}
@@ -221,6 +222,21 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
             self._hosts.answers(asked)
 
         return wait
+
+    # -- all servers --------------------------------------------------------------------------------------
+
+    def changing(self) -> AbstractContextManager[Any]:
+        """``with table.changing():`` no other thread of this process makes a step of an optimiser or a checkpoint."""
+        return self._lock
+
+    def on_all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
+        """What all servers answer to a call of a method of `jitflow.cluster.table.Tables`."""
+        given = [()] * self.shards if arguments is None else arguments
+        return self._hosts.answers([self._hosts.ask(k, method, self.key, *own) for k, own in enumerate(given)])
+
+    def fetch(self, files: Sequence[str]) -> None:
+        """Let servers read files of a checkpoint, of as many shards as there are files."""
+        self.on_all("fetch", [(files, self.shape[0], k, self.shards) for k in range(self.shards)])
 
     # -- inside -------------------------------------------------------------------------------------------
 
@@ -236,11 +252,6 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         """Where among some ids those of each server are."""
         owner = ids % self.shards
         return [owner == k for k in range(self.shards)] if self.shards > 1 else [slice(None)]
-
-    def _all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
-        """What all servers answer."""
-        given = [()] * self._hosts.count if arguments is None else arguments
-        return self._hosts.answers([self._hosts.ask(k, method, self.key, *own) for k, own in enumerate(given)])
 
 
 def _options_of(optimiser: Any) -> dict[str, Any]:

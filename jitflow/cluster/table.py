@@ -20,7 +20,7 @@ from jitflow.checkpoints.files import open_contents, read_tensors, write_file
 from jitflow.remote import Step
 from jitflow.runtime.variable import Variable, using
 
-__all__ = ["Part", "Tables", "rows_of", "shard_file"]
+__all__ = ["Part", "Tables", "rows_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -28,11 +28,6 @@ Array = np.ndarray[Any, Any]
 def rows_of(size: int, number: int, count: int) -> int:
     """How many of so many rows shard ``number`` of ``count`` holds."""
     return (size - number + count - 1) // count
-
-
-def shard_file(number: int, count: int) -> str:
-    """What the file of a shard is called."""
-    return f"shard-{number:04d}-of-{count:04d}.safetensors"
 
 
 class Part:
@@ -49,17 +44,14 @@ class Part:
         from jitflow.api import function
 
         optimiser, table = pickle.loads(packed), self.rows
-        slots = self._restored
-        optimiser.__jitflow_restoring__({f"slots.{name}.0": (slot.dtype, slot.shape) for name, slot in slots.items()})
-        for name, slot in slots.items():
-            if optimiser.slots.get(name):
-                optimiser.slots[name][0].assign(slot)
 
         @function
         def step(ids: Any, rows: Any) -> None:
             optimiser.minimize(lambda: (table[ids] * rows).sum(), [table])
 
-        self.optimiser, self._step, self._restored = optimiser, step, {}
+        self.optimiser, self._step = optimiser, step
+        if self._restored:
+            self._hand_over()
 
     def update(self, step: Step, options: Mapping[str, Any]) -> None:
         """A step along a gradient that is nothing but in some rows, with hyperparameters that have changed."""
@@ -70,9 +62,9 @@ class Part:
         self._step(step.ids, step.rows)
 
     def state(self) -> dict[str, Array]:
-        """All that is held, by name: the rows are ``""``, slots have their own."""
-        slots = {name: slot.numpy() for name, slot in self._slots().items()}
-        return {"": self.rows.numpy(), **self._restored, **slots}
+        """All that is held, by name: ``rows``, and slots behind ``slots.``."""
+        slots = {f"slots.{name}": slot.numpy() for name, slot in self._slots().items()}
+        return {"rows": self.rows.numpy(), **self._restored, **slots}
 
     def _slots(self) -> dict[str, Variable]:
         if self.optimiser is None:
@@ -80,13 +72,20 @@ class Part:
         return {name: held[0] for name, held in self.optimiser.slots.items() if held}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Be what `state` gave, as far as it is this part."""
-        self.rows.assign(state[""])
-        slots = self._slots()
-        self._restored = {name: array for name, array in state.items() if name}
-        for name, slot in slots.items():
-            if name in self._restored:
-                slot.assign(self._restored[name])
+        """Be what `state` gave. Slots that nobody has yet wait for the optimiser that makes them."""
+        self.rows.assign(state["rows"])
+        self._restored = {name: array for name, array in state.items() if name != "rows"}
+        if self.optimiser is not None:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Give the optimiser the slots that were restored."""
+        slots = {name.removeprefix("slots."): array for name, array in self._restored.items()}
+        if not self._slots():
+            self.optimiser.__jitflow_restoring__({f"slots.{n}.0": (a.dtype, a.shape) for n, a in slots.items()})
+        for name, slot in self._slots().items():
+            slot.assign(slots[name])
+        self._restored = {}
 
 
 class Tables:
@@ -94,7 +93,7 @@ class Tables:
 
     def __init__(self) -> None:
         self._parts: dict[str, Part] = {}
-        self._fetched: dict[str, dict[str, Array]] = {}
+        self._kept: dict[str, Mapping[str, Array]] = {}
 
     def hold(self, key: str, rows: Array | None, make: bytes | None = None) -> tuple[str, tuple[int, ...]]:
         """Hold rows, or those that a function makes; their dtype and shape."""
@@ -133,42 +132,31 @@ class Tables:
 
     # -- checkpoints --------------------------------------------------------------------------------------
 
-    def save(self, folder: str, number: int, count: int, names: Mapping[str, str]) -> str:
-        """Write the parts of some tables, names by key, as shard ``number`` of ``count``; the file's name."""
-        tensors = {
-            f"{name}/{slot}" if slot else name: array
-            for key, name in names.items()
-            for slot, array in self._parts[key].state().items()
-        }
-        name = shard_file(number, count)
-        write_file(Path(folder, name), tensors, {"shard": number, "shards": count})
-        return name
+    def keep(self, key: str) -> None:
+        """Copy a part as it is now, for `write`."""
+        self._kept[key] = self._parts[key].state()
 
-    def fetch(self, folder: str, key: str, name: str, files: Sequence[str], mine: tuple[int, int, int]) -> None:
+    def write(self, key: str, path: str) -> None:
+        """Write what was kept to a file."""
+        write_file(Path(path), self._kept.pop(key), {})
+
+    def fetch(self, key: str, files: Sequence[str], size: int, number: int, count: int) -> None:
         """Read what a part is in a checkpoint, whose shards lie in ``files``; `take` makes it be so.
 
-        ``mine`` is the size of the whole table, and the number of this part among how many.
+        The whole table has ``size`` rows, and the part is number so and so of ``count``.
         """
-        size, number, count = mine
-        found: dict[str, Array] = {}
         wanted = np.arange(number, size, count)
+        found: dict[str, Array] = {}
         for file, path in enumerate(files):
             there = np.flatnonzero(wanted % len(files) == file)
-            for slot, array in _tensors(Path(folder, path), name).items():
-                if slot not in found:
-                    found[slot] = np.empty((len(wanted), *array.shape[1:]), array.dtype)
-                found[slot][there] = array[wanted[there] // len(files)]
-        self._fetched[key] = found
+            with open_contents(Path(path)) as contents:
+                tensors = read_tensors(contents, contents.tensors)
+            for name, array in tensors.items():
+                if name not in found:
+                    found[name] = np.empty((len(wanted), *array.shape[1:]), array.dtype)
+                found[name][there] = array[wanted[there] // len(files)]
+        self._kept[key] = found
 
     def take(self, key: str) -> None:
         """Make a part be what has been read."""
-        self._parts[key].restore(self._fetched.pop(key))
-
-
-def _tensors(path: Path, name: str) -> dict[str, Array]:
-    """The rows and slots of a table in a file."""
-    with open_contents(path) as contents:
-        names = [each for each in contents.tensors if each == name or each.startswith(f"{name}/")]
-        return {
-            each.removeprefix(name).removeprefix("/"): array for each, array in read_tensors(contents, names).items()
-        }
+        self._parts[key].restore(self._kept.pop(key))
