@@ -2,6 +2,8 @@
 
 python examples/language_model.py                      512 sampled words beside the right one
 python examples/language_model.py --softmax full       all words, as the evaluation at the end does in both cases
+python examples/language_model.py --shards 2           the tables of words lie on two servers, which Ray starts here
+python examples/language_model.py --shards 2 --address 10.0.0.5:6379      or on a cluster
 
 The text is made up. Words are numbered from the most frequent one, with frequencies that fall as Zipf's law says. Each
 has one of 40 parts of speech, and a grammar says which four may follow each of these: that is what can be learned.
@@ -12,12 +14,14 @@ from __future__ import annotations
 import math
 import time
 from argparse import ArgumentParser
+from contextlib import nullcontext
 
 import numpy as np
 from rich.progress import track
 
 import jitflow
 from jitflow import Variable, nn
+from jitflow.cluster import ShardedVariable, connect
 
 WORDS, PARTS, FOLLOWERS = 40_000, 40, 4
 FEATURES, UNITS = 64, 128
@@ -39,12 +43,15 @@ def made_up(rng, length):
 class LanguageModel:
     """Words become features, an LSTM reads them in order, and its state after each gives a score to every next word."""
 
-    def __init__(self, rng):
-        self.embedding = Variable(nn.normal((WORDS, FEATURES), rng))
+    def __init__(self, rng, shards=0):
+        def table(make, *shape):
+            return ShardedVariable(make, shards, shape=shape) if shards else Variable(make(shape, rng))
+
+        self.embedding, self.softmax = table(nn.normal, WORDS, FEATURES), table(nn.normal, WORDS, FEATURES)
+        self.bias = table(lambda shape, rng: nn.zeros(shape), WORDS)
         self.read, self.recall = (Variable(nn.glorot_uniform((n, 4 * UNITS), rng)) for n in (FEATURES, UNITS))
         self.gates = Variable(np.repeat(np.float32([0, 1, 0, 0]), UNITS))  # what is remembered stays, at first
         self.out = Variable(nn.glorot_uniform((UNITS, FEATURES), rng))
-        self.softmax, self.bias = Variable(nn.normal((WORDS, FEATURES), rng)), Variable(nn.zeros(WORDS))
 
     def __call__(self, words):
         """What is expected after each word: of ``(batch, length)`` words make ``(batch * length, FEATURES)``."""
@@ -89,9 +96,13 @@ def main() -> None:
     parser.add_argument("--softmax", choices=("sampled", "full"), default="sampled")
     parser.add_argument("--samples", type=int, default=512, help="words that a sampled softmax looks at")
     parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--shards", type=int, default=0, help="servers for the tables of words; 0: none")
+    parser.add_argument("--address", help="that of a Ray cluster")
     options = parser.parse_args()
     rng = jitflow.random.Generator(1)
-    speed, perplexity = train(LanguageModel(rng), options.softmax, options.samples, options.steps, rng)
+    with connect(options.address) if options.shards else nullcontext():
+        model = LanguageModel(rng, options.shards)
+        speed, perplexity = train(model, options.softmax, options.samples, options.steps, rng)
     print(f"{speed:,.0f} words per second")
     print(f"perplexity of new text: {perplexity:,.0f}")
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from jitflow.cluster.connection import connect, ray
 from jitflow.cluster.table import Tables
-from jitflow.errors import UserRuntimeError, UserValueError
+from jitflow.errors import UserValueError
 
 __all__ = ["Hosts", "hosts_of"]
 
@@ -75,9 +75,9 @@ class _Actors:
         try:
             return list(library.get(list(asked)))
         except library.exceptions.RayActorError as error:
-            raise UserRuntimeError(
-                f"a server that holds rows of a variable has died: {error}",
-                mend="make the variables anew and restore a checkpoint",
+            _STARTED.clear()  # variables that are made from now on get servers that live
+            raise RuntimeError(
+                f"a server of a variable has died: {error}; make the variable anew, and restore a checkpoint"
             ) from None
         except library.exceptions.RayTaskError as error:
             raise error.cause if isinstance(error.cause, Exception) else error from None

@@ -22,7 +22,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from jitflow.cluster.exchange import _packed as packed
 from jitflow.cluster.hosts import Hosts, hosts_of
 from jitflow.cluster.table import rows_of
-from jitflow.errors import UserIndexError, UserNotImplementedError, UserTypeError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
 from jitflow.remote import Remote, Step
 
@@ -245,7 +245,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         wrong = (flat < -size) | (flat >= size)
         if wrong.any():
             found = flat[wrong.argmax()]
-            raise UserIndexError(f"index {found} is out of bounds for axis 0 with size {size}")
+            raise IndexError(f"index {found} is out of bounds for axis 0 with size {size}")
         return np.where(flat < 0, flat + size, flat)
 
     def _parted(self, ids: Array) -> list[Any]:
