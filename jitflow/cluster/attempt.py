@@ -34,7 +34,8 @@ Array = np.ndarray[Any, Any]
 class Run:
     """What a run of `Replicas` gives.
 
-    ``results`` has, for each step, what the step returned in each replica, None where its gradients were dropped.
+    ``results`` has, for each step, what the step returned in each replica, None where its gradients were dropped, or
+    where the replica has died since.
     ``seconds`` are the times of all steps of all replicas. ``dropped`` counts gradients that came too late, by replica;
     ``restarts`` what was started again. ``staleness`` is how many other steps a gradient did not know of: the mean, and
     the most (asynchronous steps).

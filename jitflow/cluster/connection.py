@@ -13,6 +13,7 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from jitflow.config import cluster_address
@@ -20,6 +21,9 @@ from jitflow.cores import usable_cores
 from jitflow.errors import UserRuntimeError
 
 __all__ = ["Cluster", "connect", "ray"]
+
+_STARTED = Event()
+"""Whether the Ray that this process is connected to was started here."""
 
 
 def ray() -> Any:
@@ -36,13 +40,13 @@ class Cluster:
 
     __module__ = "jitflow.cluster"
 
-    def __init__(self, started: bool, joined: bool) -> None:
-        self._started, self._joined = started, joined
+    def __init__(self, is_mine: bool) -> None:
+        self._is_mine = is_mine
 
     @property
     def is_local(self) -> bool:
-        """Whether it was started here, for this machine alone."""
-        return self._started
+        """Whether it was started by `connect`, for this machine alone."""
+        return _STARTED.is_set()
 
     def nodes(self) -> list[dict[str, Any]]:
         """The machines that are alive: ``name``, ``address`` and ``resources`` (CPUs, GPUs, memory in bytes)."""
@@ -53,9 +57,10 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster; one that was started by `connect` ends. Called twice, it does nothing."""
-        if self._started or self._joined:
-            self._started = self._joined = False
+        if self._is_mine:
+            self._is_mine = False
             ray().shutdown()
+            _STARTED.clear()
 
     def __enter__(self) -> Cluster:
         return self
@@ -64,7 +69,7 @@ class Cluster:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<jitflow.cluster.Cluster {'of this machine' if self._started else 'joined'}>"
+        return f"<jitflow.cluster.Cluster {'of this machine' if self.is_local else 'joined'}>"
 
 
 def connect(address: str | None = None) -> Cluster:
@@ -78,21 +83,22 @@ def connect(address: str | None = None) -> Cluster:
     """
     library = ray()
     if library.is_initialized():
-        return Cluster(False, False)
+        return Cluster(False)
     address = address or cluster_address()
     if address:
         try:
             library.init(address=address, logging_level="error", namespace="jitflow")
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise ConnectionError(f"there is no Ray cluster at {address!r}: {error}") from None
-        return Cluster(False, True)
+        return Cluster(True)
     _keep_to_this_machine(library)
     _make_private_token(Path.home() / ".ray" / "auth_token")
     library.init(
         address="local", _node_ip_address="127.0.0.1", include_dashboard=False, num_cpus=usable_cores(),
         logging_level="error", namespace="jitflow",
     )  # fmt: skip
-    return Cluster(True, False)
+    _STARTED.set()
+    return Cluster(True)
 
 
 def _keep_to_this_machine(library: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,11 @@ class Classifier:
 
     def _step(self, images: Any, labels: Any) -> Any:
         return self.optimiser.minimize(self.loss, [self.w1, self.b1, self.w2], images, labels)
+
+
+def slowly(step: int) -> None:
+    """In front of a step, so that there is time for a fault."""
+    time.sleep(0.005)
 
 
 def batches(size: int = 16) -> Dataset:
