@@ -18,13 +18,13 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 
-__all__ = ["Remote", "RowGradient", "Step", "gradient_by", "mapped_rows", "step_elsewhere"]
+__all__ = ["Remote", "Request", "RowGradient", "Server", "Step", "gradient_by", "mapped_rows", "step_elsewhere"]
 
 Array = np.ndarray[Any, Any]
 _MOST_TICKETS = 1000
@@ -36,6 +36,20 @@ class RowGradient(NamedTuple):
 
     ids: Any
     rows: Any
+
+
+class Server(Protocol):
+    """Whoever holds rows of tables."""
+
+    def begin(self, calls: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
+        """Begin some calls, which are made one after the other; what waits for their end, and gives their answers."""
+
+
+class Request(NamedTuple):
+    """What a server is to do: the name of what is called, and the arguments."""
+
+    server: Server
+    call: tuple[Any, ...]
 
 
 class Step(NamedTuple):
@@ -91,8 +105,8 @@ class Remote:
         """  # noqa: D205
         raise NotImplementedError
 
-    def update(self, optimiser: Any, known: Any, step: Step) -> Callable[[], None]:
-        """Begin a step of an optimiser; what waits for its end."""
+    def update(self, optimiser: Any, known: Any, step: Step) -> Sequence[Request]:
+        """A step of an optimiser, as requests of those who hold the rows."""
         raise NotImplementedError
 
     # -- gradients ----------------------------------------------------------------------------------------
@@ -165,7 +179,8 @@ def gradient_by(gradients: Any, table: Remote) -> RowGradient:
 def step_elsewhere(optimiser: Any, found: Sequence[tuple[RowGradient, Remote]], rate: Any) -> None:
     """A step of an optimiser, the number ``optimiser.steps``, along gradients by tables, where their rows lie.
 
-    Requests to all of them are under way at once. The program goes on when all have been answered.
+    Each server gets one request, whatever it holds, and all are under way at once. The program goes on when they have
+    been answered.
     """
     from jitflow.optim.outside import object_outside, plainly
 
@@ -178,11 +193,14 @@ def step_elsewhere(optimiser: Any, found: Sequence[tuple[RowGradient, Remote]], 
         with ExitStack() as stack:
             for table in sorted(tables, key=lambda one: one.key):
                 stack.enter_context(table.changing())
-            begun = [
-                table.update(owner, about, Step(float(rate), int(steps), ids, rows))
+            requests = [
+                request
                 for table, about, ids, rows in parts
+                for request in table.update(owner, about, Step(float(rate), int(steps), ids, rows))
             ]
-            for wait in begun:
+            servers = {id(request.server): request.server for request in requests}
+            wanted = {key: [one.call for one in requests if id(one.server) == key] for key in servers}
+            for wait in [servers[key].begin(calls) for key, calls in wanted.items()]:
                 wait()
 
     called(run, None, rate, optimiser.steps[()], *given)

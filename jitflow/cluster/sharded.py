@@ -12,7 +12,7 @@ import secrets
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
 
@@ -20,11 +20,11 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.cluster.exchange import _packed as packed
-from jitflow.cluster.hosts import Hosts, hosts_of
+from jitflow.cluster.hosts import servers_of
 from jitflow.cluster.table import rows_of
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
-from jitflow.remote import Remote, Step
+from jitflow.remote import Remote, Request, Server, Step
 
 __all__ = ["ShardedVariable"]
 
@@ -65,18 +65,18 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
             )  # fmt: skip
         if shards < 1:
             raise UserValueError(f"expected one shard or more, got {shards}")
-        self._set(f"{name or 'table'}-{secrets.token_hex(8)}", hosts_of(servers, shards), name, trainable)
+        self._set(f"{name or 'table'}-{secrets.token_hex(8)}", servers_of(servers, shards), name, trainable)
         self.shape, self.dtype = self._made(value, shape, seed)
-        self._end = weakref.finalize(self, _drop, self._hosts, self.key)
+        self._end = weakref.finalize(self, _drop, self._servers, self.key)
 
-    def _set(self, key: str, hosts: Hosts, name: str | None, trainable: bool) -> None:
-        self.key, self._hosts, self.name, self.trainable = key, hosts, name, bool(trainable)
+    def _set(self, key: str, servers: Sequence[Server], name: str | None, trainable: bool) -> None:
+        self.key, self._servers, self.name, self.trainable = key, [*servers], name, bool(trainable)
         self._lock = threading.RLock()
         self._optimiser: Callable[[], Any] = lambda: None
         self._options: dict[str, Any] = {}
 
     def _made(self, value: Any, shape: tuple[int, ...] | None, seed: int) -> tuple[tuple[int, ...], Any]:
-        count = self._hosts.count
+        count = self.shards
         if not callable(value):
             whole = np.asarray(value)
             if not whole.ndim or whole.dtype.kind not in "biufcV":
@@ -101,7 +101,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
     @property
     def shards(self) -> int:
         """How many servers it lies on."""
-        return self._hosts.count
+        return len(self._servers)
 
     @property
     def ndim(self) -> int:
@@ -125,7 +125,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy is the same variable, on the same servers, which hold it as long as the first one lives."""
-        return _known, (self.key, self._hosts, self.name, self.trainable, self.shape, self.dtype)
+        return _known, (self.key, self._servers, self.name, self.trainable, self.shape, self.dtype)
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -145,12 +145,14 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         """The rows at integer ids, in an array of the shape of the ids with the axes of a row behind it."""
         given = np.asarray(ids)
         distinct, places = np.unique(self._places(given), return_inverse=True)
-        chosen = self._parted(distinct)
-        asked = [(k, self._hosts.ask(k, "gather", self.key, distinct[mine] // self.shards))
-                 for k, mine in enumerate(chosen) if len(distinct[mine])]  # fmt: skip
         found = np.empty((len(distinct), *self.shape[1:]), self.dtype)
-        for (k, _), rows in zip(asked, self._hosts.answers([each for _, each in asked]), strict=True):
-            found[chosen[k]] = rows
+        asked = [
+            (mine, server.begin([("gather", self.key, distinct[mine] // self.shards)]))
+            for server, mine in zip(self._servers, self._parted(distinct), strict=True)
+            if len(distinct[mine])
+        ]
+        for mine, wait in asked:
+            (found[mine],) = wait()
         return found[places.reshape(given.shape)]
 
     def read(self) -> Array:
@@ -204,24 +206,19 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         part.schedule = part.clip_value = part.clip_norm = None
         return packed(part)
 
-    def update(self, optimiser: Any, known: Any, step: Step) -> Callable[[], None]:
-        """As in `Remote`: a request to each server, whether it has some of the rows or not."""
-        with self._lock:
-            if self._optimiser() is None:
-                self.on_all("adopt", [(known,)] * self.shards)
-                self._optimiser, self._options = weakref.ref(optimiser), {}
-            options = _options_of(optimiser)
-            changed = {name: value for name, value in options.items() if self._options.get(name) != value}
-            self._options = options
-            asked = []
-            for k, mine in enumerate(self._parted(step.ids)):
-                own = step._replace(ids=step.ids[mine] // self.shards, rows=np.array(step.rows[mine]))
-                asked.append(self._hosts.ask(k, "update", self.key, own, changed))
-
-        def wait() -> None:
-            self._hosts.answers(asked)
-
-        return wait
+    def update(self, optimiser: Any, known: Any, step: Step) -> Sequence[Request]:
+        """As in `Remote`: a request of each server, whether it has some of the rows or not."""
+        if self._optimiser() is None:
+            self.on_all("adopt", [(known,)] * self.shards)
+            self._optimiser, self._options = weakref.ref(optimiser), {}
+        options = _options_of(optimiser)
+        changed = {name: value for name, value in options.items() if self._options.get(name) != value}
+        self._options = options
+        requests = []
+        for server, mine in zip(self._servers, self._parted(step.ids), strict=True):
+            own = step._replace(ids=step.ids[mine] // self.shards, rows=np.array(step.rows[mine]))
+            requests.append(Request(server, ("update", self.key, own, changed)))
+        return requests
 
     # -- all servers --------------------------------------------------------------------------------------
 
@@ -232,7 +229,8 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
     def on_all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
         """What all servers answer to a call of a method of `jitflow.cluster.table.Tables`."""
         given = [()] * self.shards if arguments is None else arguments
-        return self._hosts.answers([self._hosts.ask(k, method, self.key, *own) for k, own in enumerate(given)])
+        begun = [server.begin([(method, self.key, *own)]) for server, own in zip(self._servers, given, strict=True)]
+        return [wait()[0] for wait in begun]
 
     def fetch(self, files: Sequence[str]) -> None:
         """Let servers read files of a checkpoint, of as many shards as there are files."""
@@ -265,13 +263,17 @@ def _whole(thing: Any) -> Any:
     return thing[...] if isinstance(thing, ShardedVariable) else thing
 
 
-def _known(key: str, hosts: Hosts, name: str | None, trainable: bool, shape: Any, dtype: Any) -> ShardedVariable:
+def _known(
+    key: str, servers: Sequence[Server], name: str | None, trainable: bool, shape: Any, dtype: Any
+) -> ShardedVariable:
     table = ShardedVariable.__new__(ShardedVariable)
     Remote.__init__(table)
-    table._set(key, hosts, name, trainable)
+    table._set(key, servers, name, trainable)
     table.shape, table.dtype = shape, dtype
     return table
 
 
-def _drop(hosts: Hosts, key: str) -> None:
-    hosts.forget(key)
+def _drop(servers: Sequence[Server], key: str) -> None:
+    with suppress(Exception):  # the cluster may have ended before
+        for server in servers:
+            server.begin([("drop", key)])

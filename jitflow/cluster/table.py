@@ -95,6 +95,10 @@ class Tables:
         self._parts: dict[str, Part] = {}
         self._kept: dict[str, Mapping[str, Array]] = {}
 
+    def several(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """What some calls of methods give, each a name and arguments."""
+        return [getattr(self, name)(*arguments) for name, *arguments in calls]
+
     def hold(self, key: str, rows: Array | None, make: bytes | None = None) -> tuple[str, tuple[int, ...]]:
         """Hold rows, or those that a function makes; their dtype and shape."""
         if make is not None:

@@ -12,7 +12,7 @@ import pytest
 import jitflow
 from jitflow import Variable, nn, optim
 from jitflow.cluster import ShardedVariable
-from jitflow.cluster.hosts import _Local
+from jitflow.cluster.hosts import LocalServer
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.remote import RowGradient
 
@@ -149,21 +149,21 @@ def test_dense_gradients() -> None:
 
 def test_a_gather_is_one_request_to_each_server_that_has_some_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     table = local(shards=3)
-    asked: list[tuple[str, int]] = []
+    asked: list[tuple[Any, ...]] = []
     step, _ = training(_two, table, optim.SGD(0.1))
     step(IDS)
-    ask = _Local.ask
+    begin = LocalServer.begin
 
-    def counting(self: Any, where: int, method: str, *rest: Any) -> Any:
-        asked.append((method, where))
-        return ask(self, where, method, *rest)
+    def counting(self: Any, calls: Any) -> Any:
+        asked.append((table._servers.index(self), *(name for name, *_ in calls)))
+        return begin(self, calls)
 
-    monkeypatch.setattr(_Local, "ask", counting)
+    monkeypatch.setattr(LocalServer, "begin", counting)
     step(IDS)
-    assert sorted(asked) == [*(("gather", k) for k in (0, 0, 1, 1, 2, 2)), *(("update", k) for k in (0, 1, 2))]
+    assert sorted(asked) == [(k, what) for k in range(3) for what in ("gather", "gather", "update")]
     asked.clear()
     jitflow.function(lambda ids: table[ids])(np.array([0, 3, 57, 0]))
-    assert asked == [("gather", 0)]
+    assert asked == [(0, "gather")]
 
 
 def test_hyperparameters_may_change() -> None:
