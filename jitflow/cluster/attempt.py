@@ -65,6 +65,8 @@ class Attempt:
         self.run_ = Run(self.first)
         self.staleness = [0, 0, 0]
         self._kept = self.first
+        self._made: list[int] = []
+        self._moved = time.monotonic()
 
     def run(self) -> Run:
         """Until all steps are made."""
@@ -95,18 +97,16 @@ class Attempt:
         replicas, library = self.replicas, ray()
         replicas._start()
         replicas._generation += 1
-        self.peers = RayPeers(replicas._hosts, replicas._machines)
+        self.peers = RayPeers(replicas._hosts, replicas._machines, replicas._patience)
         first = replicas.step
         self._tell("begin", first)
-        state = None if replicas._state is None else library.put(replicas._state)
-        running = {}
+        if replicas._state is None:  # nobody has made a step: what the first one's model is
+            replicas._state = self._ask_trainer(0, "state")
+        state = library.put(replicas._state)
         for part in range(replicas._count):
-            library.get(replicas._trainers[part].call.remote("worker", "load", state))
-            if replicas._state is None and part == 0:
-                replicas._state = self._ask_trainer(0, "state")
-        for part in range(replicas._count):
-            running[self._go(part, held, first, joins=False)] = part
-        lost, heard = False, time.monotonic()
+            self._ask_trainer(part, "load", state)
+        running = {self._go(part, held, first, joins=False): part for part in range(replicas._count)}
+        lost, heard, self._moved = False, time.monotonic(), time.monotonic()
         while running:
             ready, _ = library.wait(list(running), timeout=0.2)
             for ref in ready:
@@ -122,7 +122,7 @@ class Attempt:
 
     def _go(self, part: int, held: Any, first: int, joins: bool) -> Any:
         replicas = self.replicas
-        every = replicas._every if part == 0 and replicas.mode == "allreduce" else 0
+        every = replicas._every if part == 0 else 0
         return replicas._trainers[part].call.remote(
             "worker", "run", replicas._generation, held, first, self.last, joins, every
         )
@@ -144,6 +144,7 @@ class Attempt:
             if not self._all_alive():
                 return True
             replicas._start()
+            self._ask_trainer(part, "load", replicas._state)
             running[self._go(part, held, replicas.step, joins=True)] = part
             return False
         except library.exceptions.RayTaskError as error:
@@ -169,46 +170,58 @@ class Attempt:
         """See how far the replicas are; keep what is to be kept. Whether a process that all need is gone."""
         replicas = self.replicas
         try:
-            ((progress, dropped, now),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
+            ((progress, dropped),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
         except Aborted:
             return True
         watch.show(progress, dropped)
         self.run_.dropped = list(dropped)
-        silent = [part for part in running.values() if now - progress[part].heard > replicas._patience]
-        if silent and progress:
-            # Others wait for the slowest: it is the one that has come least far.
-            slowest = min(silent, key=lambda part: progress[part].step)
-            ray().kill(replicas._trainers[slowest])
-        return self._keep_newest()
+        made = [one.step for one in progress]
+        if made != self._made:
+            self._made, self._moved = made, time.monotonic()
+        elif time.monotonic() - self._moved > replicas._patience:
+            self._moved = time.monotonic()
+            return self._end_those_who_hang(running)
+        self._keep_newest()
+        return False
 
-    def _keep_newest(self) -> bool:
-        """Fetch the newest copy that all shards have, if there is a new one. Whether a process is gone."""
+    def _end_those_who_hang(self, running: dict[Any, int]) -> bool:
+        """Nobody has gone on for long: end replicas that are busy with one step, and processes that do not answer.
+
+        Whether there are none of these, so that all wait for each other, or a process that all need was one.
+        """
+        replicas, library = self.replicas, ray()
+        asked = {replicas._trainers[part].call.remote("worker", "silence"): part for part in running.values()}
+        answered, hanging = library.wait(list(asked), num_returns=len(asked), timeout=10)
+        busy = [asked[ref] for ref in answered if library.get(ref)[1] > replicas._patience]
+        for part in (*busy, *(asked[ref] for ref in hanging)):
+            library.kill(replicas._trainers[part])
+        return not busy and not hanging
+
+    def _keep_newest(self) -> None:
+        """Fetch the newest copy that all shards have, if there is a new one."""
         replicas = self.replicas
         if not replicas._every:
-            return False
+            return
         try:
             if replicas.mode == "allreduce":
                 steps = self._ask_trainer(0, "snapshots")
                 newest = max(steps, default=0)
                 if newest <= self._kept:
-                    return False
+                    return
                 state = self._ask_trainer(0, "snapshot", newest)
             else:
                 count = range(len(replicas._hosts))
                 found = self.peers.answers([self.peers.ask(where, "shard", "snapshots") for where in count])
                 newest = max(set.intersection(*map(set, found)), default=0)
                 if newest <= self._kept:
-                    return False
+                    return
                 parts = self.peers.answers([self.peers.ask(where, "shard", "snapshot", newest) for where in count])
-                state = {
-                    **self._ask_trainer(0, "state"),
-                    **{name: value for part in parts for name, value in part.items()},
-                }
+                state = {**replicas._state_or_nothing, **self._ask_trainer(0, "snapshot", newest)}
+                state.update((name, value) for part in parts for name, value in part.items())
         except Aborted:
-            return False  # whoever has died will be missed where it is needed
+            return  # whoever has died will be missed where it is needed
         self._kept = newest
         replicas._keep(newest, state, save=True)
-        return False
 
     def _give_up(self, running: dict[Any, int]) -> None:
         """Stop those that still run, and find out who is left."""
@@ -282,7 +295,7 @@ class Attempt:
             where = range(len(replicas._hosts))
             parts = self.peers.answers([self.peers.ask(place, "shard", "snapshot", -1) for place in where])
             state = {**state, **{name: value for part in parts for name, value in part.items()}}
-        ((_, dropped, _),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
+        ((_, dropped),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
         self.run_.dropped = list(dropped)
         replicas._keep(self.last, state, save=True)
         self.run_.results = [

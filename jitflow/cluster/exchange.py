@@ -53,6 +53,8 @@ class _Exchange:
         self.generation = 0
         self.step, self._turn = 0, 0
         self.exchanges = 0
+        self.is_waiting = False
+        """Whether this replica waits for answers, rather than the others for it."""
         self.counts = True
         """Whether the gradients of this step have been among those that were summed."""
         self.groups: list[Group] = []
@@ -93,7 +95,7 @@ class _Exchange:
         # Of the variables' own sizes, so that what follows is one loop over both.
         specs = tuple(Spec(str(dtype), variable.shape) for dtype, variable in zip(group.dtypes, variables, strict=True))
         trace = active_trace()
-        run = partial(self._run, number)
+        run = partial(self._wait, number)
         if trace is None:  # plain Python, with JITFLOW_DISABLE
             return run(*map(np.asarray, given), *numbers)
         return record_call(trace, run, specs, (*given, *numbers), {}, name="exchange", borrows=True)
@@ -130,6 +132,13 @@ class _Exchange:
         """Tell the peers of a group."""
 
     # -- while a step runs ---------------------------------------------------------------------------------
+
+    def _wait(self, number: int, *given: Any) -> Any:
+        self.is_waiting = True
+        try:
+            return self._run(number, *given)
+        finally:
+            self.is_waiting = False
 
     def _run(self, number: int, *given: Any) -> Any:
         raise NotImplementedError
@@ -208,7 +217,7 @@ class Servers(_Exchange):
             for where, places in enumerate(group.shares(len(self.peers.machines))):
                 packed = _packed((_part_of(optimiser, variables, places), [values[place] for place in places]))
                 self._require_same(group, self._ask(where, "hold", group, packed, self.step))
-        self._fetch(group, variables)
+        self._fetch(group, optimiser, variables)
 
     def _require_same(self, group: Group, answer: Any) -> None:
         (found,) = self.peers.answers([answer])
@@ -217,12 +226,17 @@ class Servers(_Exchange):
                 "the replicas have models of several shapes", found=f"{group.kinds}", expected=f"{found}"
             )
 
-    def _fetch(self, group: Group, variables: Sequence[Variable]) -> None:
-        """Make the variables of this replica be what the servers hold."""
+    def _fetch(self, group: Group, optimiser: Any, variables: Sequence[Variable]) -> None:
+        """Make the variables of this replica be what the servers hold, and the optimiser have as many steps."""
         count = len(self.peers.machines)
-        found = self.peers.answers([self._ask(where, "values", group.number, None) for where in range(count)])
+        found = self.peers.answers([self._ask(where, "values", group.number) for where in range(count)])
         for places, (_, values) in zip(group.shares(count), found, strict=True):
             assign_all([variables[place] for place in places], values)
+        optimiser.steps.assign(self._steps_of(found[0][0]))
+
+    def _steps_of(self, made: int) -> int:
+        """The steps of this replica's optimiser, where a server's has made so many: a schedule depends on them."""
+        return made
 
     def _ask(self, where: int, method: str, *arguments: Any) -> Any:
         return self.peers.ask(where, "shard", method, self.generation, *arguments)
@@ -235,11 +249,15 @@ class Servers(_Exchange):
             try:
                 for round_, how in last.values():
                     if how.group < len(self.groups):
-                        values = self._commit(self.groups[how.group], round_, how)
-                        assign_all(self._known[how.group][1], values)
+                        self._commit(self.groups[how.group], round_, how)
             except Late:
                 continue  # the others have gone on meanwhile
+            self._fetch_all()
             return int(step)
+
+    def _fetch_all(self) -> None:
+        for group, (optimiser, variables) in zip(self.groups, self._known, strict=True):
+            self._fetch(group, optimiser, variables)
 
     def hold_again(self) -> None:
         """Tell servers that have begun anew of the groups that this replica knows."""
@@ -328,10 +346,12 @@ class Asynchronous(Servers):
         self.peers.answers([self.peers.ask(0, "leader", "advance", self.generation, self.part, step)])
 
     def join(self) -> int:
-        """Begin where the others are, on the average."""
-        for group, (_, variables) in zip(self.groups, self._known, strict=True):
-            self._fetch(group, variables)
+        """Begin with what the servers hold now."""
+        self._fetch_all()
         return self.step
+
+    def _steps_of(self, made: int) -> int:
+        return self.step  # its own: those of the others come in between
 
     def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
         if optimiser.clip_norm is not None:

@@ -219,6 +219,10 @@ class Replicas:
             named = named_variables(self.model)
             self.step, self._state = found.step, dict(zip(named, snapshot([*named.values()]), strict=True))
 
+    @property
+    def _state_or_nothing(self) -> Mapping[str, Array]:
+        return self._state or {}
+
     def _keep(self, step: int, state: Mapping[str, Array], *, save: bool) -> None:
         """Note the state in front of a step."""
         self.step, self._state = step, state

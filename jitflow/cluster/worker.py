@@ -13,9 +13,10 @@ import numpy as np
 from jitflow.cluster.exchange import MODES, AllReduce, Asynchronous, Peers
 from jitflow.cluster.rounds import Interruption, Late, value_of
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.random import Generator
 from jitflow.replication import exchanging
 from jitflow.runtime.snapshots import assign_all, snapshot
-from jitflow.structure import announce, named_variables
+from jitflow.structure import announce, named_objects, named_variables
 
 __all__ = ["Outcome", "Replica", "Worker", "replica"]
 
@@ -71,6 +72,7 @@ class Worker:
         self.exchange: Any = None
         self.step = 0
         self._snapshots: dict[int, dict[str, Array]] = {}
+        self._moved = time.monotonic()
 
     def connect(self, peers: Peers, share: bool = True) -> None:
         """Say who its peers are, at first and after some have been started again."""
@@ -79,9 +81,13 @@ class Worker:
         self.exchange.connect(peers, share)
 
     def load(self, state: Mapping[str, Array] | None) -> None:
-        """Make the model be what was saved, as far as there is something of it."""
+        """Make the model be what was saved, as far as there is something of it.
+
+        Draws stay this replica's own: the state of generators belongs to replica 0.
+        """
         if state is not None:
-            load_state(self.model, state)
+            own = generators_of(self.model) if self.part else set()
+            load_state(self.model, {name: array for name, array in state.items() if name not in own})
 
     def state(self) -> dict[str, Array]:
         """All variables of the model by name."""
@@ -92,13 +98,17 @@ class Worker:
         """How many steps it has made."""
         return self.step
 
+    def silence(self) -> float:
+        """For how many seconds it has been busy with the step that it is in; 0 while it waits for others."""
+        return 0.0 if self.exchange is None or self.exchange.is_waiting else time.monotonic() - self._moved
+
     def snapshots(self) -> list[int]:
         """The steps of which there are copies."""
         return sorted(self._snapshots)
 
     def snapshot(self, step: int) -> dict[str, Array]:
-        """A copy of the model as it was in front of a step."""
-        return self._snapshots[step]
+        """The last copy of the model in front of a step or before; nothing if there is none."""
+        return self._snapshots.get(max((one for one in self._snapshots if one <= step), default=-1), {})
 
     def run(self, generation: int, data: Any, first: int, last: int, joins: bool, every: int = 0) -> Outcome:
         """Make steps ``first`` to ``last`` on this replica's part of the data; with ``joins``, from the current one on.
@@ -107,6 +117,7 @@ class Worker:
         """
         _HERE.replica = Replica(self.part, self.count)
         exchange, outcome = self.exchange, Outcome("done", first)
+        self._snapshots = {}
         exchange.generation, exchange.step, self.step = generation, first, first
         iterator = iter(data.shard(self.part, self.count))
         try:
@@ -126,8 +137,8 @@ class Worker:
         exchange, seconds, reported = self.exchange, 0.0, 0.0
         while self.step < last:
             iterator.position.assign(self.step)
-            began = time.perf_counter()
-            if every and self.step and self.step % every == 0:
+            began, self._moved = time.perf_counter(), time.monotonic()
+            if every and self.step // every > max(self._snapshots, default=0) // every:
                 self._snapshots = {**dict(list(self._snapshots.items())[-1:]), self.step: self.state()}
             try:
                 element = next(iterator)
@@ -191,6 +202,12 @@ def load_state(model: Any, state: Mapping[str, Array]) -> None:
                 mend="train the model that was saved, or use another folder",
             )
     assign_all([*named.values()], [state[name] for name in named])
+
+
+def generators_of(model: Any) -> set[str]:
+    """The names of the states of a model's random generators."""
+    named = {id(variable): name for name, variable in named_variables(model).items()}
+    return {named[id(thing.state)] for _, thing in named_objects(model) if isinstance(thing, Generator)}
 
 
 def plain(result: Any) -> Any:
