@@ -52,6 +52,8 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
 
     __module__ = "jitflow.cluster"
     __array_priority__ = 1_000_000.0
+    _end: Any
+    """What drops it on the servers when it ends here; a copy, from another process, has none."""
 
     def __init__(
         self, value: Any, shards: int = 1, axis: int = 0, *, shape: tuple[int, ...] | None = None, seed: int = 0,
@@ -73,6 +75,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         self.key, self._servers, self.name, self.trainable = key, [*servers], name, bool(trainable)
         self._lock = threading.RLock()
         self._optimiser: Callable[[], Any] = lambda: None
+        self._end = None
         self._options: dict[str, Any] = {}
 
     def _made(self, value: Any, shape: tuple[int, ...] | None, seed: int) -> tuple[tuple[int, ...], Any]:
@@ -124,7 +127,10 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         return f"<jitflow.cluster.ShardedVariable{name}: {self.dtype} {self.shape} on {self.shards} servers>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy is the same variable, on the same servers, which hold it as long as the first one lives."""
+        """A copy is the same variable, on the same servers, which hold it as long as the first one lives.
+
+        Optimisers of all processes are copies of one: they share its slots.
+        """
         return _known, (self.key, self._servers, self.name, self.trainable, self.shape, self.dtype)
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -209,7 +215,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
     def update(self, optimiser: Any, known: Any, step: Step) -> Sequence[Request]:
         """As in `Remote`: a request of each server, whether it has some of the rows or not."""
         if self._optimiser() is None:
-            self.on_all("adopt", [(known,)] * self.shards)
+            self.on_all("adopt", [(known, self._end is not None)] * self.shards)
             self._optimiser, self._options = weakref.ref(optimiser), {}
         options = _options_of(optimiser)
         changed = {name: value for name, value in options.items() if self._options.get(name) != value}

@@ -126,9 +126,10 @@ class Tables:
         """Make the rows be others."""
         self._parts[key].rows.assign(rows)
 
-    def adopt(self, key: str, packed: bytes) -> None:
-        """As in `Part`."""
-        self._parts[key].adopt(packed)
+    def adopt(self, key: str, packed: bytes, anew: bool) -> None:
+        """As in `Part`: the first optimiser, and with ``anew`` each one in place of that before."""
+        if anew or self._parts[key].optimiser is None:
+            self._parts[key].adopt(packed)
 
     def update(self, key: str, step: Step, options: Mapping[str, Any]) -> None:
         """As in `Part`."""

