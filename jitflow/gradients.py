@@ -329,7 +329,9 @@ def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value:
         seed = one if scale is None else scale.scaled(one)
         (value, aux), found, by_variables = derivatives.reverse(traced, [seed.value])
         if scale is not None:
-            found, by_variables = (list(map(scale.unscaled, part)) for part in (found, by_variables))
+            numbers_end = len(found) - len(gathers.tables)  # behind it are the ends of tickets
+            found = [*map(scale.unscaled, found[:numbers_end]), *found[numbers_end:]]
+            by_variables = list(map(scale.unscaled, by_variables))
         gradients = derivatives.in_structure(traced, found)
         gradients, by_variables = gathers.collected(gradients, by_variables, scale)
         gradient: Any = gradients[0] if by_arguments and isinstance(chosen, int) else tuple(gradients)

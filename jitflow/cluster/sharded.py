@@ -11,7 +11,7 @@ import copy
 import secrets
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
@@ -148,7 +148,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         return self.gather(ids)
 
     def gather(self, ids: Any) -> Array:
-        """The rows at integer ids, in an array of the shape of the ids with the axes of a row behind it."""
+        """As in `Remote`; each server is asked once, for each row once."""
         given = np.asarray(ids)
         distinct, places = np.unique(self._places(given), return_inverse=True)
         found = np.empty((len(distinct), *self.shape[1:]), self.dtype)
@@ -162,24 +162,30 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         return found[places.reshape(given.shape)]
 
     def read(self) -> Array:
-        """All rows, in a new array."""
+        """As in `Remote`."""
         found = np.empty(self.shape, self.dtype)
         for k, rows in enumerate(self.on_all("read")):
             found[k :: self.shards] = rows
         return found
 
-    def numpy(self) -> Array:
+    def numpy(self) -> Any:
         """A copy: a read-only array of what the servers hold now."""
-        found = self.read()
-        found.flags.writeable = False
+        found = self[...]
+        if type(found) is np.ndarray:
+            found.flags.writeable = False
         return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[...])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
-        return self.read() if dtype is None else self.read().astype(dtype, copy=False)
+        return np.asarray(self[...], dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        if method == "at" or any(isinstance(each, ShardedVariable) for each in keywords.get("out", ())):
+            raise _no_store()
         return getattr(ufunc, method)(*map(_whole, inputs), **keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
@@ -192,8 +198,15 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
 
     # -- writing ------------------------------------------------------------------------------------------
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise _no_store()
+
     def assign(self, value: Any) -> ShardedVariable:
         """Make it be ``value``, broadcast and cast as ``np.copyto`` does; not in compiled functions."""
+        from jitflow.frontend.recording.trace import active_trace
+
+        if active_trace() is not None:
+            raise _no_store()
         whole = np.empty(self.shape, self.dtype)
         np.copyto(whole, np.asarray(value))
         self.on_all("assign", [(np.ascontiguousarray(whole[k :: self.shards]),) for k in range(self.shards)])
@@ -256,6 +269,13 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         """Where among some ids those of each server are."""
         owner = ids % self.shards
         return [owner == k for k in range(self.shards)] if self.shards > 1 else [slice(None)]
+
+
+def _no_store() -> UserNotImplementedError:
+    return UserNotImplementedError(
+        "a store to a variable of several shards", expected="steps of optimisers",
+        mend="outside of compiled functions, give it another value: table.assign(value)",
+    )  # fmt: skip
 
 
 def _options_of(optimiser: Any) -> dict[str, Any]:

@@ -133,6 +133,15 @@ def test_reads() -> None:
     def run(ids: Any, more: Any, one: Any) -> Any:
         return table[ids], table[more], table[one], table[2], table[...], x @ table.T
 
+    for row, expected in zip(table, START, strict=True):
+        np.testing.assert_array_equal(row, expected)
+    whole = jitflow.function(lambda: (table.numpy(), np.asarray(table), sum(row for row in table), table.mean(axis=0)))
+    for _ in range(2):
+        for found in whole()[:2]:
+            np.testing.assert_array_equal(found, table.numpy())
+        np.testing.assert_allclose(whole()[2], table.sum(axis=0), rtol=1e-4)
+        table.assign(START[::-1])
+    table.assign(START)
     for found, index in zip(run(IDS, MORE, -3), (IDS, MORE, -3, 2, ...), strict=False):
         np.testing.assert_array_equal(found, START[index])
     np.testing.assert_allclose(run(IDS, MORE, 4)[-1], x @ START.T, rtol=1e-5)
@@ -146,6 +155,18 @@ def test_dense_gradients() -> None:
     same, _ = training(lambda table, ids: ((table[ids] @ table.T) ** 2).mean(), other, optim.SGD(0.1))
     step(IDS), same(IDS)
     np.testing.assert_allclose(table.numpy(), other.numpy(), rtol=1e-6)
+
+
+def test_mixed_precision_scales_and_guards_rows() -> None:
+    table, ids = local(), IDS[:3]
+    optimiser = optim.SGD(0.5)
+    step = nn.mixed(lambda x: optimiser.minimize(lambda: (table[ids] * x).sum(), [table]), dtype="f16")
+    step(np.full((3, COLUMNS), 2, np.float32))
+    expected = START.copy()
+    expected[ids] -= 1
+    np.testing.assert_array_equal(table.numpy(), expected)
+    step(np.full((3, COLUMNS), np.inf, np.float32))
+    np.testing.assert_array_equal(table.numpy(), expected)
 
 
 def test_a_gather_is_one_request_to_each_server_that_has_some_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,6 +273,9 @@ def test_what_is_refused() -> None:
         (lambda: jitflow.function(lambda n: table[n > 3])(IDS), "must be of integer"),
         (lambda: jitflow.function(lambda n: table[1:n])(4), "something else than integers"),
         (lambda: table[np.array([60])], "index 60 is out of bounds"),
+        (lambda: jitflow.function(lambda: table.assign(3))(), "a store"),
+        (lambda: table.__setitem__(3, 4), "a store"),
+        (lambda: np.add(table, 1, out=table), "a store"),
         (lambda: optim.LBFGS().minimize(lambda: _one(table, IDS), [table]), "LBFGS needs the loss"),
     ):  # fmt: skip
         with pytest.raises((UserValueError, UserTypeError, UserNotImplementedError, IndexError), match=message):
