@@ -33,3 +33,10 @@ def test_a_sampled_softmax_is_five_times_as_fast(tmp_path: Path) -> None:
     sampled, perplexity = run(tmp_path, "--steps", "1000")
     assert sampled > 5 * full
     assert perplexity < 4000  # 8,800 for one who knows how frequent each word is, and nothing else
+
+
+@pytest.mark.stress
+def test_its_tables_lie_on_servers(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    _, perplexity = run(tmp_path, "--shards", "2", "--steps", "200")
+    assert perplexity < 20_000

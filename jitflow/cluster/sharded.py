@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from jitflow.cluster.exchange import _packed as packed
 from jitflow.cluster.hosts import servers_of
-from jitflow.cluster.table import rows_of
+from jitflow.cluster.table import packed, rows_of
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
 from jitflow.remote import Remote, Request, Server, Step
