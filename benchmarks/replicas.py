@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -219,7 +220,90 @@ class _Null:
         return Null(self.size)
 
 
-PARTS = {"peers": peers, "null": null}
+# -- stragglers ------------------------------------------------------------------------------------
+
+
+class Pictures:
+    """A small convolutional classifier of pictures of 8 by 8 pixels."""
+
+    def __init__(self) -> None:
+        draw = np.random.default_rng(0)
+        self.kernels = Variable(draw.standard_normal((16, 1, 3, 3)).astype(np.float32) * 0.3)
+        self.weights = Variable(draw.standard_normal((16 * 16, 10)).astype(np.float32) * 0.05)
+        self.bias = Variable(np.zeros(10, np.float32))
+        self.optimiser = jitflow.optim.Momentum(0.01)
+
+    def scores(self, pictures: Any) -> Any:
+        """Of each class, for each picture."""
+        found = nn.max_pool(nn.relu(nn.conv(pictures, self.kernels, padding=1)), 2)
+        return found.reshape(len(pictures), -1) @ self.weights + self.bias
+
+    @jitflow.function
+    def step(self, pictures: Any, labels: Any) -> Any:
+        variables = [self.kernels, self.weights, self.bias]
+        return self.optimiser.minimize(lambda: nn.cross_entropy(self.scores(pictures), labels), variables)
+
+
+def _delayed(step: int) -> None:
+    """A step takes 40 ms elsewhere, and at times, in one of twelve, 120 ms more."""
+    import os
+
+    draw = np.random.default_rng([os.getpid(), step])
+    time.sleep(0.04 + 0.01 * draw.random() + (0.12 if draw.random() < 1 / 12 else 0.0))
+
+
+def stragglers(rounds: int) -> list[dict[str, Any]]:
+    """Percentiles of the time from one step to the next: 4 workers that count, 0 to 3 backups; asynchronous ones."""
+    draw = np.random.default_rng(1)
+    pictures, labels = draw.standard_normal((512, 1, 8, 8)).astype(np.float32), draw.integers(0, 10, 512)
+    data = jitflow.data.arrays(pictures, labels).batch(16).repeat()
+    rows: list[dict[str, Any]] = []
+    with cluster.connect():
+        for mode, backup in (("sync", 0), ("sync", 1), ("sync", 2), ("sync", 3), ("async", 0)):
+            found: list[float] = []
+            alone: list[float] = []
+            with cluster.Replicas(
+                Pictures, workers=4, servers=1, mode=mode, backup=backup, delay=_delayed, progress=False
+            ) as replicas:
+                replicas.run(5, data)
+                for _ in range(rounds):
+                    began = time.perf_counter()
+                    run = replicas.run(60, data)
+                    found.append((time.perf_counter() - began) / 60)
+                    alone += [whole - waited for whole, waited in zip(run.seconds, run.waited, strict=True)]
+            seconds = np.array(run.seconds)
+            row: dict[str, Any] = {"mode": mode, "backup": backup, "ms a step": 1e3 * statistics.median(found)}
+            row |= {f"p{share}": 1e3 * float(np.percentile(seconds, share)) for share in (10, 50, 90, 99)}
+            row["dropped"] = sum(run.dropped) / (60 * (4 + backup))
+            if mode == "sync" and not backup:
+                times = tuple(alone)
+            rows.append(row)
+            print(", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+                            for name, value in row.items()))  # fmt: skip
+    _predict(rows, times)
+    return rows
+
+
+def _predict(rows: list[dict[str, Any]], times: tuple[float, ...]) -> None:
+    """What the simulator says of the same, from the times that steps take alone, and which backups it would choose."""
+    from jitflow.machine import Link
+
+    step = cluster.StepTimes(times, work=0.002)
+    costs = cluster.Costs(step, Link(4e-4, 5e9), message=3e-4, cores=usable_cores())
+    setup = cluster.Setup(4, 1, gradient_bytes=12_000, examples=16)
+    for row in rows:
+        if row["mode"] == "sync":
+            found = cluster.simulate(replace(setup, backup=row["backup"]), costs, steps=400)
+            row["predicted ms a step"] = 1e3 / found.steps_per_second
+            print(f"backup {row['backup']}: {row['ms a step']:.1f} ms, predicted {row['predicted ms a step']:.1f}")
+    chosen = cluster.best_backup(setup, costs, most=3, steps=400)
+    synchronous = {row["backup"]: row["ms a step"] for row in rows if row["mode"] == "sync"}
+    share = synchronous[chosen] / min(synchronous.values())
+    rows.append({"chosen by the simulator": chosen, "of the best measured": share})
+    print(f"the simulator chooses {chosen}: {share:.3f} of the best measured time")
+
+
+PARTS = {"peers": peers, "null": null, "stragglers": stragglers}
 
 
 def main(

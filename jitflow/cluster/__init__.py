@@ -1,4 +1,4 @@
-"""Many processes and machines: replicas of a model, and servers that hold its variables, on Ray."""
+"""Many processes and machines: replicas of a model, servers that hold its variables, on Ray; a simulator of them."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,14 +37,16 @@ class Run:
 
     ``results`` has, for each step, what the step returned in each replica, None where its gradients were dropped, or
     where the replica has died since.
-    ``seconds`` are the times of all steps of all replicas. ``dropped`` counts gradients that came too late, by replica;
-    ``restarts`` what was started again. ``staleness`` is how many other steps a gradient did not know of: the mean, and
-    the most (asynchronous steps).
+    ``seconds`` are the times of all steps of all replicas, ``waited`` how much of each went into exchanging gradients
+    and waiting for others: the rest is what the step takes alone. ``dropped`` counts gradients that came too late, by
+    replica; ``restarts`` what was started again. ``staleness`` is how many other steps a gradient did not know of: the
+    mean, and the most (asynchronous steps).
     """
 
     first: int
     results: list[list[Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     restarts: int = 0
     staleness: tuple[float, int] = (0.0, 0)
@@ -66,6 +69,7 @@ class Attempt:
         self.staleness = [0, 0, 0]
         self._kept = self.first
         self._made: list[int] = []
+        self._dropped = [0] * replicas._count
         self._moved = time.monotonic()
 
     def run(self) -> Run:
@@ -116,8 +120,10 @@ class Attempt:
                 lost |= self._look(watch, running)
             if lost:
                 self._give_up(running)
-        if lost and replicas.mode == "allreduce":
-            self._take_over()
+        if lost:
+            self._dropped = self.run_.dropped or self._dropped
+            if replicas.mode == "allreduce":
+                self._take_over()
         return not lost
 
     def _go(self, part: int, held: Any, first: int, joins: bool) -> Any:
@@ -163,8 +169,13 @@ class Attempt:
         for step, result in outcome.results:
             self.found.setdefault(step, {})[part] = result
         self.run_.seconds += outcome.seconds
+        self.run_.waited += outcome.waited
         pushes, late, most = outcome.staleness
         self.staleness = [self.staleness[0] + pushes, self.staleness[1] + late, max(self.staleness[2], most)]
+
+    def _count_dropped(self, dropped: Sequence[int]) -> None:
+        """Note how many gradients this try has dropped, beside those of earlier tries."""
+        self.run_.dropped = [one + before for one, before in zip(dropped, self._dropped, strict=True)]
 
     def _look(self, watch: Watch, running: dict[Any, int]) -> bool:
         """See how far the replicas are; keep what is to be kept. Whether a process that all need is gone."""
@@ -174,7 +185,7 @@ class Attempt:
         except Aborted:
             return True
         watch.show(progress, dropped)
-        self.run_.dropped = list(dropped)
+        self._count_dropped(dropped)
         made = [one.step for one in progress]
         if made != self._made:
             self._made, self._moved = made, time.monotonic()
@@ -216,7 +227,7 @@ class Attempt:
                 if newest <= self._kept:
                     return
                 parts = self.peers.answers([self.peers.ask(where, "shard", "snapshot", newest) for where in count])
-                state = {**replicas._state_or_nothing, **self._ask_trainer(0, "snapshot", newest)}
+                state = {**(replicas._state or {}), **self._ask_trainer(0, "snapshot", newest)}
                 state.update((name, value) for part in parts for name, value in part.items())
         except Aborted:
             return  # whoever has died will be missed where it is needed
@@ -296,7 +307,7 @@ class Attempt:
             parts = self.peers.answers([self.peers.ask(place, "shard", "snapshot", -1) for place in where])
             state = {**state, **{name: value for part in parts for name, value in part.items()}}
         ((_, dropped),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
-        self.run_.dropped = list(dropped)
+        self._count_dropped(dropped)
         replicas._keep(self.last, state, save=True)
         self.run_.results = [
             [self.found.get(step, {}).get(part) for part in range(replicas._count)]

@@ -18,7 +18,7 @@ from jitflow.checkpoints import CheckpointManager
 from jitflow.cluster.actors import RayPeers, Server, Trainer, start, versions
 from jitflow.cluster.attempt import Attempt, Run, as_raised
 from jitflow.cluster.connection import connect, ray
-from jitflow.cluster.exchange import MODES
+from jitflow.cluster.setup import MODES
 from jitflow.cluster.worker import load_state, model_of
 from jitflow.cores import usable_cores
 from jitflow.data import Dataset
@@ -218,10 +218,6 @@ class Replicas:
 
             named = named_variables(self.model)
             self.step, self._state = found.step, dict(zip(named, snapshot([*named.values()]), strict=True))
-
-    @property
-    def _state_or_nothing(self) -> Mapping[str, Array]:
-        return self._state or {}
 
     def _keep(self, step: int, state: Mapping[str, Array], *, save: bool) -> None:
         """Note the state in front of a step."""

@@ -88,7 +88,7 @@ class Leader:
         """Start anew at a training step; what belongs to an earlier try is given up."""
         with self._changed:
             self.generation, self._step, self._why = generation, step, ""
-            self._arrived, self._closed = {}, {}
+            self._arrived, self._closed, self.dropped = {}, {}, [0] * len(self.dropped)
             for progress in self.progress:
                 progress.step = step
             self._changed.notify_all()

@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.cluster.exchange import MODES, AllReduce, Asynchronous, Peers
+from jitflow.cluster.all_reduce import AllReduce
+from jitflow.cluster.exchange import Peers
 from jitflow.cluster.rounds import Interruption, Late, value_of
+from jitflow.cluster.served import Asynchronous, Servers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.random import Generator
 from jitflow.replication import exchanging
 from jitflow.runtime.snapshots import assign_all, snapshot
 from jitflow.structure import announce, named_objects, named_variables
 
-__all__ = ["Outcome", "Replica", "Worker", "replica"]
+__all__ = ["EXCHANGES", "Outcome", "Replica", "Worker", "replica"]
 
 Array = np.ndarray[Any, Any]
+EXCHANGES = {"sync": Servers, "async": Asynchronous, "allreduce": AllReduce}
+"""What each mode does with gradients."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Outcome:
     step: int
     results: list[tuple[int, Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
     staleness: tuple[int, int, int] = (0, 0, 0)
 
 
@@ -77,7 +82,7 @@ class Worker:
     def connect(self, peers: Peers, share: bool = True) -> None:
         """Say who its peers are, at first and after some have been started again."""
         if self.exchange is None:
-            self.exchange = MODES[self.mode](self.model, self.part)
+            self.exchange = EXCHANGES[self.mode](self.model, self.part)
         self.exchange.connect(peers, share)
 
     def load(self, state: Mapping[str, Array] | None) -> None:
@@ -162,6 +167,7 @@ class Worker:
             if exchange.counts:
                 outcome.results.append((self.step, result))
             outcome.seconds.append(took)
+            outcome.waited.append(exchange.waited)
             self.step += 1
             seconds = took if not seconds else 0.9 * seconds + 0.1 * took
             if time.perf_counter() - reported > 0.25 or self.step == last:

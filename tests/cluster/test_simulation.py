@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.cluster import Costs, Setup, StepTimes, best_backup, exchange, setup, simulate, steps
+from jitflow.cluster import Costs, Setup, StepTimes, best_backup, setup, simulate, steps, worker
 from jitflow.machine import Link, as_machine
 
 FREE = Link(0.0, float("inf"))
@@ -222,7 +222,7 @@ def test_a_step_may_take_what_placement_predicts() -> None:
 
 
 def test_modes_are_those_of_replicas() -> None:
-    assert tuple(exchange.MODES) == setup.MODES == tuple(steps.RUNS)
+    assert tuple(worker.EXCHANGES) == setup.MODES == tuple(steps.RUNS)
 
 
 def test_nothing_of_ray_is_imported() -> None:
