@@ -7,6 +7,8 @@ from jitflow.cluster.connection import Cluster, connect
 from jitflow.cluster.costs import Costs, StepTimes, fit
 from jitflow.cluster.measuring import measure
 from jitflow.cluster.replicas import Replicas
+from jitflow.cluster.saving import restore, save
+from jitflow.cluster.sharded import ShardedVariable
 from jitflow.cluster.simulation import Setup, Simulated, best_backup, simulate
 from jitflow.cluster.worker import Replica, replica
 
@@ -17,6 +19,7 @@ __all__ = [
     "Replicas",
     "Run",
     "Setup",
+    "ShardedVariable",
     "Simulated",
     "StepTimes",
     "best_backup",
@@ -24,5 +27,7 @@ __all__ = [
     "fit",
     "measure",
     "replica",
+    "restore",
+    "save",
     "simulate",
 ]

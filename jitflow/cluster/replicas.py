@@ -159,14 +159,8 @@ class Replicas:
         """
         self._require_resources()
         if self.mode != "allreduce":
-            self._hosts += [None] * (self.servers - len(self._hosts))
-            self._hosts = [
-                self._start_server(place) if host is None else host for place, host in enumerate(self._hosts)
-            ]
-        self._trainers += [None] * (self._count - len(self._trainers))
-        self._trainers = [
-            self._start_trainer(place) if one is None else one for place, one in enumerate(self._trainers)
-        ]
+            self._hosts = _filled(self._hosts, self.servers, self._start_server)
+        self._trainers = _filled(self._trainers, self._count, self._start_trainer)
         if self.mode == "allreduce":
             self._hosts = list(self._trainers)
         parts = range(self._count) if part is None else [part]
@@ -265,6 +259,12 @@ class _Made:
 
     def __call__(self) -> Any:
         return pickle.loads(self._packed)()
+
+
+def _filled(actors: list[Any], count: int, begin: Callable[[int], Any]) -> list[Any]:
+    """So many actors, those started that there are not."""
+    found = actors + [None] * (count - len(actors))
+    return [begin(place) if actor is None else actor for place, actor in enumerate(found)]
 
 
 def _packed(make_model: Any) -> bytes:
