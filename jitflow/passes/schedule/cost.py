@@ -145,10 +145,9 @@ MANY_BLOCKS = 16
 """Blocks from which on it does not matter that the last one is not full."""
 AS_FAST = 9 / 8
 """Blocks that take so many times as long as the fastest ones are as good, and larger ones are preferred."""
-FEW_PRODUCT_ROWS, FEW_FOR_LARGE, FROM_MEMORY = 8, 64, 1 << 23
-"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed; the second where
-the second cache does not hold it: reading it goes on while rows are multiplied by it. From so many bytes on a single
-row asks for columns to come, which it reads from one end to the other."""
+FEW_PRODUCT_ROWS, FROM_MEMORY = 64, 1 << 23
+"""Rows up to which a matrix is read as it lies: reading goes on while they are multiplied, and packing would not. From
+so many bytes of it on a single row asks for columns to come."""
 UNPACKED_COLUMNS = 64
 """Columns up to which copying the left matrix costs more than reading it as it lies."""
 UNPACKED = 1 << 16

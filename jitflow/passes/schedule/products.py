@@ -188,8 +188,7 @@ def choose_blocks(
     cache = processor.second_cache // 2
     right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
     large = named("large", _exceeds(right_bytes, cache - 1))
-    most_rows = (_exceeds(factors.rows, most) for most in (cost.FEW_FOR_LARGE, cost.FEW_PRODUCT_ROWS))
-    many = either("many", large, *most_rows)
+    many = named("many", _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
     streams = named("streams", 0 if factors.are_turned else large * (1 - many))
     several = named("several", _exceeds(factors.rows, 1))
     streamed = cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW)
@@ -330,5 +329,5 @@ def _prefers_along(factors: Factors) -> Dim:
     """
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
-    few = 1 - _exceeds(factors.rows, cost.FEW_FOR_LARGE)
+    few = 1 - _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS)
     return few * minimum(maximum(factors.inner + 1 - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)
