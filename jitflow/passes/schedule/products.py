@@ -330,4 +330,4 @@ def _prefers_along(factors: Factors) -> Dim:
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
     few = 1 - _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS)
-    return few * minimum(maximum(factors.inner + 1 - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)
+    return few * minimum(maximum(factors.inner - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)
