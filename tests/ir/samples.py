@@ -226,7 +226,7 @@ _LOOP_BODIES = {
     "multiply_block": "multiply_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %zero,"
     " %zero, %four, %four {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
     "multiply_along": "multiply_along %m, %zero, %four, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, %zero,"
-    " %zero {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
+    " %zero, %four {rows=2, columns=4, lanes=4, dtype=f32}\n yield",
     "pack_panels": "pack_panels %m, %zero, %m, %zero, %four, %four, %four, %four, %zero {ahead=4, columns=4, lanes=4,"
     " dtype=f32}\n yield",
     "overlap_block": "overlap_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"

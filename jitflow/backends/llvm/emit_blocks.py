@@ -32,7 +32,7 @@ _BLOCK = (
 )
 _ALONG = (
     "ptr %block, i64 %pitch, i64 %column.pitch, ptr %left, i64 %row.stride, ptr %right, i64 %column.stride, "
-    "i64 %rows, i64 %columns, i64 %steps, i64 %before"
+    "i64 %rows, i64 %columns, i64 %steps, i64 %before, i64 %ahead"
 )
 
 
@@ -77,7 +77,8 @@ def _columns(
 ) -> None:
     """The way for so many vectors, or, under a mask, for some lanes of one; it goes on to the block ``after``.
 
-    Lines of the result are asked for while its sums are made.
+    Lines of the result are asked for while its sums are made, and, into the second cache, those of the right matrix
+    that blocks to come read: the first would not keep what lies a row apart until then.
     """
     mask = text.below(some) if some else ""
     for line in lines:
@@ -88,7 +89,7 @@ def _columns(
         position, at, *sums = turns.names
         read = [text.load_lanes(text.at(at, column * text.bytes), mask) for column in range(vectors)]
         for address in text.addresses(text.at(at, "%ahead"), range(0, vectors * text.bytes, text.line)):
-            text.bring_near(address)
+            text.bring_near(address, cache=2)
         text.bring_near(text.at(text.at(lefts[-1], position), "%left.ahead"))
         turns.following = [text.let(f"add i64 {position}, %left.step"), text.at(at, "%right.step")]
         for row, left in enumerate(lefts):
@@ -133,16 +134,22 @@ def _along_text(name: str, dtype: DType, rows: int, columns: int, lanes: int) ->
     places = [place for line in lines for place in text.addresses(line, across)]
     whole = text.let(f"sdiv i64 %steps, {lanes}")
     rest = text.let(f"srem i64 %steps, {lanes}")
-    carried = [("i64", "0"), *[(text.vector, "zeroinitializer")] * (rows * columns)]
-    with text.turns(whole, carried) as turns:
-        position, *sums = turns.names
-        read = [text.load(text.at(right, position)) for right in rights]
-        turns.following = [text.let(f"add i64 {position}, {text.bytes}")]
-        for row, left in enumerate(lefts):
-            factor = text.load(text.at(left, position))
-            for column, vector in enumerate(read):
-                turns.following.append(text.fma(factor, vector, sums[row * columns + column]))
-    position, *sums = turns.left
+    asked = text.let(f"select i1 {text.let('icmp eq i64 %ahead, 0')}, i64 0, i64 {whole}")
+    state = ["0", *["zeroinitializer"] * (rows * columns)]
+    types = ["i64", *[text.vector] * (rows * columns)]
+    for count, asks in ((asked, True), (text.let(f"sub i64 {whole}, {asked}"), False)):
+        with text.turns(count, list(zip(types, state, strict=True))) as turns:
+            position, *sums = turns.names
+            read = [text.load(text.at(right, position)) for right in rights]
+            for right in rights if asks else ():
+                text.bring_near(text.at(text.at(right, position), "%ahead"), cache=2)
+            turns.following = [text.let(f"add i64 {position}, {text.bytes}")]
+            for row, left in enumerate(lefts):
+                factor = text.load(text.at(left, position))
+                for column, vector in enumerate(read):
+                    turns.following.append(text.fma(factor, vector, sums[row * columns + column]))
+        state = turns.left
+    position, *sums = state
     mask = text.below(rest)
     read = [text.load_lanes(text.at(right, position), mask) for right in rights]
     totals = []

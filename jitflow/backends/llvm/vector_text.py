@@ -187,9 +187,9 @@ class VectorText:
         last = self.let(f"sub i64 {present}, 1")
         return ["0", *(self.let(f"mul i64 {self.smallest(row, last)}, {stride}") for row in range(1, count))]
 
-    def bring_near(self, pointer: str) -> None:
-        """Ask for a line of memory that may not be there."""
-        self.call("void", "llvm.prefetch.p0", f"ptr {pointer}", "i32 0", "i32 3", "i32 1")
+    def bring_near(self, pointer: str, cache: int = 1) -> None:
+        """Ask for a line of memory that may not be there, into the first cache or the second."""
+        self.call("void", "llvm.prefetch.p0", f"ptr {pointer}", "i32 0", f"i32 {4 - cache}", "i32 1")
 
     def addresses(self, first: str, offsets: Sequence[int | str]) -> list[str]:
         return [self.at(first, offset) for offset in offsets]

@@ -130,8 +130,8 @@ LOOP_OPS = [
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "lanes", "dtype")),
     OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "
-          "stride, then as multiply_block, where all steps lie side by side; each of ``lanes`` has a sum of its own",
-          "loop", 14, _infer_write, products.multiply_along,
+          "stride, then as multiply_block, up to how far ahead the right one is read: all steps lie side by side, and "
+          "each of ``lanes`` has a sum of its own", "loop", 15, _infer_write, products.multiply_along,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 4), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "lanes", "dtype")),
     OpDef("overlap_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, steps, "

@@ -37,9 +37,9 @@ def multiply_block(operands: Sequence[Any], attributes: Attributes, types: Seque
 
 
 def multiply_along(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    """block, offset, pitch, column pitch, left, offset, row stride, right, offset, column stride, rows, ..., before."""
+    """block, offset, pitch, column pitch, left, offset, row stride, right, offset, stride, rows, ..., before, ahead."""
     block, at, pitch, column_pitch, left, left_at, row_stride, right, right_at, column_stride, *counts = operands
-    rows, columns, steps, before = counts
+    rows, columns, steps, before, _ahead = counts
     dtype, lanes = attributes["dtype"], attributes["lanes"]
     places = _places(at, min(rows, attributes["rows"]), pitch, min(columns, attributes["columns"]), column_pitch)
     factors = _read(left, dtype, _places(left_at, places.shape[0], row_stride, steps, dtype.itemsize))

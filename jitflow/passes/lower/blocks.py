@@ -193,14 +193,16 @@ class Multiplication:
         *left, right, right_at, right_step = self.factors(*place)
         panel = self.panels.buffer, self._panel(place[1], start), size(blocks.columns * blocks.factors.itemsize)
 
-        def multiply(*right: Value) -> None:
-            ahead = size(cost.AHEAD_OF_A_LINE), self._left_ahead(place[1], start)
+        def multiply(right: Sequence[Value], ahead: Dim) -> None:
             emitter.here(
-                "multiply_block", *block, *left, *right, *counts, *ahead,
+                "multiply_block", *block, *left, *right, *counts, size(ahead), self._left_ahead(place[1], start),
                 rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
             )  # fmt: skip
 
-        self._where(blocks.packs_right, lambda: multiply(*panel), lambda: multiply(right, right_at, right_step))
+        self._where(
+            blocks.packs_right, lambda: multiply(panel, cost.AHEAD_OF_A_LINE),
+            lambda: multiply((right, right_at, right_step), blocks.ahead),
+        )  # fmt: skip
 
     def _left_ahead(self, column: Value, start: Value) -> Value:
         """How far behind the last row of a block what is brought near lies: another row for each column of blocks."""
@@ -213,11 +215,11 @@ class Multiplication:
         return emitter.emit("multiply", following, size(row_stride))
 
     def _by_steps(self, block: Sequence[Value], start: tuple[Value, Value, Value], counts: Sequence[Value]) -> None:
-        """A block whose lanes are steps."""
+        """A block whose lanes are steps. While it is multiplied, the columns of the next are brought near."""
         size, blocks, (_, column_stride) = self.emitter.size, self.blocks, self.blocks.factors.right
         left, left_at, row_stride, _, right, right_at, _ = self.factors(*start)
         self.emitter.here(
             "multiply_along", *block, size(blocks.factors.itemsize), left, left_at, row_stride,
-            right, right_at, size(column_stride), *counts,
+            right, right_at, size(column_stride), *counts, size(blocks.ahead),
             rows=blocks.along_rows, columns=blocks.along_columns, lanes=blocks.lanes, dtype=self.dtype,
         )  # fmt: skip

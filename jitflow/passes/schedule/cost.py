@@ -145,9 +145,9 @@ MANY_BLOCKS = 16
 """Blocks from which on it does not matter that the last one is not full."""
 AS_FAST = 9 / 8
 """Blocks that take so many times as long as the fastest ones are as good, and larger ones are preferred."""
-FEW_PRODUCT_ROWS, FEW_FOR_LARGE, FROM_MEMORY = 8, 16, 1 << 23
-"""Rows up to which a matrix is read as it lies: nobody would read again what was turned, or packed. Of a matrix of more
-bytes than caches hold twice as many: to pack it takes as long as to read it three times."""
+FEW_PRODUCT_ROWS, FROM_MEMORY = 64, 1 << 23
+"""Rows up to which a matrix is read as it lies: reading goes on while they are multiplied, and packing would not. From
+so many bytes of it on a single row asks for columns to come."""
 UNPACKED_COLUMNS = 64
 """Columns up to which copying the left matrix costs more than reading it as it lies."""
 UNPACKED = 1 << 16
@@ -156,11 +156,12 @@ STEPS_OF_A_SUM = 32
 """How many steps of a column are packed in the time in which the lanes of an element are added up."""
 DEPTH = 512
 """Steps of a part: few sums are put away and read again, and rounding errors do not pile up. Bits depend on it."""
-STREAMED, STREAMED_ROW = 16, 8
-"""Steps of a part where few rows go over a large matrix, whose rows are read from one end to the other, and where it
-is a single row, of which the sums are put away at no cost. Bits depend on it."""
-LONGEST_ALONG = 1 << 20
-"""Steps of a part whose lanes are steps, at most: each lane has a sum of its own. Bits depend on it."""
+STREAMED, STREAMED_ROW = 64, 8
+"""Steps of a part where few rows go over a large matrix, whose rows are read in long pieces, and where it is a single
+row, of which the sums are put away at no cost. Bits depend on it."""
+ALONG = 1 << 19
+"""Bytes of the left matrix that are multiplied by a column of the right one, where lanes are steps: they stay in the
+second cache. Bits depend on it."""
 HEIGHT = 256
 """Rows that share a part of the sums."""
 AHEAD_OF_A_LINE = 384

@@ -92,6 +92,8 @@ class Blocks:
     along_columns: int
     packs_left: bool
     packs_right: Dim
+    ahead: Dim
+    """How many bytes ahead of itself a right matrix that is not packed is brought near."""
     may_overlap: bool
     """Whether registers hold sums beside what works on others."""
     goes_on: Dim
@@ -186,27 +188,28 @@ def choose_blocks(
     cache = processor.second_cache // 2
     right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
     large = named("large", _exceeds(right_bytes, cache - 1))
-    from_memory = named("from_memory", _exceeds(right_bytes, cost.FROM_MEMORY))
-    most_rows = (_exceeds(factors.rows, most) for most in (cost.FEW_FOR_LARGE, cost.FEW_PRODUCT_ROWS))
-    many = either("many", from_memory, *most_rows)
+    many = named("many", _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
     streams = named("streams", 0 if factors.are_turned else large * (1 - many))
     several = named("several", _exceeds(factors.rows, 1))
-    depth = either("depth", streams, cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW), cost.DEPTH)
+    streamed = cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW)
+    depth = either("depth", along, _steps_along(factors), either("depth_across", streams, streamed, cost.DEPTH))
     # No bit depends on what follows.
     may_overlap = divides and (processor.vector_bytes, rows * columns // lanes) == cost.OVERLAPPED
     spills = large if may_overlap else _exceeds(right_bytes, cost.UNPACKED)
     packs_right = named("packs", (1 - along) if factors.are_turned else spills * many)
-    panels = max(cache // (columns * itemsize * cost.DEPTH), 1)
-    narrow = minimum(factors.columns, columns * panels)
-    width = either("width", named("narrow", packs_right * large), narrow, factors.columns)
+    along_rows, along_columns = _along_block(processor, rows)
+    block = columns + along * (along_columns - columns)
+    width = either("width", large, _narrow(factors, depth, block, cache, figures), factors.columns)
+    asks = either("asks", several, large, _exceeds(right_bytes, cost.FROM_MEMORY) if factors.are_turned else 0)
+    ahead = factors.right[1] * along_columns if factors.are_turned else cost.AHEAD_OF_A_LINE
     goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
     few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
     packs_left = batch == 1 and factors.is_left_turned and _prefers_packed_left(factors, sizes, cache)
     return Blocks(
-        factors, lanes, rows, columns, height, depth + along * cost.LONGEST_ALONG, width, along,
-        *_along_block(processor, rows), packs_left, packs_right, may_overlap and not packs_left and packs_right != 1,
-        goes_on, *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
+        factors, lanes, rows, columns, height, depth, width, along, along_rows, along_columns, packs_left, packs_right,
+        named("ahead", asks * ahead), may_overlap and not packs_left and packs_right != 1, goes_on,
+        *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
     )  # fmt: skip
 
 
@@ -264,6 +267,17 @@ def _pieces(
     return tuple(lengths)
 
 
+def _narrow(factors: Factors, depth: Dim, block: Dim, cache: int, figures: Figures) -> Dim:
+    """How many columns the parts of a large matrix have that are left in the cache, all of them blocks of these."""
+    named = figures.named
+    block = maximum(named("block", block), 1)
+    across = named("across", (factors.columns + block - 1) // block)
+    held = minimum(depth, factors.inner) if factors.are_turned else depth
+    most = maximum(named("most_across", cache // (maximum(held, 1) * factors.itemsize) // block), 1)
+    parts = maximum(named("parts", (across + most - 1) // most), 1)
+    return named("narrow", minimum((across + parts - 1) // parts * block, factors.columns))
+
+
 def _exceeds(size: Dim, most: int) -> Dim:
     """1 where a size is larger than this, else 0."""
     return minimum(size // (most + 1), 1)
@@ -297,6 +311,12 @@ def _register_rows(processor: Processor, expected: int | None) -> int:
     return next(rows for rows, took in found.items() if took <= cost.AS_FAST * min(found.values()))
 
 
+def _steps_along(factors: Factors) -> Dim:
+    """How many steps sums are made over, where lanes are steps: whole lines of the left matrix."""
+    lines = cost.ALONG // cost.CACHE_LINE // maximum(factors.rows, 1)
+    return maximum(lines, 1) * (cost.CACHE_LINE // factors.itemsize)
+
+
 def _along_block(processor: Processor, rows: int) -> tuple[int, int]:
     """Rows and columns of a block of which each element has a vector of sums."""
     return (1, cost.MOST_ALONG) if rows == 1 else (rows, _register_vectors(processor, rows))
@@ -310,4 +330,4 @@ def _prefers_along(factors: Factors) -> Dim:
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
     few = 1 - _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS)
-    return few * minimum(maximum(factors.inner + 1 - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)
+    return few * minimum(maximum(factors.inner - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)

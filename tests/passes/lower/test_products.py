@@ -60,7 +60,8 @@ def test_the_same_bits_every_time() -> None:
 def test_parts_of_long_sums_and_of_many_columns(left: str, right: str) -> None:
     """More steps, columns and rows than one part has, with some left of each, packed and as they lie."""
     random = np.random.default_rng(6)
-    for rows, inner, columns in ((300, 1100, 530), (7, 1100, 530), (33, 520, 1024), (530, 600, 8), (270, 1030, 513)):
+    shapes = (300, 1100, 530), (7, 1100, 530), (33, 520, 1024), (530, 600, 8), (270, 1030, 513), (20, 200, 4500)
+    for rows, inner, columns in (*shapes, (33, 5000, 41)):
         a = LAYOUTS[left](random.integers(-9, 10, (rows, inner)).astype(np.float32))
         b = LAYOUTS[right](random.integers(-9, 10, (inner, columns)).astype(np.float32))
         np.testing.assert_array_equal(jitflow.function(lambda a, b: a @ b)(a, b), a.astype(np.float64) @ b)
