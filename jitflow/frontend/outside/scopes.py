@@ -1,17 +1,20 @@
-"""The scopes in which a program asks for a device, or for products of halves."""
+"""The scopes in which a program asks for a device, for products of halves, or for products of bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.hardware import Device, device_named
 from jitflow.ir.dtypes import DType, parse_dtype
+from jitflow.ir.location import Loc
 
-__all__ = ["device", "dtype_of_products", "on_device", "products_in"]
+__all__ = ["Layers", "device", "dtype_of_products", "layers", "layers_in", "on_device", "products_in"]
 
 
 class device:  # noqa: N801  it reads as a statement
@@ -51,10 +54,28 @@ def on_device(name: str, function: Callable[..., Any], *args: Any, **keywords: A
         return function(*args, **keywords)
 
 
+class Layers(Protocol):
+    """What knows the products of a function that is quantised (`jitflow.quantisation`)."""
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether products are computed as they are written, and `seen`."""
+
+    def seen(self, key: str, where: Loc) -> Callable[[np.ndarray[Any, Any], np.ndarray[Any, Any]], None]:
+        """What to call with both operands of a product whose right one is a weight that the program spells ``key``."""
+
+    def left_alone(self, where: Loc, why: str) -> None:
+        """A product stays one of floats."""
+
+    def known(self, key: str, where: Loc) -> Any:
+        """The quantised form of a product; None if it stays one of floats."""
+
+
 class _Products:
-    """In which dtype products of float32 are computed; None for their own."""
+    """In which dtype products of float32 are computed, None for their own; and what knows which are of bytes."""
 
     dtype: DType | None = None
+    layers: Layers | None = None
 
 
 @contextmanager
@@ -75,3 +96,19 @@ def products_in(dtype: str) -> Iterator[None]:
 def dtype_of_products() -> DType | None:
     """In which dtype the program wants products of float32, None for their own."""
     return current_trace().state(_Products).dtype
+
+
+@contextmanager
+def layers_in(found: Layers) -> Iterator[None]:
+    """Compute the products that a compiled function computes inside as these layers say."""
+    products = current_trace().state(_Products)
+    outer, products.layers = products.layers, found
+    try:
+        yield
+    finally:
+        products.layers = outer
+
+
+def layers() -> Layers | None:
+    """What knows the products of the function that is being quantised, if one is."""
+    return current_trace().state(_Products).layers

@@ -1,0 +1,177 @@
+"""Products of bytes in the place of products of floats, where a function is quantised (`jitflow.quantisation`).
+
+A product of which one operand is a weight, that is, computed of nothing that a call passes, is either watched, which
+lets the program call out with both operands, or written with the levels of its activations and its quantised weight:
+
+    levels: u8[m, k]  = x / scale, rounded, + zero, between 0 and 255
+    sums: i32[m, n]   = matmul levels, weight          an i32 of the weight is four steps of a column
+    product: f32[m, n] = (sums - correction) * scales  for each column
+
+All of it is ordinary ops: levels are computed where the operand is, and what is below is part of what follows a
+product. A nan has no level, and becomes the lowest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.control.calls_out import call_out
+from jitflow.frontend.outside.scopes import Layers
+from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import Trace, current_trace
+from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers import located, wrap
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import F32, I32, U8
+from jitflow.ir.location import Loc
+from jitflow.quantised_layer import GROUP, LEVELS, QuantisedLayer
+
+__all__ = ["is_weight", "product_of_bytes", "require_unwritten"]
+
+_DEEPEST = 32
+"""Ops behind each other that a weight is computed by, at most."""
+
+
+class _Weights:
+    """The memory that weights are computed of, and where they are used."""
+
+    def __init__(self) -> None:
+        self.read: dict[Value, Loc] = {}
+
+
+def is_weight(value: Value) -> bool:
+    """Whether an operand is computed of nothing that a call passes."""
+    return _spelled(value, current_trace()) is not None
+
+
+def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | None:
+    """The product of matrices whose second one may be a weight; None where it stays one of floats."""
+    trace = current_trace()
+    if any(scope.is_differentiated for scope in trace.scope.around()):
+        raise located(UserNotImplementedError(
+            "a gradient in a function that is quantised",
+            found="levels of int8 have none", mend="quantise the function that predicts, not the one that trains",
+        ))  # fmt: skip
+    where = trace.here(with_callers=True)
+    key = _spelled(second, trace)
+    if key is None:
+        layers.left_alone(where, "both operands depend on arguments")
+    elif trace.is_batched or values.rank(first) > 2:
+        layers.left_alone(where, "it is one of many products")
+    elif layers.is_watching:
+        trace.state(_Weights).read.update(dict.fromkeys(_memory(second, trace), where))
+        call_out(trace, layers.seen(key, where), "watch", (wrap(first), wrap(second)), {}, ())
+    elif (layer := layers.known(key, where)) is not None:
+        return _quantised(first, second, layer)
+    return None
+
+
+def require_unwritten() -> None:
+    """Raise UserNotImplementedError where the program has written to what a weight is computed of."""
+    trace = current_trace()
+    for value, where in trace.state(_Weights).read.items():
+        if value in trace.storage.written:
+            raise UserNotImplementedError(
+                "a function that is quantised writes to a weight",
+                mend="quantise the function that predicts, not the one that trains", location=where,
+            )  # fmt: skip
+
+
+def _quantised(first: Value, second: Value, layer: QuantisedLayer) -> Value:
+    """The product of bytes. Its columns are those of the weight, so that what it meets is known to fit."""
+    (rows, steps), columns = values.dims(first), values.dims(second)[1]
+    shape = layer.steps, len(layer.scales)
+    trace, pairs = current_trace(), ((steps, "==", shape[0]), (columns, "==", shape[1]))
+    if not all(trace.decide(*pair, "a quantised weight") for pair in pairs):
+        raise located(UserNotImplementedError(
+            "a quantised product of another size", found=f"a weight of ({steps}, {columns})", expected=f"{shape}",
+        ))  # fmt: skip
+    levels, missing = values.reshape(_levels(first, layer), (rows, layer.steps), assumed=True), -layer.steps % GROUP
+    if missing:
+        nothing = values.broadcast_in(values.constant(0, U8), (rows, missing), ())
+        levels = emit("concatenate", levels, nothing, axis=1)
+    packed = _array(layer.packed, (len(layer.packed), columns))
+    result = emit("matmul", levels, packed, dtype=I32, group=GROUP)
+    if layer.correction.any():
+        result = _each_column("subtract", result, _array(layer.correction, (columns,)))
+    result = _each_column("multiply", values.cast(result, F32), _array(layer.scales, (columns,)))
+    return values.as_array(values.cast(result, values.dtype_of_value(first)))
+
+
+def _levels(value: Value, layer: QuantisedLayer) -> Value:
+    """The level of each element. Comparisons with a nan are false, so it becomes the lowest."""
+    scaled = emit("rint", emit("multiply", values.as_array(values.cast(value, F32)), _number(1 / layer.scale)))
+    lowest, highest = _number(-layer.zero), _number(LEVELS - layer.zero)
+    above = values.select(emit("greater", scaled, lowest), scaled, lowest)
+    within = values.select(emit("less", above, highest), above, highest)
+    return values.as_array(values.cast(emit("add", within, _number(layer.zero)), U8))
+
+
+def _number(number: float) -> Value:
+    return values.constant(float(np.float32(number)), F32)
+
+
+def _array(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]], dims: tuple[Dim, ...]) -> Value:
+    trace = current_trace()
+    assert trace.capture is not None
+    return values.reshape(trace.capture(array), dims, assumed=True)
+
+
+def _each_column(name: str, matrix: Value, row: Value) -> Value:
+    return emit(name, matrix, values.broadcast_in(row, values.dims(matrix), (1,)))
+
+
+# -- what a weight is computed of --------------------------------------------------------------------------
+
+
+def _spelled(value: Value, trace: Trace, depth: int = 0) -> str | None:
+    """How a value is computed of what the program reads from outside; None if of arguments, or nobody knows how."""
+    position = _position(value, trace)
+    if position is not None:
+        inputs = trace.state(Stores).inputs
+        register = inputs.leaves[position].register
+        return None if inputs.comes_from_argument(register) else str(inputs.path(register))
+    op = _maker(value, trace)
+    if op is None or depth > _DEEPEST or op.regions or any(effect.kind != "reads" for effect in op.own_effects):
+        return None
+    parts = [_spelled(operand, trace, depth + 1) for operand in _operands(op, value, trace)]
+    if None in parts:
+        return None
+    if op.name in ("load", "copy"):
+        return parts[0]
+    options = [f"{name}={option}" for name, option in op.attributes.items() if name != "dims"]
+    return f"{op.name}({', '.join([*map(str, parts), *options])})"
+
+
+def _position(value: Value, trace: Trace) -> int | None:
+    """Which parameter of the function a value is, in memory or not."""
+    parameter = trace.storage.variables.get(value, value)
+    return trace.parameters.index(parameter) if parameter in trace.parameters else None
+
+
+def _maker(value: Value, trace: Trace) -> Op | None:
+    """The op that made a value; arrays are looked up, numbers looked for."""
+    if value in trace.storage.makers:
+        return trace.storage.makers[value]
+    made = (op for scope in trace.scope.around() for op in scope.builder.ops)
+    return next((op for op in made if value in op.results), None)
+
+
+def _operands(op: Op, value: Value, trace: Trace) -> Sequence[Value]:
+    """What an op computes a value of: of what is loaded, the array that the memory was made of."""
+    source = trace.storage.source(value)
+    return (source,) if isinstance(source, Value) else op.operands
+
+
+def _memory(value: Value, trace: Trace) -> Sequence[Value]:
+    """The parameters that a weight is computed of."""
+    if _position(value, trace) is not None:
+        return (value,)
+    op = _maker(value, trace)
+    operands = () if op is None else _operands(op, value, trace)
+    return [found for operand in operands for found in _memory(operand, trace)]
