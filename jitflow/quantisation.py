@@ -3,7 +3,7 @@
 The function runs on the calibration data twice, compiled, with its products calling out: the first time their
 activations' ranges are found, the second time the error that each makes by itself. Then it is traced once more for
 whatever calls come, with products of bytes (`frontend/numpy/byte_products.py`). A product is known by how the program
-spells its weight, and by the line and its callers.
+computes its weight of which objects, and by the line and its callers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.quantised_layer import LONGEST, QuantisedLayer, quantised_layer
 
 if TYPE_CHECKING:
+    from jitflow.frontend.outside.scopes import Weight
     from jitflow.ir.location import Loc
 
 __all__ = ["LayerReport", "QuantisationReport", "QuantisedFunction", "quantise"]
@@ -69,6 +70,8 @@ class _Product:
 
     spelled: str
     line: str
+    held: tuple[Any, ...] = ()
+    """The objects that its weight is computed of: others are not taken for them."""
     weight: Array | None = None
     lowest: float = 0.0
     highest: float = 0.0
@@ -126,23 +129,25 @@ class _Products:
         self.is_watching = True
         self._see = _Product.see
 
-    def seen(self, key: str, where: Loc) -> Callable[[Array, Array], None]:
-        product = self.found.setdefault(_place(key, where), _Product(key, str(where)))
+    def seen(self, weight: Weight, where: Sequence[Loc]) -> Callable[[Array, Array], None]:
+        made = _Product(weight.spelled, str(where[0]), held=weight.held)
+        product = self.found.setdefault(_place(weight.key, where), made)
 
         def watch(activations: Array, weight: Array) -> None:
             self._see(product, activations, weight)
 
         return watch
 
-    def left_alone(self, where: Loc, why: str) -> None:
-        self.found.setdefault(_place(why, where), _Product("", str(where), left=why))
+    def left_alone(self, where: Sequence[Loc], why: str) -> None:
+        self.found.setdefault(_place(why, where), _Product("", str(where[0]), left=why))
 
-    def known(self, key: str, where: Loc) -> QuantisedLayer | None:
-        product = self.found.get(_place(key, where))
+    def known(self, weight: Weight, where: Sequence[Loc]) -> QuantisedLayer | None:
+        product = self.found.get(_place(weight.key, where))
         if product is None or (product.layer is None and not product.left):
             raise UserValueError(
-                f"the product with {key} was not reached with the calibration data",
-                mend="add examples to it that get there", location=where,
+                f"the product with {weight.spelled} was not reached with the calibration data",
+                mend="add examples to it that get there, and quantise anew once weights are other arrays",
+                location=where[0],
             )  # fmt: skip
         return product.layer
 
@@ -153,8 +158,8 @@ class _Products:
         self._see = _Product.compare
 
 
-def _place(key: str, where: Loc) -> tuple[str, ...]:
-    return (key, *(f"{place.file}:{place.line}" for place in where.chain()))
+def _place(key: str, where: Sequence[Loc]) -> tuple[str, ...]:
+    return (key, *(f"{place.file}:{place.line}" for place in where))
 
 
 class QuantisedFunction(CompiledFunction[_Parameters, _Result]):
@@ -177,9 +182,9 @@ def quantise(f: Callable[_Parameters, _Result], calibration: Iterable[Any]) -> Q
     A product of floats ``x @ w`` (also ``np.dot``, ``tensordot``, ``einsum``) becomes one of bytes with sums of int32.
     ``x`` has 256 levels over the range that the calibration data shows, 0 included, and is clipped to it; each column
     of ``w`` has 255 levels, symmetric to 0, and a scale of its own. Weights are those of the moment: later assignments
-    to them change nothing, and need another `quantise`. All else stays as ``f`` has it: biases and activations are floats,
-    and so are products of two things that depend on arguments, batches of products, and convolutions. A nan in ``x``
-    is taken for the lowest level.
+    to them change nothing, and need another `quantise`. All else stays as ``f`` has it: biases and activations are
+    floats, and so are products of two things that depend on arguments, batches of products, and convolutions. A nan in
+    ``x`` is taken for the lowest level.
 
     The result is compiled, called, explained and exported like any other function; `QuantisedFunction.report` tells the
     error of each product. Sums are exact, so its bits do not depend on the processor but for what is done in floats.

@@ -28,9 +28,9 @@ Array = np.ndarray[Any, Any]
 class QuantisedLayer:
     """A product with a weight of so many ``steps``: numbers are ``scale * (level - zero)``.
 
-    ``packed``: the weight as i32[ceil(steps / 4), columns], four steps in each, zeros behind the last one. ``correction``: i32[columns],
-    what sums of levels have too much since the zero is a level. ``scales``: f32[columns], what a sum is to be
-    multiplied by.
+    ``packed``: the weight as i32[ceil(steps / 4), columns], four steps in each, zeros behind the last one.
+    ``correction``: i32[columns], what sums of levels have too much since the zero is a level. ``scales``: f32[columns],
+    what a sum is to be multiplied by.
     """
 
     steps: int

@@ -13,23 +13,26 @@ product. A nan has no level, and becomes the lowest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.calls_out import call_out
-from jitflow.frontend.outside.scopes import Layers
+from jitflow.frontend.outside.scopes import Layers, Weight, lines_inside
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers import located, wrap
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, evaluate
 from jitflow.ir.dtypes import F32, I32, U8
+from jitflow.ir.interpreter import concrete_attributes
 from jitflow.ir.location import Loc
 from jitflow.quantised_layer import GROUP, LEVELS, QuantisedLayer
+from jitflow.runtime.python_guards import found_by
 
 __all__ = ["is_weight", "product_of_bytes", "require_unwritten"]
 
@@ -46,7 +49,7 @@ class _Weights:
 
 def is_weight(value: Value) -> bool:
     """Whether an operand is computed of nothing that a call passes."""
-    return _spelled(value, current_trace()) is not None
+    return _weight(value, current_trace()) is not None
 
 
 def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | None:
@@ -57,16 +60,15 @@ def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | Non
             "a gradient in a function that is quantised",
             found="levels of int8 have none", mend="quantise the function that predicts, not the one that trains",
         ))  # fmt: skip
-    where = trace.here(with_callers=True)
-    key = _spelled(second, trace)
-    if key is None:
+    where, weight = lines_inside(), _weight(second, trace)
+    if weight is None:
         layers.left_alone(where, "both operands depend on arguments")
     elif trace.is_batched or values.rank(first) > 2:
         layers.left_alone(where, "it is one of many products")
     elif layers.is_watching:
-        trace.state(_Weights).read.update(dict.fromkeys(_memory(second, trace), where))
-        call_out(trace, layers.seen(key, where), "watch", (wrap(first), wrap(second)), {}, ())
-    elif (layer := layers.known(key, where)) is not None:
+        trace.state(_Weights).read.update(dict.fromkeys(_parameters(second, trace), trace.here()))
+        call_out(trace, layers.seen(weight, where), "watch", (wrap(first), wrap(second)), {}, ())
+    elif (layer := layers.known(weight, where)) is not None:
         return _quantised(first, second, layer)
     return None
 
@@ -82,15 +84,14 @@ def require_unwritten() -> None:
             )  # fmt: skip
 
 
-def _quantised(first: Value, second: Value, layer: QuantisedLayer) -> Value:
-    """The product of bytes. Its columns are those of the weight, so that what it meets is known to fit."""
-    (rows, steps), columns = values.dims(first), values.dims(second)[1]
-    shape = layer.steps, len(layer.scales)
-    trace, pairs = current_trace(), ((steps, "==", shape[0]), (columns, "==", shape[1]))
-    if not all(trace.decide(*pair, "a quantised weight") for pair in pairs):
-        raise located(UserNotImplementedError(
-            "a quantised product of another size", found=f"a weight of ({steps}, {columns})", expected=f"{shape}",
-        ))  # fmt: skip
+def _quantised(first: Value, second: Value, layer: QuantisedLayer) -> Value | None:
+    """The product of bytes. Its columns are those of the weight, so that what it meets is known to fit.
+
+    None where the steps do not fit, which then is an error already.
+    """
+    (rows, steps), columns, trace = values.dims(first), values.dims(second)[1], current_trace()
+    if not trace.decide(steps, "==", layer.steps, "a quantised weight"):
+        return None
     levels, missing = values.reshape(_levels(first, layer), (rows, layer.steps), assumed=True), -layer.steps % GROUP
     if missing:
         nothing = values.broadcast_in(values.constant(0, U8), (rows, missing), ())
@@ -129,22 +130,44 @@ def _each_column(name: str, matrix: Value, row: Value) -> Value:
 # -- what a weight is computed of --------------------------------------------------------------------------
 
 
-def _spelled(value: Value, trace: Trace, depth: int = 0) -> str | None:
-    """How a value is computed of what the program reads from outside; None if of arguments, or nobody knows how."""
+def _weight(value: Value, trace: Trace) -> Weight | None:
+    """What is computed of what the program reads from outside; None if of arguments, or nobody knows how."""
+    inputs = trace.state(Stores).inputs
+    registers: list[int] = []
+
+    def path(register: int) -> str:
+        registers.append(register)
+        return str(inputs.path(register)).removeprefix("fun.")
+
+    spelled = _spelled(value, trace, path)
+    if spelled is None:
+        return None
+    found = {register: _object(register, inputs) for register in registers}
+    key = _spelled(value, trace, lambda register: f"#{id(found[register])}")
+    return Weight(spelled, f"{key} {evaluate(values.dims(value)[-1], trace.hints)}", tuple(found.values()))
+
+
+def _object(register: int, inputs: Any) -> Any:
+    """What a register holds at this call, an array or a number: of a path that begins outside of the arguments."""
+    return found_by(inputs.reads[register], (), lambda other: _object(other, inputs))
+
+
+def _spelled(value: Value, trace: Trace, leaf: Callable[[int], str], depth: int = 0) -> str | None:
+    """How a value is computed of what is read from outside, which a ``leaf`` tells of."""
     position = _position(value, trace)
     if position is not None:
         inputs = trace.state(Stores).inputs
         register = inputs.leaves[position].register
-        return None if inputs.comes_from_argument(register) else str(inputs.path(register))
+        return None if inputs.comes_from_argument(register) else leaf(register)
     op = _maker(value, trace)
     if op is None or depth > _DEEPEST or op.regions or any(effect.kind != "reads" for effect in op.own_effects):
         return None
-    parts = [_spelled(operand, trace, depth + 1) for operand in _operands(op, value, trace)]
+    parts = [_spelled(operand, trace, leaf, depth + 1) for operand in _operands(op, value, trace)]
     if None in parts:
         return None
-    if op.name in ("load", "copy"):
+    if op.name in ("load", "copy", "reshape"):
         return parts[0]
-    options = [f"{name}={option}" for name, option in op.attributes.items() if name != "dims"]
+    options = [f"{name}={option}" for name, option in concrete_attributes(op.attributes, trace.hints).items()]
     return f"{op.name}({', '.join([*map(str, parts), *options])})"
 
 
@@ -168,10 +191,10 @@ def _operands(op: Op, value: Value, trace: Trace) -> Sequence[Value]:
     return (source,) if isinstance(source, Value) else op.operands
 
 
-def _memory(value: Value, trace: Trace) -> Sequence[Value]:
+def _parameters(value: Value, trace: Trace) -> Sequence[Value]:
     """The parameters that a weight is computed of."""
     if _position(value, trace) is not None:
         return (value,)
     op = _maker(value, trace)
     operands = () if op is None else _operands(op, value, trace)
-    return [found for operand in operands for found in _memory(operand, trace)]
+    return [found for operand in operands for found in _parameters(operand, trace)]

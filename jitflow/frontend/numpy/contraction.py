@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.windows import shows_windows, without_transposes
 from jitflow.frontend.numpy.byte_products import is_weight, product_of_bytes
-from jitflow.frontend.outside.scopes import dtype_of_products, layers
+from jitflow.frontend.outside.scopes import dtype_of_products, layers, lines_inside
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
@@ -59,7 +59,7 @@ def contract(
         left, left_labels, right, right_labels = right, right_labels, left, left_labels
     if shows_windows(left) or shows_windows(right):
         if is_quantised and (found := layers()) is not None:
-            found.left_alone(current_trace().here(), "it is a convolution")
+            found.left_alone(lines_inside(), "it is a convolution")
         return _windows_and_others(left, left_labels, right, right_labels, kept)
     shared = tuple(label for label in left_labels if label in right_labels)
     batch = tuple(label for label in shared if label in kept)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -14,7 +15,8 @@ from jitflow.hardware import Device, device_named
 from jitflow.ir.dtypes import DType, parse_dtype
 from jitflow.ir.location import Loc
 
-__all__ = ["Layers", "device", "dtype_of_products", "layers", "layers_in", "on_device", "products_in"]
+__all__ = ["Layers", "Weight", "device", "dtype_of_products", "layers", "layers_in", "lines_inside",
+           "on_device", "products_in"]  # fmt: skip
 
 
 class device:  # noqa: N801  it reads as a statement
@@ -54,20 +56,37 @@ def on_device(name: str, function: Callable[..., Any], *args: Any, **keywords: A
         return function(*args, **keywords)
 
 
+@dataclass(frozen=True)
+class Weight:
+    """An operand that is computed of nothing that a call passes: how the program spells it, and what tells it apart.
+
+    ``held``: the objects that it is computed of, whose identity is part of the ``key``.
+    """
+
+    spelled: str
+    key: str
+    held: tuple[Any, ...]
+
+
 class Layers(Protocol):
-    """What knows the products of a function that is quantised (`jitflow.quantisation`)."""
+    """What knows the products of a function that is quantised (`jitflow.quantisation`).
+
+    ``where`` are the lines that a product comes from, innermost first, those that call the function left out.
+    """
 
     @property
     def is_watching(self) -> bool:
         """Whether products are computed as they are written, and `seen`."""
 
-    def seen(self, key: str, where: Loc) -> Callable[[np.ndarray[Any, Any], np.ndarray[Any, Any]], None]:
-        """What to call with both operands of a product whose right one is a weight that the program spells ``key``."""
+    def seen(
+        self, weight: Weight, where: Sequence[Loc]
+    ) -> Callable[[np.ndarray[Any, Any], np.ndarray[Any, Any]], None]:
+        """What to call with both operands of a product with a weight."""
 
-    def left_alone(self, where: Loc, why: str) -> None:
+    def left_alone(self, where: Sequence[Loc], why: str) -> None:
         """A product stays one of floats."""
 
-    def known(self, key: str, where: Loc) -> Any:
+    def known(self, weight: Weight, where: Sequence[Loc]) -> Any:
         """The quantised form of a product; None if it stays one of floats."""
 
 
@@ -76,6 +95,8 @@ class _Products:
 
     dtype: DType | None = None
     layers: Layers | None = None
+    callers: int = 0
+    """How many lines led to the function that the layers are of."""
 
 
 @contextmanager
@@ -102,13 +123,24 @@ def dtype_of_products() -> DType | None:
 def layers_in(found: Layers) -> Iterator[None]:
     """Compute the products that a compiled function computes inside as these layers say."""
     products = current_trace().state(_Products)
-    outer, products.layers = products.layers, found
+    outer = products.layers, products.callers
+    products.layers, products.callers = found, len(_lines())
     try:
         yield
     finally:
-        products.layers = outer
+        products.layers, products.callers = outer
 
 
 def layers() -> Layers | None:
     """What knows the products of the function that is being quantised, if one is."""
     return current_trace().state(_Products).layers
+
+
+def lines_inside() -> Sequence[Loc]:
+    """The lines that are running, innermost first, without those that call the function that is being quantised."""
+    lines = _lines()
+    return lines[: len(lines) - current_trace().state(_Products).callers]
+
+
+def _lines() -> list[Loc]:
+    return [place for place in current_trace().here(with_callers=True).chain() if place.file]

@@ -35,8 +35,9 @@ def multiply_block(operands: Sequence[Any], attributes: Attributes, types: Seque
     sums = np.zeros(places.shape, dtype.numpy)
     if dtype == I32:
         factors, lines = factors.astype("<i4"), lines.astype("<i4")
-        levels = factors.view(np.uint8).reshape(*factors.shape, -1)
-        sums = np.einsum("msb,snb->mn", levels, lines.view(np.int8).reshape(*lines.shape, -1), dtype=np.int32)
+        levels = factors.view(np.uint8).reshape(*factors.shape, dtype.itemsize)
+        weights = lines.view(np.int8).reshape(*lines.shape, dtype.itemsize)
+        sums = np.einsum("msb,snb->mn", levels, weights, dtype=np.int32)
     for step in range(0 if dtype == I32 else steps):
         sums = _added(factors[:, step, None], lines[None, step], sums)
     _store(block, dtype, places, sums, before)

@@ -6,9 +6,9 @@
                                        %5: i32[n, m] = subtract %4, 128 * (sums of columns of %w)
 
 Processors multiply u8 by i8: where the left operand is signed, 128 is added to it, and what sums have too much for that
-is known from the right one alone; likewise, with the sign changed, where the right one is not. Steps that are missing in
-the last group are zeros. All of it is exact, also where sums wrap around. To put the right matrix into groups takes a
-pass over it, so products of a single row stay as they are.
+is known from the right one alone; likewise, with the sign changed, where the right one is not. Steps that are missing
+in the last group are zeros. All of it is exact, also where sums wrap around. To put the right matrix into groups takes
+a pass over it, so products of a single row stay as they are.
 
 Of `quantise` products come in groups already, with their weights packed.
 """
@@ -70,8 +70,8 @@ def _product(builder: Builder, left: Value, right: Value) -> Value:
     if (_dtype(left), _dtype(right)) == (I8, U8):
         turned = (m("transpose", value, axes=(1, 0)) for value in (right, left))
         return m("transpose", _product(builder, *turned), axes=(1, 0))
-    (rows, steps), (_, columns) = dims_of(left.type), dims_of(right.type)
-    dims, beside = (rows, columns), list[tuple[str, Value]]()
+    dims = dims_of(left.type)[0], dims_of(right.type)[1]
+    beside: list[tuple[str, Value]] = []
     if _dtype(left) == I8:
         beside.append(("subtract", _sums(builder, right, 0, dims)))
         left = _shifted(builder, left, U8)
