@@ -72,6 +72,9 @@ def test_products_of_other_integers_stay_as_they_are() -> None:
     mixed = jitflow.function(lambda x, w: x.astype(np.int32) @ w.astype(np.int32))
     np.testing.assert_array_equal(mixed(x, w), exact(x, w))
     strided = jitflow.function(lambda x, w: x[::2, ::3].astype(np.int32) @ w[:, ::2].astype(np.int32))
+    odd = some_bytes((10, 19), np.uint8)[1:, 1:13]
+    weight = some_bytes((12, 7), np.int8)[:, 1:]
+    np.testing.assert_array_equal(written_by_hand(odd, weight), exact(odd, weight))
     y = some_bytes((10, 18), np.int8)
     np.testing.assert_array_equal(strided(y, w), exact(y[::2, ::3], w[:, ::2]))
 

@@ -41,6 +41,12 @@ class ByteText(VectorText):
         super().__init__(I32, lanes)
         self.way = way
 
+    def load(self, pointer: str, type: str = "") -> str:
+        """Four bytes of a row may lie at any address."""
+        if type != self.element:
+            return super().load(pointer, type)
+        return self.let(f"load {type}, ptr {pointer}, align 1")
+
     def add(self, left: str, right: str) -> str:
         return self.let(f"add {self.vector} {left}, {right}")
 
