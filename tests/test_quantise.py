@@ -171,6 +171,19 @@ def test_in_another_function_and_with_options() -> None:
     np.testing.assert_allclose(outer(X), 2 * small(X) + X.sum(1, keepdims=True), rtol=1e-4, atol=1e-3)
 
 
+def test_examples_of_a_batch_and_threads() -> None:
+    small = jitflow.quantise(network, [X])
+    found = small(X)
+    np.testing.assert_array_equal(jitflow.vmap(small)(X), found)
+    threads = jitflow.num_threads()
+    try:
+        jitflow.set_num_threads(2)
+        many = np.tile(X, (40, 1))
+        np.testing.assert_array_equal(small(many), np.tile(found, (40, 1)))
+    finally:
+        jitflow.set_num_threads(threads)
+
+
 class Model:
     def __init__(self) -> None:
         self.layers = [(Variable(normal(30, 16) / 5), Variable(normal(16))), (Variable(normal(16, 4) / 4), None)]

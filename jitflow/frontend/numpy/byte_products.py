@@ -63,7 +63,7 @@ def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | Non
     where, weight = lines_inside(), _weight(second, trace)
     if weight is None:
         layers.left_alone(where, "both operands depend on arguments")
-    elif trace.is_batched or values.rank(first) > 2:
+    elif values.rank(first) > 2 or (trace.is_batched and layers.is_watching):
         layers.left_alone(where, "it is one of many products")
     elif layers.is_watching:
         trace.state(_Weights).read.update(dict.fromkeys(_parameters(second, trace), trace.here()))

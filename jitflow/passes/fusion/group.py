@@ -96,8 +96,12 @@ def _constant(builder: Builder, number: int, dtype: DType) -> Value:
 
 def _shifted(builder: Builder, value: Value, dtype: DType) -> Value:
     """Bytes of the other kind that are 128 larger, or smaller."""
-    made = builder.make("bitwise_xor", builder.make("bitcast", value, dtype=U8), _constant(builder, _SHIFT, U8))
-    return builder.make("bitcast", made, dtype=dtype)
+    made = builder.make("bitwise_xor", _seen_as(builder, value, U8), _constant(builder, _SHIFT, U8))
+    return _seen_as(builder, made, dtype)
+
+
+def _seen_as(builder: Builder, value: Value, dtype: DType) -> Value:
+    return value if _dtype(value) == dtype else builder.make("bitcast", value, dtype=dtype)
 
 
 def _sums(builder: Builder, value: Value, axis: int, dims: tuple[Dim, Dim]) -> Value:
@@ -113,7 +117,7 @@ def _words(builder: Builder, value: Value) -> Value:
     found = None
     for place in range(_GROUP):
         row = m("slice", value, starts=(place, 0), sizes=(_groups(steps), columns), steps=(_GROUP, 1))
-        part = m("cast", m("bitcast", row, dtype=U8), dtype=I32)
+        part = m("cast", _seen_as(builder, row, U8), dtype=I32)
         part = m("left_shift", part, _constant(builder, 8 * place, I32)) if place else part
         found = part if found is None else m("bitwise_or", found, part)
     assert found is not None
