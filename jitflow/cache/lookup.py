@@ -21,6 +21,7 @@ from jitflow.cache.key import key_of
 from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
+from jitflow.replication import exchange_in_force
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.linking import LINKER
 from jitflow.runtime.specialisation import EntryCode, Specialisation
@@ -47,6 +48,7 @@ def why_not(options: Options) -> str:
         "a function that is placed on devices": CONFIG.cpu_devices > 1 or has_seen_gpus() or options.device,
         "a function with a placement of its own": options.placement != "heuristic",
         "a part of a function": options.part is not None,
+        "the step of a replica": exchange_in_force() is not None,
         "a profile is taken": is_recording(),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
