@@ -157,6 +157,12 @@ class _Products:
             product.quantise()
         self._see = _Product.compare
 
+    def end_of_watching(self) -> None:
+        """All is known: weights of floats are not needed any more."""
+        self.is_watching = False
+        for product in self.found.values():
+            product.weight = None
+
 
 def _place(key: str, where: Sequence[Loc]) -> tuple[str, ...]:
     return (key, *(f"{place.file}:{place.line}" for place in where))
@@ -227,7 +233,7 @@ def quantise(f: Callable[_Parameters, _Result], calibration: Iterable[Any]) -> Q
             "nothing to quantise", found=_nothing(products),
             mend="weights must be variables or arrays that the function reads from outside: lambda x: f(weights, x)",
         )  # fmt: skip
-    products.is_watching = False
+    products.end_of_watching()
     made = derived(with_signature(plain, run), f, QuantisedFunction)
     made._products = products
     return made  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from jitflow.passes.pipeline import fusion_pipeline, run_passes
 from jitflow.passes.schedule.target import Processor, Target
 from jitflow.processor import TARGETS, has_features
 from tests.execute import compile_ir
+from tests.exports.elsewhere import has_node, has_qemu, run_in_c, run_in_node
 
 RANDOM = np.random.default_rng(3)
 GROUPED = """func @f(%x: u8[n, 4*k], %w: i32[k, m], %b: i32[m]) {
@@ -120,16 +121,24 @@ def test_every_target_has_a_way() -> None:
     assert {name: way_of_bytes(TARGETS[name]()) for name in WAYS} == WAYS
 
 
-@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
+NEEDED = {"x86-64": has_features("sse2"), "x86-64-v3": has_features("avx2"), "x86-64-v4": has_features("avx512bw"),
+          "aarch64-linux": has_qemu, "wasm32": has_node}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", NEEDED)
 def test_other_processors_have_the_same_sums(target: str, tmp_path: Path) -> None:
-    needed = {"x86-64": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512bw"}[target]
-    if not has_features(needed):
-        pytest.skip(f"no {needed} here")
+    if not NEEDED[target]:
+        pytest.skip(f"no {target} here")
     arguments = jitflow.Spec("i8", ("n", "k")), jitflow.Spec("i8", ("k", "m"))
     exported = written_by_hand.export(tmp_path / "product", *arguments, target=target)
     if exported.library is None:
         pytest.skip(exported.why)
-    found = jitflow.load(exported.library)
     for rows, steps, columns in ((2, 3, 5), (17, 33, 49), (9, 130, 23)):
         x, w = some_bytes((rows, steps), np.int8), some_bytes((steps, columns), np.int8)
-        np.testing.assert_array_equal(found(x, w), exact(x, w))
+        if target.startswith("x86"):
+            found = jitflow.load(exported.library)(x, w)
+        elif target == "wasm32":
+            found = run_in_node(exported, {"x": x, "w": w}, tmp_path).results["result"]
+        else:
+            found = run_in_c(exported, {"x": x, "w": w}, tmp_path, target).results["result"]
+        np.testing.assert_array_equal(found, exact(x, w))
