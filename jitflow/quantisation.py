@@ -130,7 +130,7 @@ class _Products:
         self._see = _Product.see
 
     def seen(self, weight: Weight, where: Sequence[Loc]) -> Callable[[Array, Array], None]:
-        made = _Product(weight.spelled, str(where[0]), held=weight.held)
+        made = _Product(weight.spelled, str(where[0]), held=tuple(weight.held.values()))
         product = self.found.setdefault(_place(weight.key, where), made)
 
         def watch(activations: Array, weight: Array) -> None:
@@ -188,9 +188,9 @@ def quantise(f: Callable[_Parameters, _Result], calibration: Iterable[Any]) -> Q
     A product of floats ``x @ w`` (also ``np.dot``, ``tensordot``, ``einsum``) becomes one of bytes with sums of int32.
     ``x`` has 256 levels over the range that the calibration data shows, 0 included, and is clipped to it; each column
     of ``w`` has 255 levels, symmetric to 0, and a scale of its own. Weights are those of the moment: later assignments
-    to them change nothing, and need another `quantise`. All else stays as ``f`` has it: biases and activations are
-    floats, and so are products of two things that depend on arguments, batches of products, and convolutions. A nan in
-    ``x`` is taken for the lowest level.
+    to them change nothing, and need another `quantise`; a call that finds another array in their place is refused. All
+    else stays as ``f`` has it: biases and activations are floats, and so are products of two things that depend on
+    arguments, batches of products, and convolutions. A nan in ``x`` is taken for the lowest level.
 
     The result is compiled, called, explained and exported like any other function; `QuantisedFunction.report` tells the
     error of each product. Sums are exact, so its bits do not depend on the processor but for what is done in floats.

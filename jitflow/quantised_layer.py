@@ -55,7 +55,7 @@ class QuantisedLayer:
 def quantised_layer(weight: Array, lowest: float, highest: float) -> QuantisedLayer:
     """The layer of a weight [steps, columns] for activations of this range, which 0 is made part of."""
     lowest, highest = min(lowest, 0.0), max(highest, 0.0)
-    scale = (highest - lowest) / LEVELS or 1.0
+    scale = max((highest - lowest) / LEVELS, float(np.finfo(np.float32).tiny))
     zero = int(np.clip(np.rint(-lowest / scale), 0, LEVELS))
     steps, columns = weight.shape
     largest = np.abs(weight).max(axis=0, initial=0.0).astype(np.float64)

@@ -151,6 +151,33 @@ def test_weights_are_those_of_the_moment_and_biases_are_not() -> None:
     np.testing.assert_allclose(small(X), before + 1, atol=1e-5)
 
 
+def test_other_weights_are_refused() -> None:
+    state = {"weight": normal(30, 5), "gain": 2.0}
+    small = jitflow.quantise(lambda x: x @ (state["weight"] * state["gain"]), [X])
+    before, weight = small(X), state["weight"]
+    for name, other in (("weight", normal(30, 5)), ("weight", normal(30, 8)), ("gain", 3.0)):
+        was, state[name] = state[name], other
+        with pytest.raises(UserValueError, match="quantise anew once weights are other arrays"):
+            small(X)
+        state[name] = was
+    assert state["weight"] is weight
+    np.testing.assert_array_equal(small(X), before)
+
+
+def test_weights_that_the_program_makes() -> None:
+    def made(x: Any) -> Any:
+        return x @ np.linspace(-1, 1, 300, dtype=np.float32).reshape(30, 10)
+
+    small = jitflow.quantise(made, [X])
+    for x in (X, X[:1]):
+        np.testing.assert_allclose(small(x), made(x), atol=0.2)
+
+
+def test_activations_of_a_tiny_range() -> None:
+    small = jitflow.quantise(lambda x: x @ W2, [np.full((2, 40), 1e-44, np.float32)])
+    np.testing.assert_allclose(small(np.zeros((2, 40), np.float32)), 0)
+
+
 def test_activations_are_clipped_to_what_was_seen_and_nan_is_the_lowest() -> None:
     small = jitflow.quantise(lambda x: x @ np.eye(4, dtype=np.float32), [np.array([[-1.0, 3.0, 0.0, 0.5]], np.float32)])
     found = small(np.array([[-7, 100, np.inf, -np.inf], [np.nan, 0, -0.0, 3]], np.float32))

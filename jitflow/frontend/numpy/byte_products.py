@@ -14,6 +14,7 @@ product. A nan has no level, and becomes the lowest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from jitflow.ir.dtypes import F32, I32, U8
 from jitflow.ir.interpreter import concrete_attributes
 from jitflow.ir.location import Loc
 from jitflow.quantised_layer import GROUP, LEVELS, QuantisedLayer
+from jitflow.runtime.plan import Contents, IsObject
 from jitflow.runtime.python_guards import found_by
 
 __all__ = ["is_weight", "product_of_bytes", "require_unwritten"]
@@ -69,6 +71,7 @@ def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | Non
         trace.state(_Weights).read.update(dict.fromkeys(_parameters(second, trace), trace.here()))
         call_out(trace, layers.seen(weight, where), "watch", (wrap(first), wrap(second)), {}, ())
     elif (layer := layers.known(weight, where)) is not None:
+        _guard(weight, trace.state(Stores).inputs)
         return _quantised(first, second, layer)
     return None
 
@@ -90,7 +93,8 @@ def _quantised(first: Value, second: Value, layer: QuantisedLayer) -> Value | No
     None where the steps do not fit, which then is an error already.
     """
     (rows, steps), columns, trace = values.dims(first), values.dims(second)[1], current_trace()
-    if not trace.decide(steps, "==", layer.steps, "a quantised weight"):
+    pairs = (steps, layer.steps), (columns, len(layer.scales))
+    if not all(trace.decide(dim, "==", size, "a quantised weight") for dim, size in pairs):
         return None
     levels, missing = values.reshape(_levels(first, layer), (rows, layer.steps), assumed=True), -layer.steps % GROUP
     if missing:
@@ -142,9 +146,29 @@ def _weight(value: Value, trace: Trace) -> Weight | None:
     spelled = _spelled(value, trace, path)
     if spelled is None:
         return None
-    found = {register: _object(register, inputs) for register in registers}
-    key = _spelled(value, trace, lambda register: f"#{id(found[register])}")
-    return Weight(spelled, f"{key} {evaluate(values.dims(value)[-1], trace.hints)}", tuple(found.values()))
+    held = {register: _object(register, inputs) for register in registers}
+
+    def told(register: int) -> str:
+        thing = held[register]
+        if not isinstance(thing, np.ndarray):
+            return repr(thing)
+        is_made = register in inputs.computed_registers  # anew in each trace
+        return sha256(thing.tobytes()).hexdigest() if is_made else f"#{id(thing)}"
+
+    key = f"{_spelled(value, trace, told)} {evaluate(values.dims(value)[-1], trace.hints)}"
+    return Weight(spelled, key, held)
+
+
+def _guard(weight: Weight, inputs: Any) -> None:
+    """Let calls find the same objects and numbers: others were not quantised. What arrays hold is not looked at."""
+    for register, thing in weight.held.items():
+        read = inputs.reads[register]
+        if isinstance(read, Contents):
+            inputs.guard(IsObject(read.parent, _object(read.parent, inputs)))
+        elif isinstance(thing, np.ndarray):
+            inputs.guard(IsObject(register, thing))
+        else:
+            inputs.pin(register, thing)
 
 
 def _object(register: int, inputs: Any) -> Any:

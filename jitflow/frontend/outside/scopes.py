@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -60,12 +60,12 @@ def on_device(name: str, function: Callable[..., Any], *args: Any, **keywords: A
 class Weight:
     """An operand that is computed of nothing that a call passes: how the program spells it, and what tells it apart.
 
-    ``held``: the objects that it is computed of, whose identity is part of the ``key``.
+    ``held``: the objects that it is computed of, by register. Their identity is part of the ``key``.
     """
 
     spelled: str
     key: str
-    held: tuple[Any, ...]
+    held: Mapping[int, Any]
 
 
 class Layers(Protocol):
