@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import jitflow
 from jitflow.backends.llvm.byte_text import way_of_bytes
+from jitflow.backends.llvm.emit_blocks import _block_text
 from jitflow.ir.dtypes import I32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
@@ -119,6 +122,31 @@ WAYS = {"x86-64": "pairs", "x86-64-v3": "pairs", "x86-64-v4": "pairs", "aarch64-
 
 def test_every_target_has_a_way() -> None:
     assert {name: way_of_bytes(TARGETS[name]()) for name in WAYS} == WAYS
+
+
+INSTRUCTIONS = {
+    "vnni of 512 bits": ("x86_64-unknown-linux-gnu", "znver4", 16, "vnni", "vpdpbusd"),
+    "vnni of 256 bits": ("x86_64-unknown-linux-gnu", "alderlake", 8, "vnni", "vpdpbusd"),
+    "pairs of 512 bits": ("x86_64-unknown-linux-gnu", "skylake-avx512", 16, "pairs", "vpmaddwd"),
+    "pairs of 256 bits": ("x86_64-unknown-linux-gnu", "haswell", 8, "pairs", "vpmaddwd"),
+    "pairs of 128 bits": ("x86_64-unknown-linux-gnu", "x86-64", 4, "pairs", "pmaddwd"),
+    "i8mm": ("aarch64-unknown-linux-gnu", "neoverse-v1", 4, "i8mm", "usdot"),
+}
+
+
+@pytest.mark.parametrize("name", INSTRUCTIONS)
+def test_there_is_one_instruction_for_a_sum_or_two(name: str) -> None:
+    triple, cpu, lanes, way, instruction = INSTRUCTIONS[name]
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    text = _block_text("block", I32, 2, 2, lanes, way)
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=2)
+    code = machine.emit_assembly(
+        llvm.parse_assembly(f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}')
+    )
+    found = re.findall(rf"\b{instruction}\b", code)
+    assert len(found) >= 4 * (2 if way == "pairs" else 1)
+    assert not re.search(r"\bv?pmulld\b", code)
 
 
 NEEDED = {"x86-64": has_features("sse2"), "x86-64-v3": has_features("avx2"), "x86-64-v4": has_features("avx512bw"),

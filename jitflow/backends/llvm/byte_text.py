@@ -25,7 +25,7 @@ _PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x8
 
 def way_of_bytes(target: CodeTarget) -> str:
     """How a processor adds up products of bytes: part of the name of a function."""
-    if target.has("avx512vnni", "avx512vl"):
+    if target.has("avx512vnni", "avx512vl") or (target.has("avxvnni") and not target.has("avx512f")):
         return "vnni"
     if target.has("i8mm"):
         return "i8mm"
