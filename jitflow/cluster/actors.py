@@ -83,8 +83,9 @@ class Trainer(_Host):
                 self.parts["leader"] = Leader(count, count)
 
     def make(self) -> None:
-        """Make the model, here rather than while the process starts, so that its errors are the user's."""
-        self.parts["worker"] = Worker(*self._given)
+        """Make the model, if there is none: not while the process starts, so that errors are the user's."""
+        if "worker" not in self.parts:
+            self.parts["worker"] = Worker(*self._given)
 
     def connect(self, actors: Sequence[Any], machines: Sequence[str], share: bool) -> None:
         """Say who the peers are."""
@@ -92,10 +93,10 @@ class Trainer(_Host):
 
 
 class RayPeers:
-    """Peers that are actors."""
+    """Peers that are actors. Who does not answer within ``timeout`` seconds counts as dead."""
 
-    def __init__(self, actors: Sequence[Any], machines: Sequence[str]) -> None:
-        self.actors, self.machines = actors, machines
+    def __init__(self, actors: Sequence[Any], machines: Sequence[str], timeout: float | None = None) -> None:
+        self.actors, self.machines, self._timeout = actors, machines, timeout
 
     def ask(self, where: int, part: str, method: str, *arguments: Any) -> Any:
         """As in `jitflow.cluster.exchange.Peers`."""
@@ -105,9 +106,11 @@ class RayPeers:
         """As in `jitflow.cluster.exchange.Peers`."""
         library = ray()
         try:
-            found = library.get(list(asked))
+            found = library.get(list(asked), timeout=self._timeout)
         except (library.exceptions.RayActorError, library.exceptions.ObjectLostError) as error:
             raise Aborted(f"a process of the run has died: {error}") from None
+        except library.exceptions.GetTimeoutError:
+            raise Aborted(f"a process of the run has not answered for {self._timeout} s") from None
         for went_through, answer in found:
             if not went_through:
                 raise answer

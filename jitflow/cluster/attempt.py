@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,14 +37,16 @@ class Run:
 
     ``results`` has, for each step, what the step returned in each replica, None where its gradients were dropped, or
     where the replica has died since.
-    ``seconds`` are the times of all steps of all replicas. ``dropped`` counts gradients that came too late, by replica;
-    ``restarts`` what was started again. ``staleness`` is how many other steps a gradient did not know of: the mean, and
-    the most (asynchronous steps).
+    ``seconds`` are the times of all steps of all replicas, ``waited`` how much of each went into exchanging gradients
+    and waiting for others: the rest is what the step takes alone. ``dropped`` counts gradients that came too late, by
+    replica; ``restarts`` what was started again. ``staleness`` is how many other steps a gradient did not know of: the
+    mean, and the most (asynchronous steps).
     """
 
     first: int
     results: list[list[Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     restarts: int = 0
     staleness: tuple[float, int] = (0.0, 0)
@@ -65,6 +68,9 @@ class Attempt:
         self.run_ = Run(self.first)
         self.staleness = [0, 0, 0]
         self._kept = self.first
+        self._made: list[int] = []
+        self._dropped = [0] * replicas._count
+        self._moved = time.monotonic()
 
     def run(self) -> Run:
         """Until all steps are made."""
@@ -93,20 +99,12 @@ class Attempt:
     def _try(self, held: Any, watch: Watch) -> bool:
         """Begin at the state that is known. Whether all came to the end."""
         replicas, library = self.replicas, ray()
-        replicas._start()
-        replicas._generation += 1
-        self.peers = RayPeers(replicas._hosts, replicas._machines)
-        first = replicas.step
-        self._tell("begin", first)
-        state = None if replicas._state is None else library.put(replicas._state)
-        running = {}
-        for part in range(replicas._count):
-            library.get(replicas._trainers[part].call.remote("worker", "load", state))
-            if replicas._state is None and part == 0:
-                replicas._state = self._ask_trainer(0, "state")
-        for part in range(replicas._count):
-            running[self._go(part, held, first, joins=False)] = part
-        lost, heard = False, time.monotonic()
+        try:
+            running = self._begin(held)
+        except Aborted:
+            replicas._find_dead()
+            return False
+        lost, heard, self._moved = False, time.monotonic(), time.monotonic()
         while running:
             ready, _ = library.wait(list(running), timeout=0.2)
             for ref in ready:
@@ -116,13 +114,29 @@ class Attempt:
                 lost |= self._look(watch, running)
             if lost:
                 self._give_up(running)
-        if lost and replicas.mode == "allreduce":
-            self._take_over()
+        if lost:
+            self._dropped = self.run_.dropped or self._dropped
+            if replicas.mode == "allreduce":
+                self._take_over()
         return not lost
+
+    def _begin(self, held: Any) -> dict[Any, int]:
+        """Let all of them begin; which call is whose."""
+        replicas = self.replicas
+        replicas._start()
+        replicas._generation += 1
+        self.peers = RayPeers(replicas._hosts, replicas._machines, replicas._patience)
+        self._tell("begin", replicas.step)
+        if replicas._state is None:  # nobody has made a step: what the first one's model is
+            replicas._state = self._ask_trainer(0, "state")
+        state = ray().put(replicas._state)
+        for part in range(replicas._count):
+            self._ask_trainer(part, "load", state)
+        return {self._go(part, held, replicas.step, joins=False): part for part in range(replicas._count)}
 
     def _go(self, part: int, held: Any, first: int, joins: bool) -> Any:
         replicas = self.replicas
-        every = replicas._every if part == 0 and replicas.mode == "allreduce" else 0
+        every = replicas._every if part == 0 else 0
         return replicas._trainers[part].call.remote(
             "worker", "run", replicas._generation, held, first, self.last, joins, every
         )
@@ -141,9 +155,11 @@ class Attempt:
                 raise UserRuntimeError(
                     f"replica {part} died, and {replicas._restarts} restarts have been enough"
                 ) from None
-            if not self._all_alive():
+            try:
+                replicas._start(part)
+                self._ask_trainer(part, "load", replicas._state)
+            except Aborted:
                 return True
-            replicas._start()
             running[self._go(part, held, replicas.step, joins=True)] = part
             return False
         except library.exceptions.RayTaskError as error:
@@ -162,53 +178,70 @@ class Attempt:
         for step, result in outcome.results:
             self.found.setdefault(step, {})[part] = result
         self.run_.seconds += outcome.seconds
+        self.run_.waited += outcome.waited
         pushes, late, most = outcome.staleness
         self.staleness = [self.staleness[0] + pushes, self.staleness[1] + late, max(self.staleness[2], most)]
+
+    def _count_dropped(self, dropped: Sequence[int]) -> None:
+        """Note how many gradients this try has dropped, beside those of earlier tries."""
+        self.run_.dropped = [one + before for one, before in zip(dropped, self._dropped, strict=True)]
 
     def _look(self, watch: Watch, running: dict[Any, int]) -> bool:
         """See how far the replicas are; keep what is to be kept. Whether a process that all need is gone."""
         replicas = self.replicas
         try:
-            ((progress, dropped, now),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
+            ((progress, dropped),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
         except Aborted:
             return True
         watch.show(progress, dropped)
-        self.run_.dropped = list(dropped)
-        silent = [part for part in running.values() if now - progress[part].heard > replicas._patience]
-        if silent and progress:
-            # Others wait for the slowest: it is the one that has come least far.
-            slowest = min(silent, key=lambda part: progress[part].step)
-            ray().kill(replicas._trainers[slowest])
-        return self._keep_newest()
+        self._count_dropped(dropped)
+        made = [one.step for one in progress]
+        if made != self._made:
+            self._made, self._moved = made, time.monotonic()
+        elif time.monotonic() - self._moved > replicas._patience:
+            self._moved = time.monotonic()
+            return self._end_those_who_hang(running)
+        self._keep_newest()
+        return False
 
-    def _keep_newest(self) -> bool:
-        """Fetch the newest copy that all shards have, if there is a new one. Whether a process is gone."""
+    def _end_those_who_hang(self, running: dict[Any, int]) -> bool:
+        """Nobody has gone on for long: end replicas that are busy with one step, and processes that do not answer.
+
+        Whether there are none of these, so that all wait for each other, or a process that all need was one.
+        """
+        replicas, library = self.replicas, ray()
+        asked = {replicas._trainers[part].call.remote("worker", "silence"): part for part in running.values()}
+        answered, hanging = library.wait(list(asked), num_returns=len(asked), timeout=10)
+        busy = [asked[ref] for ref in answered if library.get(ref)[1] > replicas._patience]
+        for part in (*busy, *(asked[ref] for ref in hanging)):
+            library.kill(replicas._trainers[part])
+        return not busy and not hanging
+
+    def _keep_newest(self) -> None:
+        """Fetch the newest copy that all shards have, if there is a new one."""
         replicas = self.replicas
         if not replicas._every:
-            return False
+            return
         try:
             if replicas.mode == "allreduce":
                 steps = self._ask_trainer(0, "snapshots")
                 newest = max(steps, default=0)
                 if newest <= self._kept:
-                    return False
+                    return
                 state = self._ask_trainer(0, "snapshot", newest)
             else:
                 count = range(len(replicas._hosts))
                 found = self.peers.answers([self.peers.ask(where, "shard", "snapshots") for where in count])
                 newest = max(set.intersection(*map(set, found)), default=0)
                 if newest <= self._kept:
-                    return False
+                    return
                 parts = self.peers.answers([self.peers.ask(where, "shard", "snapshot", newest) for where in count])
-                state = {
-                    **self._ask_trainer(0, "state"),
-                    **{name: value for part in parts for name, value in part.items()},
-                }
+                state = {**(replicas._state or {}), **self._ask_trainer(0, "snapshot", newest)}
+                state.update((name, value) for part in parts for name, value in part.items())
         except Aborted:
-            return False  # whoever has died will be missed where it is needed
+            return  # whoever has died will be missed where it is needed
         self._kept = newest
         replicas._keep(newest, state, save=True)
-        return False
 
     def _give_up(self, running: dict[Any, int]) -> None:
         """Stop those that still run, and find out who is left."""
@@ -233,12 +266,7 @@ class Attempt:
             library.kill(replicas._trainers[running[ref]])
             replicas._trainers[running[ref]] = None
         running.clear()
-        if replicas.mode == "allreduce":
-            replicas._trainers = [
-                actor if actor is not None and _is_alive(actor) else None for actor in replicas._trainers
-            ]
-        else:
-            replicas._hosts = [actor if _is_alive(actor) else None for actor in replicas._hosts]
+        replicas._find_dead()
 
     def _take_over(self) -> None:
         """All-reduce: go on from the replica that has come furthest."""
@@ -248,9 +276,6 @@ class Attempt:
         if steps:
             furthest = max(steps, key=lambda part: steps[part])
             replicas.step, replicas._state = steps[furthest], self._ask_trainer(furthest, "state")
-
-    def _all_alive(self) -> bool:
-        return all(map(_is_alive, self.replicas._hosts))
 
     def _tell(self, method: str, given: Any) -> None:
         """Let every process that others wait for begin, or give up."""
@@ -282,8 +307,8 @@ class Attempt:
             where = range(len(replicas._hosts))
             parts = self.peers.answers([self.peers.ask(place, "shard", "snapshot", -1) for place in where])
             state = {**state, **{name: value for part in parts for name, value in part.items()}}
-        ((_, dropped, _),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
-        self.run_.dropped = list(dropped)
+        ((_, dropped),) = self.peers.answers([self.peers.ask(0, "leader", "status")])
+        self._count_dropped(dropped)
         replicas._keep(self.last, state, save=True)
         self.run_.results = [
             [self.found.get(step, {}).get(part) for part in range(replicas._count)]
@@ -291,15 +316,6 @@ class Attempt:
         ]
         pushes, late, most = self.staleness
         self.run_.staleness = (late / pushes if pushes else 0.0, most)
-
-
-def _is_alive(actor: Any) -> bool:
-    library = ray()
-    try:
-        library.get(actor.about.remote(), timeout=30)
-    except (library.exceptions.RayActorError, library.exceptions.GetTimeoutError):
-        return False
-    return True
 
 
 def as_raised(error: Any, where: str = "") -> BaseException:

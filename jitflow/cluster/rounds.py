@@ -8,9 +8,8 @@ others, Revisiting Distributed Synchronous SGD, 2016).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Condition
 from typing import Any, NamedTuple
 
@@ -65,8 +64,6 @@ class Progress:
     """How long a step takes there, a running mean."""
     value: float | None = None
     """What its last step returned, if that was a number."""
-    heard: float = field(default_factory=time.monotonic)
-    """When it was last heard of."""
 
 
 class Leader:
@@ -91,7 +88,7 @@ class Leader:
         """Start anew at a training step; what belongs to an earlier try is given up."""
         with self._changed:
             self.generation, self._step, self._why = generation, step, ""
-            self._arrived, self._closed = {}, {}
+            self._arrived, self._closed, self.dropped = {}, {}, [0] * len(self.dropped)
             for progress in self.progress:
                 progress.step = step
             self._changed.notify_all()
@@ -147,9 +144,9 @@ class Leader:
             self.progress[part] = Progress(step, seconds, value)
             self._changed.notify_all()
 
-    def status(self) -> tuple[list[Progress], Sequence[int], float]:
-        """How far all replicas are, how many of their gradients were dropped, and the time that they go by."""
-        return self.progress, self.dropped, time.monotonic()
+    def status(self) -> tuple[list[Progress], Sequence[int]]:
+        """How far all replicas are, and how many of their gradients were dropped."""
+        return self.progress, self.dropped
 
     def _advance(self, round_: Round) -> None:
         unfinished = [one for one in self._arrived if one not in self._closed]

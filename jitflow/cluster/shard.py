@@ -162,11 +162,11 @@ class Shard:
             late, held.updates = held.updates - seen, held.updates + 1
             return held.updates, late, self._answer(held, reply)
 
-    def values(self, generation: int, number: int, reply: Address | None) -> tuple[int, list[Array] | None]:
-        """What the variables of a group are now, and how many steps there have been."""
+    def values(self, generation: int, number: int) -> tuple[int, list[Array]]:
+        """How many steps the optimiser of a group has made, and what the variables are now."""
         with self._changed:
             held = self._group(generation, number)
-            return held.updates, self._answer(held, reply)
+            return int(held.optimiser.steps), snapshot(held.variables) if held.variables else []
 
     def snapshots(self) -> list[int]:
         """The steps of which this shard has copies."""

@@ -10,16 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.cluster.exchange import MODES, AllReduce, Asynchronous, Peers
+from jitflow.cluster.all_reduce import AllReduce
+from jitflow.cluster.exchange import Peers
 from jitflow.cluster.rounds import Interruption, Late, value_of
+from jitflow.cluster.served import Asynchronous, Servers
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.random import Generator
 from jitflow.replication import exchanging
 from jitflow.runtime.snapshots import assign_all, snapshot
-from jitflow.structure import announce, named_variables
+from jitflow.structure import announce, named_objects, named_variables
 
-__all__ = ["Outcome", "Replica", "Worker", "replica"]
+__all__ = ["EXCHANGES", "Outcome", "Replica", "Worker", "replica"]
 
 Array = np.ndarray[Any, Any]
+EXCHANGES = {"sync": Servers, "async": Asynchronous, "allreduce": AllReduce}
+"""What each mode does with gradients."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class Outcome:
     step: int
     results: list[tuple[int, Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
     staleness: tuple[int, int, int] = (0, 0, 0)
 
 
@@ -71,17 +77,22 @@ class Worker:
         self.exchange: Any = None
         self.step = 0
         self._snapshots: dict[int, dict[str, Array]] = {}
+        self._moved = time.monotonic()
 
     def connect(self, peers: Peers, share: bool = True) -> None:
         """Say who its peers are, at first and after some have been started again."""
         if self.exchange is None:
-            self.exchange = MODES[self.mode](self.model, self.part)
+            self.exchange = EXCHANGES[self.mode](self.model, self.part)
         self.exchange.connect(peers, share)
 
     def load(self, state: Mapping[str, Array] | None) -> None:
-        """Make the model be what was saved, as far as there is something of it."""
+        """Make the model be what was saved, as far as there is something of it.
+
+        Draws stay this replica's own: the state of generators belongs to replica 0.
+        """
         if state is not None:
-            load_state(self.model, state)
+            own = generators_of(self.model) if self.part else set()
+            load_state(self.model, {name: array for name, array in state.items() if name not in own})
 
     def state(self) -> dict[str, Array]:
         """All variables of the model by name."""
@@ -92,13 +103,17 @@ class Worker:
         """How many steps it has made."""
         return self.step
 
+    def silence(self) -> float:
+        """For how many seconds it has been busy with the step that it is in; 0 while it waits for others."""
+        return 0.0 if self.exchange is None or self.exchange.is_waiting else time.monotonic() - self._moved
+
     def snapshots(self) -> list[int]:
         """The steps of which there are copies."""
         return sorted(self._snapshots)
 
     def snapshot(self, step: int) -> dict[str, Array]:
-        """A copy of the model as it was in front of a step."""
-        return self._snapshots[step]
+        """The last copy of the model in front of a step or before; nothing if there is none."""
+        return self._snapshots.get(max((one for one in self._snapshots if one <= step), default=-1), {})
 
     def run(self, generation: int, data: Any, first: int, last: int, joins: bool, every: int = 0) -> Outcome:
         """Make steps ``first`` to ``last`` on this replica's part of the data; with ``joins``, from the current one on.
@@ -107,6 +122,7 @@ class Worker:
         """
         _HERE.replica = Replica(self.part, self.count)
         exchange, outcome = self.exchange, Outcome("done", first)
+        self._snapshots = {}
         exchange.generation, exchange.step, self.step = generation, first, first
         iterator = iter(data.shard(self.part, self.count))
         try:
@@ -126,8 +142,8 @@ class Worker:
         exchange, seconds, reported = self.exchange, 0.0, 0.0
         while self.step < last:
             iterator.position.assign(self.step)
-            began = time.perf_counter()
-            if every and self.step and self.step % every == 0:
+            began, self._moved = time.perf_counter(), time.monotonic()
+            if every and self.step // every > max(self._snapshots, default=0) // every:
                 self._snapshots = {**dict(list(self._snapshots.items())[-1:]), self.step: self.state()}
             try:
                 element = next(iterator)
@@ -151,6 +167,7 @@ class Worker:
             if exchange.counts:
                 outcome.results.append((self.step, result))
             outcome.seconds.append(took)
+            outcome.waited.append(exchange.waited)
             self.step += 1
             seconds = took if not seconds else 0.9 * seconds + 0.1 * took
             if time.perf_counter() - reported > 0.25 or self.step == last:
@@ -191,6 +208,12 @@ def load_state(model: Any, state: Mapping[str, Array]) -> None:
                 mend="train the model that was saved, or use another folder",
             )
     assign_all([*named.values()], [state[name] for name in named])
+
+
+def generators_of(model: Any) -> set[str]:
+    """The names of the states of a model's random generators."""
+    named = {id(variable): name for name, variable in named_variables(model).items()}
+    return {named[id(thing.state)] for _, thing in named_objects(model) if isinstance(thing, Generator)}
 
 
 def plain(result: Any) -> Any:

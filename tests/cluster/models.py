@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +17,13 @@ RNG = np.random.default_rng(0)
 IMAGES, LABELS = RNG.standard_normal((256, 20)).astype(np.float32), RNG.integers(0, 5, 256)
 
 
+DECAY = jitflow.optim.ExponentialDecay(1e-2, 0.9, 10)
+
+
 class Classifier:
     """Two layers. The step is compiled for each instance, since replicas in one process would wait for each other."""
 
-    def __init__(self, optimiser: Callable[[], Any] = lambda: jitflow.optim.Adam(1e-2)) -> None:
+    def __init__(self, optimiser: Callable[[], Any] = lambda: jitflow.optim.Adam(DECAY)) -> None:
         draw = np.random.default_rng(1)
         self.w1 = jitflow.Variable(draw.standard_normal((20, 32)).astype(np.float32) * 0.1)
         self.b1 = jitflow.Variable(np.zeros(32, np.float32))
@@ -41,6 +45,11 @@ class Classifier:
 def slowly(step: int) -> None:
     """In front of a step, so that there is time for a fault."""
     time.sleep(0.005)
+
+
+def now_and_then(step: int) -> None:
+    """In front of a step: a straggler at times."""
+    time.sleep(0.5 if (step * 7 + os.getpid()) % 23 == 0 else 0.005)
 
 
 def batches(size: int = 16) -> Dataset:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import jitflow
@@ -99,18 +98,3 @@ def the_users_mistakes_reach_the_driver(folder: Path) -> None:
         cluster.Replicas(Classifier, mode="both")
     with pytest.raises(RuntimeError, match="need 4 GPUs, and the cluster has 0"):
         cluster.Replicas(Classifier, workers=4, gpus=1).run(1, batches())
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("mode", ["sync", "allreduce", "async"])
-@pytest.mark.parametrize("victim", ["worker", "server"])
-@pytest.mark.parametrize("seed", range(4))
-def test_any_process_may_die_at_any_time(connection: Any, tmp_path: Path, mode: str, victim: str, seed: int) -> None:
-    step = int(np.random.default_rng(seed).integers(0, STEPS - 5))
-    model, run = run_with_a_death(mode, victim, tmp_path, step)
-    assert run.restarts >= 1
-    if mode != "async":
-        alone, _ = trained_alone(STEPS, 2)
-        assert same(model, alone)
-    else:
-        assert run.losses[-10:].mean() < run.losses[:10].mean()
