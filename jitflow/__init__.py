@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from jitflow.naming import name
     from jitflow.passes.place.placement import Placement
     from jitflow.profiling import profile
+    from jitflow.quantisation import quantise
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import num_threads, set_num_threads
     from jitflow.runtime.variable import Variable
@@ -85,6 +86,7 @@ __all__ = [
     "num_threads",
     "optim",
     "profile",
+    "quantise",
     "random",
     "restore",
     "save",
@@ -130,6 +132,7 @@ _LAZY = {
     "name": "jitflow.naming",
     "num_threads": "jitflow.runtime.threads",
     "profile": "jitflow.profiling",
+    "quantise": "jitflow.quantisation",
     "restore": "jitflow.checkpoints",
     "save": "jitflow.checkpoints",
     "scan": "jitflow.frontend.control.explicit",

@@ -124,13 +124,14 @@ def compiled(fn: Any, options: Options) -> Any:
     return _function_type()(fn, options)
 
 
-def derived(fn: Any, like: Any = None) -> Any:
+def derived(fn: Any, like: Any = None, kind: type[CompiledFunction[..., Any]] = CompiledFunction) -> Any:
     """Compile what has no meaning as plain Python, such as a gradient, with the options of ``like``, if it is compiled.
 
-    It is compiled even where ``JITFLOW_DISABLE`` lets everything else run as Python.
+    It is compiled even where ``JITFLOW_DISABLE`` lets everything else run as Python. It has the methods of ``kind``.
     """
     options = like._options._replace(schedules=()) if getattr(type(like), "__jitflow_compiled__", False) else Options()
-    return _function_type()(fn, options)
+    make: Any = _function_type
+    return make(kind)(fn, options)
 
 
 def blank() -> Any:
@@ -140,10 +141,10 @@ def blank() -> Any:
 
 
 @functools.cache
-def _function_type() -> type[Any]:
+def _function_type(kind: Any = CompiledFunction) -> type[Any]:
     from jitflow.runtime.dispatcher import make_function_type
 
-    return make_function_type(CompiledFunction)
+    return make_function_type(kind)
 
 
 def _article(name: str) -> str:

@@ -150,6 +150,7 @@ FACTS = {
     "passes/schedule/scheduled.py: RUNNERS_UP": "how many schedules are shown",
     "passes/schedule/tiles.py: _ITEMSIZES": "bytes of a number",
     "passes/schedule/text.py: _COLUMN": "where the user's lines are printed",
+    "passes/fusion/group.py": "how many bytes an i32 has, and how far signed ones are from those without a sign",
     "passes/fusion/snapshot.py: _MOST_SLICES": "which of two programs a copy is in, not how its loop runs",
     "passes/lower/offset_tables.py: TABLE_BYTES": "bytes of an offset",
     "passes/lower/slid_rows.py: _FIELDS": "how many numbers are told of a run",

@@ -43,7 +43,7 @@ _TYPES = {"bool": "i8", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "dou
 def visible_names(name: str, interface: Interface) -> list[str]:
     """The functions that stay visible in the object; C programs call the first one, and the last ones by state."""
     own = [name, *(f"{name}__{what}" for what in ("run", "guard", "free", "context"))]
-    return [*own, *(accessor(name, state) for state in interface.states)]
+    return [*own, *(accessor(name, state) for state in interface.carried)]
 
 
 def accessor(name: str, state: State) -> str:
@@ -88,12 +88,13 @@ def _bytes(content: bytes) -> str:
 
 def _states(name: str, interface: Interface) -> Iterator[str]:
     for state in interface.states:
-        where, content = _global(state), state.value.tobytes("A")
+        where, content = _global(state), state.value.tobytes("A") if state.is_read else bytes(1)
         made = (
             f'[{len(content)} x i8] c"{_bytes(content)}"' if any(content) else f"[{len(content)} x i8] zeroinitializer"
         )
         yield f"{where} = internal global {made}, align {ALIGNMENT}"
-        yield f'define ptr @"{VISIBLE}{accessor(name, state)}"() #0 {{\n  ret ptr {where}\n}}\n'
+        if state.is_read:
+            yield f'define ptr @"{VISIBLE}{accessor(name, state)}"() #0 {{\n  ret ptr {where}\n}}\n'
 
 
 def _global(state: State) -> str:

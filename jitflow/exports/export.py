@@ -156,7 +156,7 @@ def _about(
             "plan": pack(interface.plan), "sites": sites_as_data(sites), "symbols": list(symbols),
             "parameters": _parameters(function, flat),
             "state": [[s.parameter.name, s.parameter.dtype, list(s.value.shape), s.parameter.layout, s.kind,
-                       s.parameter.is_written] for s in interface.states],
+                       s.parameter.is_written, s.is_read] for s in interface.states],
         }  # fmt: skip
     except Unstorable as error:
         raise UserNotImplementedError(

@@ -75,11 +75,11 @@ def _comment(
         routines = ", ".join(f"{one}_" for one in needs)
         yield f"It calls {routines} of a BLAS with 32-bit integers, which it is to be linked with;"
         yield f"without them it returns {MISSING_ROUTINE}."
-    if interface.states:
+    if interface.carried:
         yield ""
         yield "What it carries along, which may be read and written between calls, and lives as long as the program."
         yield "Programs that write to it are called by one thread at a time."
-        for state in interface.states:
+        for state in interface.carried:
             one = state.parameter
             sizes = None if one.dims is None else state.value.shape
             written = ", which is written to" if one.is_written else ""
@@ -118,5 +118,5 @@ def _output(one: Output) -> list[str]:
 
 
 def _accessors(name: str, interface: Interface) -> Iterator[str]:
-    for state in interface.states:
+    for state in interface.carried:
         yield f"{_C_TYPES[state.parameter.dtype]} *{accessor(name, state)}(void);"

@@ -20,6 +20,7 @@ import numpy as np
 from jitflow.compiler import Compilation
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.arguments import Spec
+from jitflow.ir.core import uses
 from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Tensor, Variable
@@ -58,6 +59,8 @@ class State:
     value: np.ndarray[Any, Any]
     kind: str
     """``array``, or what Python class numbers have: ``python`` or ``numpy``."""
+    is_read: bool = True
+    """Whether the program needs more of it than its sizes."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,11 @@ class Interface:
     fresh: tuple[int, ...]
     plan: p.Plan
 
+    @property
+    def carried(self) -> list[State]:
+        """The state that the program has in it: of what it does not read there is nothing."""
+        return [state for state in self.states if state.is_read]
+
 
 def interface_of(compilation: Compilation, plan: p.Plan, arguments: Sequence[Any]) -> Interface:
     """The interface of a program that was compiled for ``arguments``, with the values that its state has now.
@@ -114,7 +122,10 @@ class _Reader:
         if self.traced.is_storing:
             raise self._refused("a program that stores to attributes of objects", "return what it stores")
         parameters, states, sizes, known = [], [], dict[str, None](), dict[str, int]()
-        for leaf, value in zip(self.traced.leaves, self.traced.function.parameters, strict=True):
+        (fused,) = self.compilation.fused
+        read = uses(fused.region)
+        values = zip(self.traced.function.parameters, fused.parameters, strict=True)
+        for leaf, (value, inside) in zip(self.traced.leaves, values, strict=True):
             if isinstance(leaf, p.ArrayLeaf) and leaf.lives:
                 raise self._refused("an array on a GPU", "pass arrays of NumPy")
             if isinstance(leaf, p.ObjectLeaf):
@@ -125,7 +136,7 @@ class _Reader:
                 parameters.append(one)
                 sizes.update(dict.fromkeys(_names_in(one)))
             else:
-                states.append(self._state(leaf, one))
+                states.append(replace(self._state(leaf, one), is_read=one.dims is None or inside in read))
                 known.update(_sizes_told(states[-1]))
         self._refuse_shared(states)
         self._known = {**known}

@@ -91,12 +91,15 @@ class LoadedFunction:
         self._run, self._guard, self._free = (_address(library, f"{name}__{what}") for what in ("run", "guard", "free"))
         self._context = _called(library, f"{name}__context")
         _link_routines(self._context, about["symbols"])
-        self.state = MappingProxyType({
+        arrays = {
             each: _over(_called(library, f"{name}_{each}"), dtype, shape, layout)
-            for each, dtype, shape, layout, _, _ in about["state"]
-        })  # fmt: skip
-        self._kinds = [kind for *_, kind, _ in about["state"]]
-        writes = any(written for *_, written in about["state"])
+            if is_read else np.empty(shape, numpy_dtype(dtype), "F" if layout == "F" else "C")
+            for each, dtype, shape, layout, _, _, is_read in about["state"]
+        }  # fmt: skip
+        self.state = MappingProxyType({each: arrays[each] for each, *_, is_read in about["state"] if is_read})
+        kinds_of_state = [kind for *_, kind, _, _ in about["state"]]
+        self._state = [*zip(arrays.values(), kinds_of_state, strict=True)]
+        writes = any(written for *_, written, _ in about["state"])
         self._alone: Any = threading.Lock() if writes else nullcontext()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -109,7 +112,7 @@ class LoadedFunction:
         bound.apply_defaults()
         given = aligned(tuple(bound.arguments[name] for name in self.__signature__.parameters))
         with self._alone:
-            return self._called_with((*given, *map(_as_read, self.state.values(), self._kinds)))
+            return self._called_with((*given, *(_as_read(*one) for one in self._state)))
 
     def _called_with(self, arguments: tuple[Any, ...]) -> Any:
         binding = Binding(self._plan)
@@ -137,7 +140,7 @@ class LoadedFunction:
     def _expected(self) -> str:
         """What the arguments are to be, by parameter."""
         leaves = [check for check in self._plan.checks if isinstance(check, ArrayLeaf | ScalarLeaf)]
-        count = len(leaves) - len(self.state)
+        count = len(leaves) - len(self._state)
         shown = (
             f"{one.dtype} of {one.rank} axes" if isinstance(one, ArrayLeaf) else f"{one.kind} {one.dtype}"
             for one in sorted(leaves, key=lambda one: one.slot) if self._is_given(one.register)

@@ -17,6 +17,7 @@ from jitflow.passes.fusion.chain_products import chain_products
 from jitflow.passes.fusion.contract import contract, contract_all
 from jitflow.passes.fusion.crop import crop
 from jitflow.passes.fusion.fuse import fuse
+from jitflow.passes.fusion.group import group
 from jitflow.passes.fusion.itemize import itemize
 from jitflow.passes.fusion.materialize import materialize
 from jitflow.passes.fusion.parallel import parallel
@@ -68,6 +69,7 @@ PASSES: dict[str, Pass] = {
     "record": record,
     "commit": commit,
     "unfold": unfold,
+    "group": group,
     "contract": contract,
     "contract_all": contract_all,
     "crop": crop,
@@ -99,6 +101,7 @@ LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_E
 
 FUSION_PIPELINE = (
     "unfold",
+    "group",
     "contract",
     "crop",
     "snapshot",
@@ -125,7 +128,7 @@ def fusion_pipeline(device: str) -> tuple[str, ...]:
     if not is_gpu(device):
         return FUSION_PIPELINE
     instead = {"contract": ("contract_all",), "absorb": ("chain_products", "absorb"),
-               "unfold": (), "crop": (), "itemize": (), "parallel": ()}  # fmt: skip
+               "unfold": (), "group": (), "crop": (), "itemize": (), "parallel": ()}  # fmt: skip
     return tuple(one for name in FUSION_PIPELINE for one in instead.get(name, (name,)))
 
 

@@ -5,7 +5,7 @@ walked; each step reads the vectors of a row of the right matrix and one number 
 does little but multiply and add. There is a way for each number of vectors that may be left of a row, and one that
 loads under a mask for what is left of one. AVX-512 stores under masks, too, and multiplies halves and quarters
 faster; what has shorter vectors stores under masks slowly, or not at all, and stores halves, quarters and so on
-instead.
+instead. Blocks of i32 are of bytes, four of them in a lane (`byte_text.py`).
 
 In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
@@ -19,10 +19,11 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
+from jitflow.backends.llvm.byte_text import ByteText, way_of_bytes
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.vector_text import VectorText, call_shared
 from jitflow.ir.core import Op
-from jitflow.ir.dtypes import DType
+from jitflow.ir.dtypes import I32, DType
 
 __all__ = ["BLOCK_EMISSION"]
 
@@ -38,14 +39,17 @@ _ALONG = (
 
 def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
     rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
-    name = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}"
-    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes), (0, 3, 7))
+    name, way = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}", ""
+    if dtype == I32:
+        way = way_of_bytes(out.module.target)
+        name += f"_{way}"
+    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes, way), (0, 3, 7))
     return ()
 
 
 @cache
-def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int) -> str:
-    text = VectorText(dtype, lanes)
+def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, way: str) -> str:
+    text = ByteText(lanes, way) if way else VectorText(dtype, lanes)
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
     present = text.smallest("%columns", vectors * lanes)

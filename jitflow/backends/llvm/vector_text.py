@@ -36,7 +36,7 @@ class VectorText:
     """The lines of one function, and the intrinsics that it calls."""
 
     def __init__(self, dtype: DType, lanes: int) -> None:
-        self.itemsize, self.line = dtype.itemsize, _LINE
+        self.itemsize, self.line, self.kind = dtype.itemsize, _LINE, dtype.kind
         # AVX-512 stores some lanes as fast as all of them.
         self.stores_masked = lanes * dtype.itemsize == _MASKED_BYTES
         self.element = element_type(dtype)
@@ -171,7 +171,7 @@ class VectorText:
 
     def suffix(self, lanes: int) -> str:
         """How an overloaded intrinsic names a vector type."""
-        return f"v{lanes}f{8 * self.itemsize}"
+        return f"v{lanes}{self.kind}{8 * self.itemsize}"
 
     def smallest(self, *counts: int | str) -> str:
         """The least of some counts."""

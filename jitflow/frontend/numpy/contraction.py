@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.windows import shows_windows, without_transposes
-from jitflow.frontend.outside.scopes import dtype_of_products
+from jitflow.frontend.numpy.byte_products import is_weight, product_of_bytes
+from jitflow.frontend.outside.scopes import dtype_of_products, layers, lines_inside
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
@@ -53,7 +54,12 @@ def contract(
     """
     left, left_labels = _summed_alone(left, left_labels, right_labels, kept)
     right, right_labels = _summed_alone(right, right_labels, left_labels, kept)
+    is_quantised = layers() is not None and values.dtype_of_value(left).is_float
+    if is_quantised and is_weight(left) and not is_weight(right):
+        left, left_labels, right, right_labels = right, right_labels, left, left_labels
     if shows_windows(left) or shows_windows(right):
+        if is_quantised and (found := layers()) is not None:
+            found.left_alone(lines_inside(), "it is a convolution")
         return _windows_and_others(left, left_labels, right, right_labels, kept)
     shared = tuple(label for label in left_labels if label in right_labels)
     batch = tuple(label for label in shared if label in kept)
@@ -61,7 +67,8 @@ def contract(
     rows = tuple(label for label in left_labels if label not in shared)
     columns = tuple(label for label in right_labels if label not in shared)
     sizes = dict(zip(left_labels + right_labels, values.dims(left) + values.dims(right), strict=True))
-    if summed and ((rows and columns) or ((rows or columns) and current_trace().is_batched)):
+    some = bool(rows or columns) and (current_trace().is_batched or is_quantised)
+    if summed and ((rows and columns) or some):
         return _matrix_product(left, left_labels, right, right_labels, batch, rows, summed, columns, sizes)
     return _product_and_sum(left, left_labels, right, right_labels, batch + rows + columns, summed)
 
@@ -99,10 +106,18 @@ def _matrix_product(
     second = values.reshape(
         transposed_to(right, right_labels, batch + summed + columns), shape(summed, columns), assumed=True
     )
-    half = dtype_of_products() if values.dtype_of_value(first) == F32 else None
-    result = emit("matmul", first, second) if half is None else _product_of_halves(first, second, half)
+    result = _product(first, second)
     labels = batch + rows + columns
     return values.reshape(result, tuple(sizes[label] for label in labels), assumed=True), labels
+
+
+def _product(first: Value, second: Value) -> Value:
+    """The product of matrices, of the numbers that the program asks for."""
+    dtype, found = values.dtype_of_value(first), layers()
+    if found is not None and dtype.is_float and (quantised := product_of_bytes(first, second, found)) is not None:
+        return quantised
+    half = dtype_of_products() if dtype == F32 else None
+    return emit("matmul", first, second) if half is None else _product_of_halves(first, second, half)
 
 
 def _product_of_halves(first: Value, second: Value, half: DType) -> Value:

@@ -1,17 +1,22 @@
-"""The scopes in which a program asks for a device, or for products of halves."""
+"""The scopes in which a program asks for a device, for products of halves, or for products of bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.hardware import Device, device_named
 from jitflow.ir.dtypes import DType, parse_dtype
+from jitflow.ir.location import Loc
 
-__all__ = ["device", "dtype_of_products", "on_device", "products_in"]
+__all__ = ["Layers", "Weight", "device", "dtype_of_products", "layers", "layers_in", "lines_inside",
+           "on_device", "products_in"]  # fmt: skip
 
 
 class device:  # noqa: N801  it reads as a statement
@@ -51,10 +56,47 @@ def on_device(name: str, function: Callable[..., Any], *args: Any, **keywords: A
         return function(*args, **keywords)
 
 
+@dataclass(frozen=True)
+class Weight:
+    """An operand that is computed of nothing that a call passes: how the program spells it, and what tells it apart.
+
+    ``held``: the objects that it is computed of, by register. Their identity is part of the ``key``.
+    """
+
+    spelled: str
+    key: str
+    held: Mapping[int, Any]
+
+
+class Layers(Protocol):
+    """What knows the products of a function that is quantised (`jitflow.quantisation`).
+
+    ``where`` are the lines that a product comes from, innermost first, those that call the function left out.
+    """
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether products are computed as they are written, and `seen`."""
+
+    def seen(
+        self, weight: Weight, where: Sequence[Loc]
+    ) -> Callable[[np.ndarray[Any, Any], np.ndarray[Any, Any]], None]:
+        """What to call with both operands of a product with a weight."""
+
+    def left_alone(self, where: Sequence[Loc], why: str) -> None:
+        """A product stays one of floats."""
+
+    def known(self, weight: Weight, where: Sequence[Loc]) -> Any:
+        """The quantised form of a product; None if it stays one of floats."""
+
+
 class _Products:
-    """In which dtype products of float32 are computed; None for their own."""
+    """In which dtype products of float32 are computed, None for their own; and what knows which are of bytes."""
 
     dtype: DType | None = None
+    layers: Layers | None = None
+    callers: int = 0
+    """How many lines led to the function that the layers are of."""
 
 
 @contextmanager
@@ -75,3 +117,30 @@ def products_in(dtype: str) -> Iterator[None]:
 def dtype_of_products() -> DType | None:
     """In which dtype the program wants products of float32, None for their own."""
     return current_trace().state(_Products).dtype
+
+
+@contextmanager
+def layers_in(found: Layers) -> Iterator[None]:
+    """Compute the products that a compiled function computes inside as these layers say."""
+    products = current_trace().state(_Products)
+    outer = products.layers, products.callers
+    products.layers, products.callers = found, len(_lines())
+    try:
+        yield
+    finally:
+        products.layers, products.callers = outer
+
+
+def layers() -> Layers | None:
+    """What knows the products of the function that is being quantised, if one is."""
+    return current_trace().state(_Products).layers
+
+
+def lines_inside() -> Sequence[Loc]:
+    """The lines that are running, innermost first, without those that call the function that is being quantised."""
+    lines = _lines()
+    return lines[: len(lines) - current_trace().state(_Products).callers]
+
+
+def _lines() -> list[Loc]:
+    return [place for place in current_trace().here(with_callers=True).chain() if place.file]

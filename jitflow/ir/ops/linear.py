@@ -17,6 +17,8 @@ __all__ = ["LINEAR_OPS", "shown_dims"]
 
 def _infer_matmul(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     left, right = operands
+    if "group" in attributes:
+        return _infer_grouped(left, right, attributes)
     if not (isinstance(left, Tensor) and isinstance(right, Tensor) and left.rank == right.rank >= 2):
         raise TypeRuleError(f"matmul: expected two tensors of one rank (2 or more), got {left} and {right}")
     if left.dtype != right.dtype:
@@ -26,7 +28,22 @@ def _infer_matmul(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
     return (Tensor(attributes.get("dtype", left.dtype), (*left.dims[:-1], right.dims[-1])),)
 
 
+def _infer_grouped(left: Type, right: Type, attributes: Attributes) -> tuple[Type, ...]:
+    group, dtype = attributes["group"], attributes["dtype"]
+    if not (isinstance(left, Tensor) and isinstance(right, Tensor) and left.rank == right.rank == 2):
+        raise TypeRuleError(f"matmul: expected two matrices, got {left} and {right}")
+    if (left.dtype.name, right.dtype.name, dtype.name) != ("u8", "i32", "i32") or group != dtype.itemsize:
+        raise TypeRuleError(f"matmul: expected u8, i32 and sums of i32, got {left}, {right} and {dtype.name}")
+    if left.dims[1] != right.dims[0] * group:
+        raise TypeRuleError(f"matmul: expected [m, {group} * k] and [k, n], got {left} and {right}")
+    return (Tensor(dtype, (left.dims[0], right.dims[1])),)
+
+
 def _matmul(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    if "group" in attributes:
+        left, right = operands
+        steps = np.ascontiguousarray(right).astype("<i4").view(np.int8).reshape(*right.shape, attributes["group"])
+        operands = left, steps.transpose(0, 2, 1).reshape(left.shape[1], right.shape[1])
     if "dtype" in attributes:
         operands = [operand.astype(attributes["dtype"].numpy) for operand in operands]
     with np.errstate(all="ignore"):
@@ -81,8 +98,9 @@ def _among_zeros(operand: Any, attributes: Attributes) -> Any:
 LINEAR_OPS = [
     OpDef(
         "matmul", "matrix product over the last two axes, batched over the others, which are equal; of numbers as "
-        "wide as ``dtype``, if there is one", "tensor", 2,
-        _infer_matmul, _matmul, (), frozenset({"contraction"}), ("dtype",),
+        "wide as ``dtype``, if there is one. With ``group`` an element of the right one is so many steps of a "
+        "column, in bytes, the first one lowest", "tensor", 2,
+        _infer_matmul, _matmul, (), frozenset({"contraction"}), ("dtype", "group"),
     ),
     OpDef(
         "contract", "the sum of products over the labels that are not ``kept``: ``left`` and ``right`` label the axes "

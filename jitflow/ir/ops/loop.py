@@ -126,7 +126,8 @@ LOOP_OPS = [
     OpDef("multiply_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, then how "
           "many rows, columns and steps, how many steps there were before, and how far ahead the right and the left "
           "one are read: at most so many ``rows`` and ``columns`` of a product, added to what the steps before gave; "
-          "addends are rounded once, with a sum so far", "loop", 16, _infer_write, products.multiply_block,
+          "addends are rounded once, with a sum so far. Of ``dtype`` i32, an element is four bytes, and a product the "
+          "sum of theirs, u8 by i8", "loop", 16, _infer_write, products.multiply_block,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
           ("rows", "columns", "lanes", "dtype")),
     OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "

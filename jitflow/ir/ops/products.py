@@ -1,4 +1,7 @@
-"""What blocks of matrix products mean, to the bit: each product is rounded once, with a sum so far."""
+"""What blocks of matrix products mean, to the bit: each product is rounded once, with a sum so far.
+
+Those of i32 are of bytes: an element is four of them, those of the left matrix without a sign, and sums wrap around.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.dtypes import DType
+from jitflow.ir.dtypes import I32, DType
 from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
 from jitflow.ir.ops.memory import Memory
 from jitflow.ir.records import Attributes
@@ -30,7 +33,12 @@ def multiply_block(operands: Sequence[Any], attributes: Attributes, types: Seque
     factors = _read(left, dtype, _places(left_at, places.shape[0], row_stride, steps, left_step))
     lines = _read(right, dtype, _places(right_at, steps, right_step, places.shape[1], dtype.itemsize))
     sums = np.zeros(places.shape, dtype.numpy)
-    for step in range(steps):
+    if dtype == I32:
+        factors, lines = factors.astype("<i4"), lines.astype("<i4")
+        levels = factors.view(np.uint8).reshape(*factors.shape, dtype.itemsize)
+        weights = lines.view(np.int8).reshape(*lines.shape, dtype.itemsize)
+        sums = np.einsum("msb,snb->mn", levels, weights, dtype=np.int32)
+    for step in range(0 if dtype == I32 else steps):
         sums = _added(factors[:, step, None], lines[None, step], sums)
     _store(block, dtype, places, sums, before)
     return ()

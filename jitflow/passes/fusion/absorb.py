@@ -26,7 +26,7 @@ from jitflow.passes.fusion.beside import arrays_beside, axes_varied, in_c_order
 __all__ = ["absorb", "is_elementwise", "product_of", "without_product"]
 
 _PRODUCTS = ("matmul", "contract")
-_DTYPES = {"matmul": ("f32", "f64", "f16", "bf16"), "contract": ("f32", "f64")}
+_DTYPES = {"matmul": ("f32", "f64", "f16", "bf16", "i32"), "contract": ("f32", "f64")}
 
 
 def absorb(function: Function) -> Function:

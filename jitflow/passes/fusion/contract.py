@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dtypes import BOOL, F32, DType
-from jitflow.ir.types import Tensor, dims_of
+from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.values.dce import dce
 
 __all__ = ["BLAS_LETTERS", "contract", "contract_all"]
@@ -34,7 +34,7 @@ _HALVES = ("f16", "bf16")
 
 def contract(function: Function) -> Function:
     """Write out the products that are for a processor, but not for BLAS or blocks."""
-    found = _without(function, lambda op: _is_for_library(op) or _is_for_blocks(op))
+    found = _without(function, lambda op: _is_for_library(op) or _is_for_blocks(op) or "group" in op.attributes)
     if not any(op.name == "contract" for op in walk(found.region)):
         return found
     windows = {op.result for op in walk(found.region) if op.name == "window" and _shows_several(op)}
@@ -161,6 +161,8 @@ def _labels(op: Op) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
 
 def _product(builder: Builder, op: Op, operands: tuple[Value, ...]) -> Value:
     left, right = operands
+    if "group" in op.attributes:
+        left, right = builder.make("cast", left, dtype=op.attributes["dtype"]), _ungrouped(builder, right, op)
     assert isinstance(left.type, Tensor)
     dtype = left.type.dtype
     if dtype.name in _HALVES:
@@ -177,6 +179,17 @@ def _product(builder: Builder, op: Op, operands: tuple[Value, ...]) -> Value:
     multiply, add = ("logical_and", "reduce_logical_or") if dtype == BOOL else ("multiply", "reduce_add")
     axes = tuple(range(len(kept), len(order)))
     return builder.make(add, builder.make(multiply, *spread), axes=axes)
+
+
+def _ungrouped(builder: Builder, right: Value, op: Op) -> Value:
+    """The bytes of a matrix of groups of them, as rows of i32: shifted to the top and down again, with their sign."""
+    m, (groups, columns) = builder.make, dims_of(right.type)
+    dtype, number = op.attributes["dtype"], op.attributes["group"]
+    dims = groups, number, columns
+    top, width = (m("constant", value=bits, type=Scalar(dtype)) for bits in (8 * (number - 1), 8))
+    shift = m("subtract", top, m("multiply", m("iota", dtype=dtype, dims=dims, axis=1), width))
+    found = m("right_shift", m("left_shift", m("broadcast", right, dims=dims, axes=(0, 2)), shift), top)
+    return m("reshape", found, dims=(groups * number, columns))
 
 
 def _spread(

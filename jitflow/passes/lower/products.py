@@ -13,6 +13,7 @@ from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dims import product as product_of_dims
+from jitflow.ir.dtypes import I32
 from jitflow.ir.equality import region_key
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
@@ -39,6 +40,7 @@ from jitflow.passes.schedule.blocks_text import FigureTexts
 from jitflow.passes.schedule.given import given_for
 from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, completed
 from jitflow.passes.schedule.scheduled_product import ScheduledProduct
+from jitflow.passes.schedule.target import PLAIN
 from jitflow.passes.schedule.tuned import tuned_text
 
 __all__ = ["lower_matmul", "lower_product", "with_factors"]
@@ -46,6 +48,13 @@ __all__ = ["lower_matmul", "lower_product", "with_factors"]
 
 def lower_matmul(host: OwningProgram, op: Op) -> None:
     """The product in memory of its own, or where it is stored to."""
+    op, copies = _in_groups(host, op)
+    _lower_matmul(host, op)
+    for copy in copies:
+        host.free(copy)
+
+
+def _lower_matmul(host: OwningProgram, op: Op) -> None:
     type = op.result.type
     assert isinstance(type, Tensor)
     place = host.plan.places.get(op.result)
@@ -98,6 +107,7 @@ def lower_product(host: OwningProgram, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
+    product, copies = _in_groups(host, product)
     into = placed_layouts(host, op)
     key = region_key(op.regions[0]), tuple(layouts_of(host, op)), tuple(into.items())
     base, divides = op.attributes["kernel"] + host.suffix, any(map(is_slow, rest.regions[0].body))
@@ -108,7 +118,8 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     layout, count = scrap_layout(host.target, blocks)
     scrap = host.allocate(type.dtype, (count,))
     host.storage[product.result], host.layouts[product.result] = scrap, layout
-    product, temporary = _packed(host, product, blocks)
+    product, packed = _packed(host, product, blocks)
+    copies += [] if packed is None else [packed]
     rest = with_numbers(host, rest)
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
@@ -121,7 +132,7 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     kernel = host.once(make, *layouts, *into.items(), blocks, columns, region=fusion.regions[0])
     host.launch(replace(kernel, scheduled=scheduled), fusion.operands, outputs)
     host.free(scrap)
-    if temporary is not None:
+    for temporary in copies:
         host.free(temporary)
     give_results(host, rest, outputs)
 
@@ -148,11 +159,11 @@ def _schedule(
 
     Its figures are added to these. It is that which the user gives for the kernel of this name, or measuring has found.
     """
-    assert host.target.processor is not None
     factors, hints = factors_of(product, host.layouts), dict(host.function.attributes.get("hints", ()))
-    processor, threads, figures = host.target.processor, host.target.threads, _Sizes(host.scopes)
+    processor, threads, figures = host.target.processor or PLAIN, host.target.threads, _Sizes(host.scopes)
     blocks = choose_blocks(factors, processor, threads, hints, figures, batch=batch, divides=divides)
-    chosen = ScheduledProduct(op, blocks, figures.known, host.target, single=batch == 1)
+    target = replace(host.target, processor=processor)
+    chosen = ScheduledProduct(op, blocks, figures.known, target, single=batch == 1)
     given, others = given_for(host.target, name), _Sizes(host.scopes)
     if given is not None:
         chosen = chosen.following(given, others)
@@ -166,6 +177,17 @@ def _expected(host: OwningProgram, columns: Dim) -> int | None:
     """How many columns a product had at the first call, None if that is not known."""
     hints = dict(host.function.attributes.get("hints", ()))
     return evaluate(columns, hints) if hints.keys() >= set(symbols(columns)) else None
+
+
+def _in_groups(host: OwningProgram, product: Op) -> tuple[Op, list[Storage]]:
+    """A product of bytes whose steps lie side by side in groups, and the copies that it takes for that."""
+    operands, copies = list(product.operands), list[Storage]()
+    for place, (operand, stride) in enumerate(zip(operands, (1, I32.itemsize), strict=True)):
+        if "group" in product.attributes and host.layouts[operand].strides[-1] != stride:
+            operands[place] = Value(operand.type, operand.name)
+            copies.append(host.contiguous_copy(operand))
+            host.storage[operands[place]], host.layouts[operands[place]] = copies[-1], copies[-1].layout
+    return (replace(product, operands=tuple(operands)) if copies else product), copies
 
 
 def _packed(host: OwningProgram, product: Op, blocks: Blocks) -> tuple[Op, Storage | None]:

@@ -115,7 +115,7 @@ class Kernels(Memory):
         if product.name == "contract":
             return True
         if not self.distributed:
-            return has_blocks(factors_of(product, self.layouts), self.processor)
+            return "group" in product.attributes or has_blocks(factors_of(product, self.layouts), self.processor)
         fastmath = bool(self.function.attributes.get("fastmath"))
         return prefers_tiles(product, self.layouts, fastmath=fastmath)
 

@@ -20,11 +20,15 @@ def factors_of(product: Op, layouts: Mapping[Value, Layout]) -> Factors:
     left, right = product.operands
     assert isinstance(left.type, Tensor)
     assert isinstance(right.type, Tensor)
+    if "group" in product.attributes:
+        return Factors.of_groups(left.type, layouts[left], right.type, layouts[right])
     return Factors.of(left.type, layouts[left], right.type, layouts[right])
 
 
 def multiplies_by_blocks(product: Op, layouts: Mapping[Value, Layout], processor: Processor | None) -> bool:
     """Whether products that nothing follows are made by blocks of our own, and not by the library."""
+    if "group" in product.attributes:
+        return True
     type = product.result.type
     return isinstance(type, Tensor) and type.dtype in (F32, F64) and has_blocks(factors_of(product, layouts), processor)
 

@@ -47,6 +47,13 @@ class Factors:
         column_stride = itemsize if columns == 1 else column_stride
         return Factors(itemsize, rows, inner, columns, (row_stride, left_step), (right_step, column_stride))
 
+    @staticmethod
+    def of_groups(left: Tensor, left_layout: Layout, right: Tensor, right_layout: Layout) -> Factors:
+        """Those of bytes whose steps lie in groups: a group is an element."""
+        (rows, _), (inner, columns), itemsize = dims_of(left), dims_of(right), right.dtype.itemsize
+        places = (left_layout.strides[0], itemsize), (right_layout.strides[0], itemsize)
+        return Factors(itemsize, rows, inner, columns, *places)
+
     @property
     def sizes(self) -> tuple[Dim, Dim, Dim]:
         """Rows, steps and columns."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from jitflow.processor import CodeTarget
 
-__all__ = ["A100", "CPU", "GPU", "H200", "Given", "Gpu", "Processor", "Target"]
+__all__ = ["A100", "CPU", "GPU", "H200", "PLAIN", "Given", "Gpu", "Processor", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,10 @@ class Processor:
         """Of the smallest cache that holds so many bytes, else of memory."""
         held = (bandwidth for size, bandwidth in zip(self.caches, self.bandwidths, strict=False) if nbytes <= size)
         return next(held, self.bandwidths[-1])
+
+
+PLAIN = Processor(16, 16)
+"""A core whose vectors do not multiply and add floats at once: what it has is used for bytes alone."""
 
 
 @dataclass(frozen=True, slots=True)
