@@ -23,7 +23,7 @@ from jitflow.config import CONFIG, user_folder
 if TYPE_CHECKING:
     from jitflow.specialised import Options
 
-__all__ = ["environment", "key_of"]
+__all__ = ["environment", "key_of", "lasting"]
 
 _FORMAT = 1
 """What a file looks like; another number is another cache."""
@@ -53,12 +53,12 @@ def _code_in(cell: Any) -> str:
 
 def environment() -> tuple[str, ...]:
     """What the code of any function depends on."""
-    return (*_fixed(), repr(np.get_printoptions()), _tuned())
+    return (*lasting(), repr(np.get_printoptions()), _tuned())
 
 
 @cache
-def _fixed() -> tuple[str, ...]:
-    """What stays as it is as long as this process runs."""
+def lasting() -> tuple[str, ...]:
+    """What the code of any function depends on and that stays as it is as long as this process runs."""
     import llvmlite
 
     from jitflow import processor
@@ -73,9 +73,7 @@ def _fixed() -> tuple[str, ...]:
         sys.flags.optimize,
     )
     libraries = (np.__version__, llvmlite.__version__, _stamp_of_scipy())
-    facts = (processor.gathers(), processor.is_asked(), processor.second_cache())
-    cpu = (processor.name(), processor.features().flatten(), *facts)
-    return tuple(map(str, (*versions, *libraries, *cpu, CONFIG.entry, _stamp(here))))
+    return tuple(map(str, (*versions, *libraries, *processor.identity(), CONFIG.entry, _stamp(here))))
 
 
 def _stamp(package: Path) -> str:

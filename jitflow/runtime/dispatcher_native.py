@@ -80,7 +80,7 @@ class _Dispatcher:
     """The machine code that all native function types share."""
 
     def __init__(self) -> None:
-        code = NativeCode(dispatcher_text())
+        code = NativeCode(dispatcher_text)
         make_immortal(code)
         self._code = code
         self._set("api", api_table())

@@ -1,10 +1,11 @@
 """Object code into memory: the process's linker, for what is compiled now and for what was compiled before.
 
-A linker is kept for the process, since making one costs as much as compiling a small kernel. Linking an object into the
-shared ORC linker takes a tenth of the time that an MCJIT engine for each module takes (0.1 ms against 1.0 ms), and an
-unknown symbol is an error there instead of the end of the process. JITLink lays a library's sections out as one piece:
-laid out one by one, they end up further apart than code can reach where other libraries have torn memory to pieces
-(PyTorch has), and the process ends.
+What is known of this platform's files is put there without LLVM (`object_files.py`): a process that finds its code on
+disk does not import it. All else LLVM links. A linker of its is kept for the process, since making one costs as much as
+compiling a small kernel. Linking an object into the shared ORC linker takes a tenth of the time that an MCJIT engine
+for each module takes (0.1 ms against 1.0 ms), and an unknown symbol is an error there instead of the end of the
+process. JITLink lays a library's sections out as one piece: laid out one by one, they end up further apart than code
+can reach where other libraries have torn memory to pieces (PyTorch has), and the process ends.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
+from jitflow.records import record
+from jitflow.runtime import object_files
 
-from jitflow import processor
+if TYPE_CHECKING:
+    from jitflow.processor import CodeTarget
 
 __all__ = ["LINKER", "LINKER_SERVES", "Linked", "initialise"]
 
@@ -26,11 +29,11 @@ LINKER_SERVES = 128
 """Libraries for each linker. It frees their code with them, but keeps some 10 KiB of names for each until it goes."""
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Linked:
-    """Code in memory, and where its functions are."""
+    """Code in memory, what keeps it there, and where its functions are."""
 
-    tracker: Any
+    owner: object
     addresses: dict[str, int]
 
 
@@ -44,11 +47,15 @@ class Linker:
 
     @cached_property
     def _target(self) -> Any:
+        import llvmlite.binding as llvm
+
         initialise()
         return llvm.Target.from_triple(llvm.get_process_triple())
 
-    def make_machine(self, level: int, wanted: processor.CodeTarget) -> Any:
+    def make_machine(self, level: int, wanted: CodeTarget) -> Any:
         """A target machine that generates code of a level of optimisation."""
+        from jitflow import processor
+
         target = self._target if wanted is processor.here() else _foreign(wanted.triple)
         return target.create_target_machine(
             cpu=wanted.cpu, features=wanted.switches, opt=level, reloc="pic", codemodel="small"
@@ -56,6 +63,8 @@ class Linker:
 
     def _linker(self) -> Any:
         """The linker for the next library; one that has served long enough goes with the last of its libraries."""
+        import llvmlite.binding as llvm
+
         self._linked += 1
         if self._linked % LINKER_SERVES == 1:
             machine = self._target.create_target_machine(reloc="pic", codemodel="small")  # it compiles nothing
@@ -67,6 +76,11 @@ class Linker:
 
         Raises RuntimeError where the code refers to what there is not.
         """
+        if object_files.are_known():
+            with suppress(object_files.Unknown):
+                return Linked(*object_files.load(codes, names))
+        import llvmlite.binding as llvm
+
         builder = llvm.JITLibraryBuilder()
         for code in codes:
             builder.add_object_img(code)
@@ -82,12 +96,16 @@ class Linker:
 @cache
 def initialise() -> None:
     """Let LLVM know this machine's kind of processor."""
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 def _foreign(triple: str) -> Any:
     """LLVM's target for another machine than this one."""
+    import llvmlite.binding as llvm
+
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(triple)

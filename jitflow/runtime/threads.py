@@ -111,7 +111,7 @@ class _Workers:
     """The threads of this process, and what they share."""
 
     def __init__(self) -> None:
-        code = NativeCode(workers_text())
+        code = NativeCode(workers_text)
         make_immortal(code)
         self.share_address = code.address("share")
         self._job = (ctypes.c_int64 * len(JOB_FIELDS)).from_address(code.address("job"))
