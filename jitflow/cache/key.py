@@ -59,8 +59,6 @@ def environment() -> tuple[str, ...]:
 @cache
 def lasting() -> tuple[str, ...]:
     """What the code of any function depends on and that stays as it is as long as this process runs."""
-    import llvmlite
-
     from jitflow import processor
 
     here = Path(__file__).parents[1]
@@ -72,7 +70,11 @@ def lasting() -> tuple[str, ...]:
         platform.machine(),
         sys.flags.optimize,
     )
-    libraries = (np.__version__, llvmlite.__version__, _stamp_of_scipy())
+    libraries = (
+        np.__version__,
+        _stamp_of("llvmlite", "_version.py") or _version_of_llvmlite(),
+        _stamp_of("scipy", "version.py"),
+    )
     return tuple(map(str, (*versions, *libraries, *processor.identity(), CONFIG.entry, _stamp(here))))
 
 
@@ -84,22 +86,28 @@ def _stamp(package: Path) -> str:
             for entry in entries:
                 if entry.name.endswith(".py"):
                     about = entry.stat()
-                    found.append(f"{entry.path} {about.st_size} {about.st_mtime_ns}")
+                    found.append((entry.path, about.st_size, about.st_mtime_ns))
                 elif entry.is_dir() and not entry.name.startswith(("_", ".")):
                     folders.append(entry.path)
-    return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(repr(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _stamp_of_scipy() -> str:
-    """What tells versions of SciPy apart, without importing it."""
+def _stamp_of(package: str, file: str) -> str:
+    """What tells versions of a package apart, by the file that says which it is, without importing it."""
     for folder in sys.path:
-        version = os.path.join(folder or os.curdir, "scipy", "version.py")
+        version = os.path.join(folder or os.curdir, package, file)
         try:
             about = os.stat(version)
         except OSError:
             continue
         return f"{version} {about.st_size} {about.st_mtime_ns}"
     return ""
+
+
+def _version_of_llvmlite() -> str:
+    import llvmlite
+
+    return str(llvmlite.__version__)
 
 
 def _tuned() -> str:

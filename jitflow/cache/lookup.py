@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -38,18 +39,31 @@ _RUN, _GUARD = "run", "guard"
 
 def why_not(options: Options) -> str:
     """Why functions of these options are not cached at all; empty if they are."""
-    from jitflow.hardware import has_seen_gpus
-    from jitflow.runtime.notes import is_recording
-
     reasons = {
         "JITFLOW_CACHE=0": not CONFIG.cache,
         "JITFLOW_DUMP and JITFLOW_VERIFY look at compilations": CONFIG.dump or CONFIG.verify,
-        "a function that is placed on devices": CONFIG.cpu_devices > 1 or has_seen_gpus() or options.device,
+        "a function that is placed on devices": CONFIG.cpu_devices > 1 or _has_seen_gpus() or options.device,
         "a function with a placement of its own": options.placement != "heuristic",
         "a part of a function": options.part is not None,
-        "a profile is taken": is_recording(),
+        "a profile is taken": _is_recording(),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _has_seen_gpus() -> bool:
+    if "jitflow.runtime.cuda" not in sys.modules:
+        return False
+    from jitflow.hardware import has_seen_gpus
+
+    return has_seen_gpus()
+
+
+def _is_recording() -> bool:
+    if "jitflow.runtime.notes" not in sys.modules:
+        return False
+    from jitflow.runtime.notes import is_recording
+
+    return is_recording()
 
 
 # -- from a file -------------------------------------------------------------------------------------

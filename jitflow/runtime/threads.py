@@ -19,7 +19,6 @@ from typing import Protocol
 from jitflow.config import CONFIG
 from jitflow.cores import usable_cores
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.notes import TRACKS
 from jitflow.runtime.workers_text import JOB_FIELDS, MOST_NAMED, SYSTEM_FUNCTIONS, workers_text
 
 __all__ = ["most_threads", "name_helpers", "note_compiled", "num_threads", "set_num_threads", "share_address"]
@@ -130,6 +129,8 @@ class _Workers:
 
     def name_tracks(self) -> None:
         """Tell profiles which threads these are."""
+        from jitflow.runtime.notes import TRACKS
+
         started = min(self._job[JOB_FIELDS.index("started")], MOST_NAMED)
         TRACKS.update({thread: f"helper {number}" for number, thread in enumerate(self._names[:started], 1)})
 
