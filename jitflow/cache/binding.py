@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.cache.codec import Damaged, unpack
-from jitflow.cache.content import Incomparable, content_of
+from jitflow.cache.content import Incomparable, content_of, is_of_a_library
 from jitflow.cache.walk import Mismatch, Walk, contents_of_defaults
 from jitflow.runtime import plan as p
 from jitflow.runtime.python_guards import array_fits, guard_holds, scalar_types
@@ -92,6 +92,7 @@ class PlanReader(Walk):
         match kind:
             case "Global":
                 namespace, name = parts
+                _import_late(namespace, name)
                 return p.Global(self._namespace(namespace), sys.intern(name))
             case "Cell":
                 return p.Cell(self._cell(*parts))
@@ -230,6 +231,14 @@ class PlanReader(Walk):
         ):
             raise Mismatch("a function has other cells")
         return p.FunctionIs(register, thing.__code__, thing.__defaults__, pairs, thing.__closure__)
+
+
+def _import_late(namespace: Any, name: str) -> None:
+    """Have a library's module ready what it imports when it is first asked for, as the trace did by asking."""
+    match namespace:
+        case ["module", str(module)] if module in sys.modules and is_of_a_library(module):
+            if name not in vars(sys.modules[module]):
+                getattr(sys.modules[module], name, None)
 
 
 def _registers_of(check: Any) -> set[int]:
