@@ -27,6 +27,7 @@ class PlanReader(Walk):
         self.guarded: dict[tuple[str, int], Any] = {}
         """What guards compare by identity: the object in a register, or its type."""
         self._shared: dict[int, p.Shared] = {}
+        self._types: dict[int, str] = {}
 
     def plan(self) -> p.Plan:
         """The plan. Raises `Mismatch` if what it reads is not what it was written for.
@@ -179,11 +180,17 @@ class PlanReader(Walk):
 
     def _same(self, thing: Any, content: str) -> None:
         try:
-            if content_of(thing) == content:
+            if (self._content_of_type(thing) if isinstance(thing, type) else content_of(thing)) == content:
                 return
         except Incomparable:
             pass
         raise Mismatch("an object has other content")
+
+    def _content_of_type(self, kind: type) -> str:
+        """The content of a class, of which one plan has many objects. What has it lives in a register."""
+        if id(kind) not in self._types:
+            self._types[id(kind)] = content_of(kind)
+        return self._types[id(kind)]
 
     def _is_object(self, register: int, thing: Any, content: str) -> p.Check:
         self._same(thing, content)

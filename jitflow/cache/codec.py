@@ -51,8 +51,13 @@ def _of_types() -> Mapping[str, type[Any]]:
     return _records(types)
 
 
+_FIELDS: dict[type[Any], list[str]] = {}
+
+
 def _fields(kind: type[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind) if field.init]
+    if kind not in _FIELDS:
+        _FIELDS[kind] = [field.name for field in dataclasses.fields(kind) if field.init]
+    return _FIELDS[kind]
 
 
 def _is_record(kind: type[Any]) -> bool:

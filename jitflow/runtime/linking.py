@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jitflow.records import record
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LINKER", "LINKER_SERVES", "Linked", "initialise"]
 
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 LINKER_SERVES = 128
 """Libraries for each linker. It frees their code with them, but keeps some 10 KiB of names for each until it goes."""
 
@@ -71,20 +73,24 @@ class Linker:
             self._current = llvm.create_lljit_compiler(machine, use_jit_link=True)
         return self._current
 
-    def link(self, codes: Sequence[bytes], names: Sequence[str]) -> Linked:
+    def link(self, codes: Sequence[bytes], names: Sequence[str], outside: Mapping[str, int] = _NOTHING) -> Linked:
         """Put object code into memory, as one library. It stays there as long as the result lives.
+
+        ``names`` are those of its functions that are asked for; ``outside`` tells where others are that it calls.
 
         Raises RuntimeError where the code refers to what there is not.
         """
         if object_files.are_known():
             with suppress(object_files.Unknown):
-                return Linked(*object_files.load(codes, names))
+                return Linked(*object_files.load(codes, names, outside))
         import llvmlite.binding as llvm
 
         builder = llvm.JITLibraryBuilder()
         for code in codes:
             builder.add_object_img(code)
         builder.add_current_process()
+        for name, address in outside.items():
+            builder.import_symbol(name, address)
         for name in names:
             builder.export_symbol(name)
         with self.lock:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,21 +32,24 @@ class NativeCode:
     """Compiled machine code, which lives as long as this object.
 
     ``text`` is the text, or a function that writes it, perhaps with arguments (`functools.partial`): of nothing else
-    than these, jitflow's version and what `cache.key.environment` names.  `for_host` lets the code use everything that
+    than these, jitflow's version and what `cache.key.lasting` names. What it calls, or compares with, by the names in
+    ``outside`` is at these addresses, which are others in each process. `for_host` lets the code use everything that
     this machine's processor has.
     """
 
     def __init__(
-        self, text: str | Callable[[], str], *, optimisation: int = 0, for_host: bool = False
+        self, text: str | Callable[[], str], *, optimisation: int = 0, for_host: bool = False,
+        outside: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
-        make = partial(_compiled, text, optimisation, for_host)
+        outside = outside or {}
+        make = partial(_compiled, text, optimisation, for_host, [*outside])
         if switches_are_read() and CONFIG.cache:  # a profile begins before the script that may set them
             from jitflow.cache.pieces import piece
 
-            code, names = piece((*_writer(text), optimisation, for_host), make)
+            code, names = piece((*_writer(text), optimisation, for_host, sorted(outside)), make)
         else:
             code, names = make()
-        self._linked = LINKER.link([code], names)
+        self._linked = LINKER.link([code], names, outside)
 
     def address(self, name: str) -> int:
         """The address of a function or global variable of the module. Raises KeyError where there is none."""
@@ -62,10 +65,14 @@ def _writer(text: str | Callable[[], str]) -> tuple[Any, ...]:
     return (text.__module__, text.__qualname__)
 
 
-def _compiled(text: str | Callable[[], str], optimisation: int, for_host: bool) -> tuple[bytes, Sequence[str]]:
+def _compiled(
+    text: str | Callable[[], str], optimisation: int, for_host: bool, outside: Sequence[str]
+) -> tuple[bytes, Sequence[str]]:
     """Object code, and what can be asked for of it."""
     written = text if isinstance(text, str) else text()
-    return _object_code(written, optimisation, for_host), [*_FUNCTIONS.findall(written), *_VARIABLES.findall(written)]
+    declared = "".join(f"@{name} = external global i8\n" for name in outside)
+    names = [*_FUNCTIONS.findall(written), *_VARIABLES.findall(written)]
+    return _object_code(declared + written, optimisation, for_host), names
 
 
 def _object_code(text: str, optimisation: int, for_host: bool) -> bytes:

@@ -19,7 +19,7 @@ import mmap
 import platform
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -65,13 +65,15 @@ def are_known() -> bool:
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
-def load(codes: Sequence[bytes], names: Sequence[str]) -> tuple[object, dict[str, int]]:
+def load(
+    codes: Sequence[bytes], names: Sequence[str], outside: Mapping[str, int]
+) -> tuple[object, dict[str, int]]:  # fmt: skip
     """Put object files into memory as one library: what owns it, and the addresses of the functions called ``names``.
 
-    Raises `Unknown`.
+    ``outside`` are addresses of what the files call and that is not found by its name. Raises `Unknown`.
     """
     try:
-        library = _Library([_File(code) for code in codes])
+        library = _Library([_File(code) for code in codes], outside)
         return library.memory, {name: library.defined[name] for name in names}
     except (ValueError, IndexError, KeyError, OverflowError, struct.error) as error:
         raise Unknown(str(error)) from error
@@ -133,7 +135,7 @@ class _File:
 class _Library:
     """Files that see each other's functions, in memory; ``defined`` are these with their addresses."""
 
-    def __init__(self, files: Sequence[_File]) -> None:
+    def __init__(self, files: Sequence[_File], outside: Mapping[str, int]) -> None:
         inside = [name for file in files for _, name in file.defines()]
         if len({*inside}) < len(inside):
             raise Unknown("a name is defined twice")
@@ -143,6 +145,7 @@ class _Library:
         self.memory = mmap.mmap(-1, max(end, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._bytes = np.frombuffer(self.memory, np.uint8)
         self._base = int(self._bytes.__array_interface__["data"][0])
+        self._outside = outside
         self.defined: dict[str, int] = {}
         for file in files:
             self.defined |= {name: self._address(file, symbol) for symbol, name in file.defines()}
@@ -157,7 +160,7 @@ class _Library:
         if section:
             return self._base + file.places[section] + value if section in file.places else 0
         name = file.names.get(symbol, "")
-        return self.defined.get(name) or (_of_the_process(name) if name else 0)
+        return self.defined.get(name) or self._outside.get(name) or (_of_the_process(name) if name else 0)
 
     def _fill(self, file: _File) -> None:
         """Write a file's sections, its slots and stubs, and then what depends on where things are."""
