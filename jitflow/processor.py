@@ -25,7 +25,7 @@ __all__ = ["TARGETS", "CodeTarget", "features", "gathers", "has_features", "here
 
 _IDENTITY = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
 """What of Linux's description of a processor of x86-64 decides what LLVM finds out about it."""
-_MOST_DESCRIBED = 1 << 14
+_DESCRIBED, _MOST_DESCRIBED = Path("/proc/cpuinfo"), 1 << 14
 _SAMPLING = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling")
 
 _ADDED = {
@@ -55,7 +55,7 @@ def identity() -> tuple[str, ...]:
     Linux tells of a processor of x86-64 what model it is and all it can do that the kernel knows of; of another, LLVM.
     """
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        with open(_DESCRIBED, encoding="utf-8", errors="replace") as file:
             first = file.read(_MOST_DESCRIBED).partition("\n\n")[0]
         facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
         found = tuple(facts[key] for key in _IDENTITY)
