@@ -111,7 +111,7 @@ class Optimiser:
         raise NotImplementedError
 
     def shared(self) -> tuple[Any, ...]:
-        """The numbers that every update of a step needs, found once: what hangs on nothing but options and ``steps``."""
+        """The numbers that every update of a step needs, found once: they hang on options and ``steps`` alone."""
         return ()
 
     def clipped(self, gradients: Any) -> Any:
