@@ -18,7 +18,7 @@ from jitflow.errors import CompilationWarning, CompilerBug, JitflowError, UserEr
 if TYPE_CHECKING:
     from builtins import breakpoint
 
-    from jitflow import data, nn, optim, random
+    from jitflow import cluster, data, nn, optim, random
     from jitflow.api import CacheInfo, function
     from jitflow.batches import vmap
     from jitflow.checkpoints import CheckpointManager, restore, save
@@ -64,6 +64,7 @@ __all__ = [
     "breakpoint",
     "callback",
     "checkpoint",
+    "cluster",
     "cond",
     "custom_gradient",
     "data",
@@ -100,7 +101,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("data", "nn", "optim", "random")
+_PACKAGES = ("cluster", "data", "nn", "optim", "random")
 _LAZY = {
     "CheckpointManager": "jitflow.checkpoints",
     "CacheInfo": "jitflow.api",

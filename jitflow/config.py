@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 from jitflow.records import value_record
 
-__all__ = ["CONFIG", "Config", "cache_folder", "read_config", "switches_are_read", "user_folder"]
+__all__ = ["CONFIG", "Config", "cache_folder", "cluster_address", "read_config", "switches_are_read", "user_folder"]
 
 EntryPath = Literal["native", "python"]
 
@@ -116,6 +116,11 @@ def cache_folder(environment: Mapping[str, str] = os.environ, system: str = sys.
     if system == "darwin":
         return Path.home() / "Library" / "Caches" / "jitflow"
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitflow"
+
+
+def cluster_address(environment: Mapping[str, str] = os.environ) -> str:
+    """The Ray cluster that this process is to join, as Ray has it: ``RAY_ADDRESS``. Empty if nothing is said."""
+    return environment.get("RAY_ADDRESS", "").strip()
 
 
 def _flag(environment: Mapping[str, str], name: str, *, default: bool = False) -> bool:

@@ -9,7 +9,7 @@ NumPy's libraries. A weak reference leads nowhere: an object that only works on 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -20,7 +20,7 @@ from jitflow.random import Generator
 from jitflow.random.machine import Machine, machine
 from jitflow.runtime.variable import Variable
 
-__all__ = ["attributes_of", "named_objects", "named_variables", "variables"]
+__all__ = ["announce", "attributes_of", "named_objects", "named_variables", "variables"]
 
 _LEAVES = (
     str,
@@ -92,6 +92,15 @@ def named_objects(objects: Any) -> Iterator[tuple[str, Any]]:
             continue
         inside = [(f"{path}.{key}" if path else str(key), item) for key, item in _items(thing)]
         waiting += reversed(inside)
+
+
+def announce(objects: Any, kinds: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Tell objects that make variables late, as optimisers do, what there is to restore for them: dtypes and shapes."""
+    for path, thing in named_objects(objects):
+        hook = getattr(type(thing), "__jitflow_restoring__", None)
+        if hook is not None:
+            prefix = f"{path}." if path else ""
+            hook(thing, {name.removeprefix(prefix): kind for name, kind in kinds.items() if name.startswith(prefix)})
 
 
 def _items(thing: Any) -> list[tuple[Any, Any]]:

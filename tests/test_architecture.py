@@ -17,7 +17,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "jitflow"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 ARMS = ("frontend", "passes", "backends")
-LATE = ("typer", "rich", "scipy", "networkx", "matplotlib", "cupy", "safetensors")
+LATE = ("typer", "rich", "scipy", "networkx", "matplotlib", "cupy", "ray", "safetensors")
 """What `import jitflow` must not load."""
 
 

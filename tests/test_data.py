@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 import threading
 import time
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.data import Dataset, Queue, QueueClosed, arrays
+from jitflow.data import Dataset, Queue, QueueClosed, arrays, from_ray
 
 NUMBERS = list(range(23))
 
@@ -221,3 +222,30 @@ def test_queues_that_are_closed():
     with pytest.raises(QueueClosed) as closed:
         queue.get()
     assert isinstance(closed.value.__cause__, ValueError)
+
+
+class RaysRows:
+    """What of a Ray Dataset is used."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def iter_rows(self):
+        return ({"x": np.full(3, row), "y": row} for row in range(self.count))
+
+
+def test_rows_of_ray_data_are_elements_and_each_pass_asks_anew():
+    data = from_ray(RaysRows(5))
+    assert [row["y"] for row in data] == [row["y"] for row in data] == [0, 1, 2, 3, 4]
+    assert [row["y"] for row in data.repeat(2).shard(1, 2)] == [1, 3, 0, 2, 4]
+    first = next(iter(data.batch(2)))
+    assert first["x"].shape == (2, 3)
+    assert pickle.loads(pickle.dumps(data.shuffle(seed=1))) is not None
+    with pytest.raises(TypeError, match="has no rows to go through"):
+        from_ray([1, 2])
+
+
+def test_a_dataset_goes_to_other_processes():
+    data = arrays(np.arange(10)).shuffle(seed=3).batch(3).repeat()
+    there = pickle.loads(pickle.dumps(data))
+    assert [next(one).tolist() for one in [iter(there)]] == [next(one).tolist() for one in [iter(data)]]

@@ -39,31 +39,23 @@ _RUN, _GUARD = "run", "guard"
 
 def why_not(options: Options) -> str:
     """Why functions of these options are not cached at all; empty if they are."""
+    has_gpus = _asked("jitflow.hardware", "has_seen_gpus")
     reasons = {
         "JITFLOW_CACHE=0": not CONFIG.cache,
         "JITFLOW_DUMP and JITFLOW_VERIFY look at compilations": CONFIG.dump or CONFIG.verify,
-        "a function that is placed on devices": CONFIG.cpu_devices > 1 or _has_seen_gpus() or options.device,
+        "a function that is placed on devices": CONFIG.cpu_devices > 1 or has_gpus or options.device,
         "a function with a placement of its own": options.placement != "heuristic",
         "a part of a function": options.part is not None,
-        "a profile is taken": _is_recording(),
+        "the step of a replica": _asked("jitflow.replication", "exchange_in_force") is not None,
+        "a profile is taken": _asked("jitflow.runtime.notes", "is_recording"),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _has_seen_gpus() -> bool:
-    if "jitflow.runtime.cuda" not in sys.modules:
-        return False
-    from jitflow.hardware import has_seen_gpus
-
-    return has_seen_gpus()
-
-
-def _is_recording() -> bool:
-    if "jitflow.runtime.notes" not in sys.modules:
-        return False
-    from jitflow.runtime.notes import is_recording
-
-    return is_recording()
+def _asked(module: str, question: str) -> Any:
+    """What a module answers; None where nobody has imported it, so that there is nothing to say."""
+    found = sys.modules.get(module)
+    return None if found is None else getattr(found, question)()
 
 
 # -- from a file -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from jitflow.checkpoints.files import Contents, open_contents, read_tensors, write_file
 from jitflow.errors import UserKeyError, UserTypeError, UserValueError
 from jitflow.runtime.snapshots import assign_all, snapshot
-from jitflow.structure import named_objects, named_variables
+from jitflow.structure import announce, named_variables
 
 __all__ = ["Restored", "restore", "restore_contents", "save"]
 
@@ -68,7 +68,7 @@ def restore_contents(
     contents: Contents, objects: Any, names: str | Iterable[str] | None = None, strict: bool = True
 ) -> Restored:
     """`restore`, from a file whose header has been read."""
-    _announce(contents, objects)
+    announce(objects, {name: contents.kind(name) for name in contents.tensors})
     variables = named_variables(objects)
     wanted, partial = list(variables), names is not None
     if names is not None:
@@ -89,16 +89,6 @@ def restore_contents(
     tensors = read_tensors(contents, shared)
     assign_all([variables[name] for name in shared], [tensors[name] for name in shared])
     return Restored(tuple(shared), tuple(missing), tuple(unused), contents.details)
-
-
-def _announce(contents: Contents, objects: Any) -> None:
-    """Tell objects that make variables late, as optimisers do, what there is to restore for them."""
-    for path, thing in named_objects(objects):
-        hook = getattr(type(thing), "__jitflow_restoring__", None)
-        if hook is not None:
-            prefix = f"{path}." if path else ""
-            hook(thing, {name.removeprefix(prefix): contents.kind(name) for name in contents.tensors
-                         if name.startswith(prefix)})  # fmt: skip
 
 
 def _names_differ(contents: Contents, missing: list[str], unused: list[str]) -> UserKeyError:

@@ -28,7 +28,7 @@ from jitflow.data.stages import (
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.runtime.variable import Variable
 
-__all__ = ["DataIterator", "Dataset", "arrays"]
+__all__ = ["DataIterator", "Dataset", "arrays", "from_ray"]
 
 
 class Dataset:
@@ -165,6 +165,17 @@ def arrays(*given: Any) -> Dataset:
     if not given:
         raise UserTypeError("there are no arrays")
     return Dataset(_Rows(given[0] if len(given) == 1 else given))
+
+
+def from_ray(given: Any) -> Dataset:
+    """The rows of a Ray Dataset, as dicts of arrays and numbers: what Ray has read and transformed, element by element.
+
+    Each pass asks it for its rows anew, in blocks that Ray prepares ahead. Rows come in one order, so what resumes or
+    is sharded goes through those in front. Raises TypeError for what is no Ray Dataset.
+    """
+    if not callable(getattr(given, "iter_rows", None)):
+        raise UserTypeError(f"a {type(given).__name__} has no rows to go through", expected="a ray.data.Dataset")
+    return Dataset(given.iter_rows)
 
 
 class _Rows:

@@ -207,6 +207,14 @@ class Shuffled(Stage):
             yield chosen
         yield from (waiting[place] for place in draw.permutation(len(waiting)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is drawn is drawn again by a copy."""
+        return {name: value for name, value in vars(self).items() if name != "_order"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._order = lru_cache(maxsize=2)(self._draw_order)
+
     def _draw_order(self, number: int) -> Any:
         return self._random(number).permutation(int(self.inner.length() or 0))
 

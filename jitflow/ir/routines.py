@@ -24,24 +24,33 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.routine_table import GPU_ROUTINES, row_of
 
 __all__ = ["Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
-           "is_silent", "numbers_of", "options_of", "prepared", "quiet_function", "results_of", "routine_function",
-           "routine_on_gpu", "run_routine", "without_warnings"]  # fmt: skip
+           "is_silent", "keeps_arguments", "numbers_of", "options_of", "prepared", "quiet_function", "results_of",
+           "routine_function", "routine_on_gpu", "run_routine", "without_warnings"]  # fmt: skip
 
 T = TypeVar("T")
 _LIBRARIES = ("numpy", "scipy", "jitflow")
 
 
 class Routine(str):
-    """The name of a function that has no path. Its arguments are copies, which it may keep."""
+    """The name of a function that has no path. Its arguments are copies, which it may keep, unless it ``borrows``."""
 
     function: Callable[..., Any]
+    borrows: bool
 
     @staticmethod
-    def of(function: Callable[..., Any], name: str) -> Routine:
-        """``function``, called ``name`` in the text form."""
+    def of(function: Callable[..., Any], name: str, *, borrows: bool = False) -> Routine:
+        """``function``, called ``name`` in the text form. If it ``borrows``, it gets the program's own memory.
+
+        Then it may read its arguments as long as it runs.
+        """
         routine = Routine(name)
-        routine.function = function
+        routine.function, routine.borrows = function, borrows
         return routine
+
+
+def keeps_arguments(name: str) -> bool:
+    """Whether a routine may keep what it gets, and so gets copies."""
+    return isinstance(name, Routine) and not name.borrows
 
 
 class RoutineResultError(TypeError):

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.optim.optimiser import Optimiser
 from jitflow.optim.outside import inside, object_outside, plainly
 from jitflow.optim.structure import pairs, require_distinct
+from jitflow.replication import exchange_in_force
 
 __all__ = ["FlatOptimiser", "flat", "move"]
 
@@ -41,6 +42,11 @@ class FlatOptimiser(Optimiser):
         """The slots, as the program sees them, by name."""
         require_distinct(variables)
         owner = object_outside(self)
+        if exchange_in_force() is not None:
+            raise UserNotImplementedError(
+                f"{type(owner).__name__} needs the loss at several places in a step, which replicas do not evaluate",
+                mend="train replicas with another optimiser, such as Adam",
+            )
         outside = [object_outside(variable) for variable, _ in pairs(variables, variables)]
         plainly(lambda: owner._prepare(outside))
         slots = {name: inside(owner.slots[name][0]) for name in owner.slot_names}

@@ -19,6 +19,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.optim.clipping import clip_by_global_norm, clip_by_value
 from jitflow.optim.outside import is_traced, object_outside, prepared, slot_inside
 from jitflow.optim.structure import pairs, require_distinct
+from jitflow.replication import Exchange, exchange_in_force
 from jitflow.runtime.variable import Variable
 from jitflow.scaling import in_force
 
@@ -82,12 +83,22 @@ class Optimiser:
             self._compiled_method("apply")(gradients, variables)
             return
         require_distinct(variables)
-        scale = in_force()
-        if scale is None:
+        exchange, scale = exchange_in_force(), in_force()
+        if exchange is not None:
+            self._exchange(exchange, gradients, variables)
+        elif scale is None:
             self._advance(gradients, variables)
         else:
             scale.guarded([gradient for gradient, _ in pairs(gradients, variables)],
                           lambda: self._advance(gradients, variables))  # fmt: skip
+
+    def _exchange(self, exchange: Exchange, gradients: Any, variables: Any) -> None:
+        """One step along the gradients of all replicas."""
+        given = list(pairs(gradients, variables))
+        own, named = [gradient for gradient, _ in given], [variable for _, variable in given]
+        combined = exchange.combined(self, own, named)
+        if combined is not None:
+            self._advance(combined, named)
 
     def _advance(self, gradients: Any, variables: Any) -> None:
         found = list(pairs(self.clipped(gradients), variables))

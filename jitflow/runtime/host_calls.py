@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jitflow.ir.records import Op
-from jitflow.ir.routines import Routine, adopt_results, argument_of, prepared, results_of
+from jitflow.ir.routines import adopt_results, argument_of, keeps_arguments, prepared, results_of
 from jitflow.runtime.host_call_record import CallRecord
 from jitflow.runtime.host_call_text import invoke_text, slow_invoke_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
@@ -52,7 +52,7 @@ class CallSite:
         self.routine = attributes["routine"]
         # A routine that there is not is an error now, not at the call.
         self._call = prepared(self.routine, attributes["keywords"], attributes["options"])
-        self._copies = isinstance(self.routine, Routine)
+        self._copies = keeps_arguments(self.routine)
         self._takes = [(dtype.numpy, kind, kind if isinstance(kind, int) else 0) for dtype, kind in attributes["takes"]]
         self._dtypes = [dtype for dtype, _ in attributes["gives"]]
         self._fresh = [dims for _, dims in attributes["gives"]]

@@ -31,11 +31,12 @@ PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.dtype
 
 def record_call(
     trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], *,
-    own: OwnTemplate = lambda thing, given: None, name: str = "",
+    own: OwnTemplate = lambda thing, given: None, name: str = "", borrows: bool = False,
 ) -> Any:  # fmt: skip
     """Record the call of a Python function that is not part of the program. ``spec`` as in `callback`.
 
-    ``own`` gives the templates of what is no argument of a callback. ``name``: what the function is called.
+    ``own`` gives the templates of what is no argument of a callback. ``name``: what the function is called. If it
+    ``borrows``, it gets the program's memory in place of copies.
     """
     sizes: dict[str, Dim] = {}
     types = [_type(trace, leaf, sizes) for leaf in _leaves(spec)]
@@ -45,13 +46,13 @@ def record_call(
         found = list(_results(function(*args, **kwargs), spec))
         return found[0] if len(found) == 1 else tuple(found)
 
-    made = iter(call_out(trace, run, name or name_of(function), args, kwargs, types, own))
+    made = iter(call_out(trace, run, name or name_of(function), args, kwargs, types, own, borrows))
     return _arranged(spec, lambda: wrap(next(made), owned=True))
 
 
 def call_out(
     trace: Trace, function: Any, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Sequence[Type],
-    own: OwnTemplate = lambda thing, given: None,
+    own: OwnTemplate = lambda thing, given: None, borrows: bool = False,
 ) -> tuple[Value, ...]:  # fmt: skip
     """The values of these types that a function gives when the program comes here; ``name`` is for the text form."""
     given: list[Tracer] = []
@@ -66,7 +67,7 @@ def call_out(
         "host_call",
         *(lift(item) for item in given),
         types=types,
-        routine=Routine.of(run, name),
+        routine=Routine.of(run, name, borrows=borrows),
         keywords=(),
         options=(),
         effect="external",

@@ -16,7 +16,7 @@ import numpy as np
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.ops.memory import Memory
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.routines import Routine, adopt_results, argument_of, numbers_of, run_routine
+from jitflow.ir.routines import adopt_results, argument_of, keeps_arguments, numbers_of, run_routine
 from jitflow.ir.types import Buffer, Index, Scalar, Type, dims_of
 
 __all__ = ["ROUTINE_OPS"]
@@ -39,7 +39,7 @@ def _host_call(operands: Sequence[Any], attributes: Attributes, types: Sequence[
 
 
 def _is_kept(routine: str, operand: Any) -> bool:
-    return isinstance(routine, Routine) and isinstance(operand, np.ndarray)
+    return keeps_arguments(routine) and isinstance(operand, np.ndarray)
 
 
 def _fresh(dim: Dim, numbers: dict[Dim, int]) -> int:
@@ -63,7 +63,7 @@ def _infer_invoke(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
 def _invoke(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     routine, given = attributes["routine"], iter(operands)
     arguments = [
-        argument_of(_array(dtype, kind, given), kind, copied=isinstance(routine, Routine))
+        argument_of(_array(dtype, kind, given), kind, copied=keeps_arguments(routine))
         for dtype, kind in attributes["takes"]
     ]
     dtypes, fresh = [dtype for dtype, _ in attributes["gives"]], [dims for _, dims in attributes["gives"]]

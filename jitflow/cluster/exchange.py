@@ -1,0 +1,159 @@
+"""What the step of an optimiser is in a replica: a call out of the compiled step, with gradients, that gives values.
+
+While a step is traced, `combined` makes a group of the variables and one call for all of their gradients, between the
+derivative and what follows. In an all-reduce the call gives the sums, and the optimiser goes on as it does alone. With
+servers it gives the new values of the variables. A call that is interrupted raises, so that the step leaves all
+variables as they were.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from jitflow.cluster.groups import Group
+from jitflow.cluster.memory import Block, can_share, machine_name
+from jitflow.cluster.rounds import Contribution, Round
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.runtime.variable import Variable
+from jitflow.structure import named_objects, named_variables
+
+__all__ = ["Exchanges", "Peers"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Peers(Protocol):
+    """The processes that a replica talks to, by number: servers, or in an all-reduce the replicas."""
+
+    machines: Sequence[str]
+    """On which machine each is."""
+
+    def ask(self, where: int, part: str, method: str, *arguments: Any) -> Any:
+        """Begin a call of a method of a part of a peer, `leader` or `shard`."""
+
+    def answers(self, asked: Sequence[Any]) -> list[Any]:
+        """What calls give, when all have been answered. Raises `Interruption` if one was given up or its peer died."""
+
+
+class Exchanges:
+    """What all ways of exchanging share: groups, their memory, and the number of the step."""
+
+    peers: Peers
+
+    def __init__(self, model: Any, part: int) -> None:
+        self.model, self.part = model, part
+        self.generation = 0
+        self.step, self._turn = 0, 0
+        self.exchanges = 0
+        self.is_waiting = False
+        """Whether this replica waits for answers, rather than the others for it."""
+        self.waited = 0.0
+        """Seconds of this step in exchanges."""
+        self.counts = True
+        """Whether the gradients of this step have been among those that were summed."""
+        self.groups: list[Group] = []
+        self._known: list[tuple[Any, list[Variable]]] = []
+        self._blocks: list[Block | None] = []
+        self._shared: list[bool] = []
+
+    def connect(self, peers: Peers, share: bool = True) -> None:
+        """Talk to these peers from now on; compiled steps hold the exchange itself."""
+        here = machine_name()
+        self.peers = peers
+        self._shared = [share and can_share() and machine == here for machine in peers.machines]
+
+    def begin(self, step: int) -> None:
+        """The training step that comes next."""
+        self.step, self._turn, self.counts, self.waited = step, 0, True, 0.0
+
+    # -- while a step is traced ----------------------------------------------------------------------------
+
+    def _call(self, optimiser: Any, gradients: Sequence[Any], variables: Sequence[Any], *numbers: Any) -> Any:
+        """Record the call, which gives one array for each variable."""
+        from jitflow.frontend.control.calls_out import record_call
+        from jitflow.frontend.outside.arguments import Spec
+        from jitflow.frontend.recording.trace import active_trace
+        from jitflow.optim.outside import object_outside, plainly
+        from jitflow.scaling import in_force
+
+        if in_force() is not None:
+            raise UserNotImplementedError(
+                "a scale of losses is adapted by each replica alone",
+                mend="train replicas without a scale: jitflow.nn.mixed(step, dtype='bf16')",
+            )
+        outside = object_outside(optimiser)
+        named = [object_outside(variable) for variable in variables]
+        number = plainly(lambda: self._group_of(outside, named))
+        group = self.groups[number]
+        given = [gradient.astype(variable.dtype) for gradient, variable in zip(gradients, variables, strict=True)]
+        # Of the variables' own sizes, so that what follows is one loop over both.
+        specs = tuple(Spec(str(dtype), variable.shape) for dtype, variable in zip(group.dtypes, variables, strict=True))
+        trace = active_trace()
+        run = partial(self._wait, number)
+        if trace is None:  # plain Python, with JITFLOW_DISABLE
+            return run(*map(np.asarray, given), *numbers)
+        return record_call(trace, run, specs, (*given, *numbers), {}, name="exchange", borrows=True)
+
+    def _group_of(self, optimiser: Any, variables: list[Variable]) -> int:
+        for number, (known, members) in enumerate(self._known):
+            if known is optimiser and [id(one) for one in members] == [id(one) for one in variables]:
+                return number
+        names = {id(variable): name for name, variable in named_variables(self.model).items()}
+        objects = {id(thing): path for path, thing in named_objects(self.model)}
+        if id(optimiser) not in objects or any(id(variable) not in names for variable in variables):
+            what = "the optimiser" if id(optimiser) not in objects else "a variable that the optimiser updates"
+            raise UserValueError(
+                f"{what} is not found in the model that the replicas train",
+                mend="make it an attribute of what make_model returns, so that it can be saved and restored",
+            )
+        before = [id(one) for known, members in self._known if known is optimiser for one in members]
+        places = [*dict.fromkeys([*before, *(id(variable) for variable in variables)])]
+        positions = tuple(places.index(id(variable)) for variable in variables)
+        group = Group(
+            len(self.groups), objects[id(optimiser)], tuple(names[id(variable)] for variable in variables),
+            tuple(variable.dtype for variable in variables), tuple(variable.shape for variable in variables), positions,
+        )  # fmt: skip
+        self._hold(group, optimiser, variables)
+        self.groups.append(group)
+        self._known.append((optimiser, variables))
+        self._blocks.append(Block(self._bytes_of(group)) if any(self._shared) else None)
+        return group.number
+
+    def _bytes_of(self, group: Group) -> int:
+        return group.size
+
+    def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
+        """Tell the peers of a group."""
+
+    # -- while a step runs ---------------------------------------------------------------------------------
+
+    def _wait(self, number: int, *given: Any) -> Any:
+        self.is_waiting, began = True, time.perf_counter()
+        try:
+            return self._run(number, *given)
+        finally:
+            self.is_waiting = False
+            self.waited += time.perf_counter() - began
+
+    def _run(self, number: int, *given: Any) -> Any:
+        raise NotImplementedError
+
+    def _next_round(self) -> Round:
+        round_ = Round(self.step, self._turn)
+        self._turn += 1
+        self.exchanges += 1
+        return round_
+
+    def _lay_down(self, group: Group, gradients: Sequence[Array]) -> Contribution:
+        """Put gradients where peers of this machine read them."""
+        block = self._blocks[group.number]
+        if block is None:
+            return Contribution(self.part, None)
+        for place, gradient in zip(group.arrays(block.bytes), gradients, strict=True):
+            place[...] = gradient
+        return Contribution(self.part, block.address)

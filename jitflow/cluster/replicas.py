@@ -1,0 +1,266 @@
+"""`Replicas`: a model that is trained in many processes, from the driver's side: what they are, and how they start.
+
+The driver holds no part of a step. What it knows of the model is a state, all variables by name, as it was in front of
+some step: at the beginning, from the last checkpoint, at the end (`attempt.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jitflow.checkpoints import CheckpointManager
+from jitflow.cluster.actors import RayPeers, Server, Trainer, start, versions
+from jitflow.cluster.attempt import Attempt, Run, as_raised
+from jitflow.cluster.connection import connect, ray
+from jitflow.cluster.setup import MODES
+from jitflow.cluster.worker import load_state, model_of
+from jitflow.cores import usable_cores
+from jitflow.data import Dataset
+from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
+
+__all__ = ["Replicas"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Replicas:
+    """Trains a model in ``workers`` processes at once, each on its part of the data.
+
+    ``make_model`` is called without arguments in every process, and makes an object with a method ``step``: the user's
+    ordinary training step, which takes one element of the data (tuples are spread out) and calls ``minimize`` or
+    ``apply`` of an optimiser of the model. In a replica these step along the *sum* of the gradients of all replicas;
+    ``clip_norm`` clips the sum. Other variables stay with their replica. `jitflow.cluster.replica` says which it is.
+
+    ``mode`` is one of
+
+    - ``"sync"``: ``servers`` processes hold the variables and step; gradients are summed in the order of the replicas,
+      so that the bits are those of one process that does the same. With ``backup`` further replicas the first
+      ``workers`` of each step count (Chen and others, Revisiting Distributed Synchronous SGD, 2016);
+    - ``"async"``: servers step along each gradient when it comes. With ``staleness``, no replica is more steps ahead of
+      the slowest than that;
+    - ``"allreduce"``: no servers; each replica sums one part of the gradients, and steps by itself.
+
+    ``checkpoint`` is a folder for checkpoints, which ``every`` so many steps are written while the run goes on; a run
+    that finds some goes on from the last one. They are files as `jitflow.save` writes of the model. ``patience`` is how
+    many seconds a replica may be silent before it is started again. ``threads`` is how many each replica computes with;
+    if nothing is said, the replicas share the cores of the machine. ``gpus`` is how many GPUs each is given, and
+    ``cpus`` how many of the cluster's CPUs it counts for.
+
+    `run` trains, and ``model`` is then the model as it was trained. Use it in a ``with`` block, or call `close`.
+
+    Raises TypeError for models that replicas cannot train or that cannot be sent to other processes, ValueError for
+    numbers that do not fit, and RuntimeError if Ray is missing or the cluster has not what is asked for.
+    """
+
+    __module__ = "jitflow.cluster"
+
+    def __init__(
+        self, make_model: Callable[[], Any], workers: int = 2, servers: int = 1, mode: str = "sync", *, backup: int = 0,
+        staleness: int | None = None, checkpoint: str | Path | None = None, every: int = 100, keep_last: int = 3,
+        patience: float = 600.0, restarts: int = 20, threads: int | None = None, cpus: float = 1, gpus: float = 0,
+        share_memory: bool = True, delay: Callable[[int], None] | None = None, progress: bool = True,
+    ) -> None:  # fmt: skip
+        if mode not in MODES:
+            raise UserValueError(f"there is no mode {mode!r}", expected=" or ".join(map(repr, MODES)))
+        self.workers, self.servers = _count(workers, "workers", 1), _count(servers, "servers", 1)
+        self.mode, self.backup = mode, _count(backup, "backup", 0)
+        if backup and mode != "sync":
+            raise UserValueError(f"backup replicas have no meaning in mode {mode!r}", expected="mode='sync'")
+        if staleness is not None and mode != "async":
+            raise UserValueError(f"staleness has no meaning in mode {mode!r}", expected="mode='async'")
+        self.model = model_of(make_model)
+        self.step = 0
+        """How many steps have been made."""
+        self._packed = _packed(make_model)
+        self._count = self.workers + self.backup
+        self._staleness, self._patience, self._restarts = staleness, patience, restarts
+        self._share, self._delay, self._progress = share_memory, delay, progress
+        self._cpus, self._gpus = cpus, gpus
+        self._every = _count(every, "every", 1) if checkpoint is not None else 0
+        self._manager = None if checkpoint is None else CheckpointManager(checkpoint, self.model, keep_last=keep_last)
+        self._state: Mapping[str, Array] | None = None
+        self._cluster = connect()
+        self._threads = threads or max(1, usable_cores() // self.workers)
+        self._hosts: list[Any] = []
+        self._trainers: list[Any] = []
+        self._machines: list[str] = []
+        self._generation = 0
+        self._closed = False
+        if self._manager is not None:
+            self._resume()
+
+    # -- what users call ----------------------------------------------------------------------------------
+
+    def run(self, steps: int, data: Any) -> Run:
+        """Make ``steps`` steps, from where the last run or the checkpoint ended, and give what came of them.
+
+        ``data`` is a `jitflow.data.Dataset`, or what one is made of; its elements are what the model's ``step`` takes,
+        such as batches. Replica i of n gets every n-th element from i on; step s takes the one at position s there.
+
+        Raises what a step raises in a replica, with the lines there in a note; ValueError if the data end too early;
+        RuntimeError after too many restarts. Ctrl-C ends the run, and leaves the model at the last checkpoint.
+        """
+        if self._closed:
+            raise UserRuntimeError("these replicas have been closed")
+        attempt = Attempt(self, data if isinstance(data, Dataset) else Dataset(data), _count(steps, "steps", 0))
+        try:
+            return attempt.run()
+        except BaseException:
+            self._stop()
+            raise
+
+    def map(self, method: str, data: Any) -> list[Any]:
+        """``model.method(element)`` for all elements of ``data``, shared by the replicas: the results in their order.
+
+        The replicas' models are as they were after their last step. Use it to evaluate.
+        """
+        self._start()
+        elements = list(data)
+        asked = [
+            self._trainers[place % self._count].call.remote(
+                "worker", "call", method, element if isinstance(element, tuple) else (element,)
+            )
+            for place, element in enumerate(elements)
+        ]
+        return RayPeers((), ()).answers(asked)
+
+    def close(self) -> None:
+        """End the processes, and wait for checkpoints that are being written. Called twice, it does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._stop()
+            try:
+                if self._manager is not None:
+                    self._manager.close()
+            finally:
+                self._cluster.close()
+
+    def __enter__(self) -> Replicas:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- processes ----------------------------------------------------------------------------------------
+
+    def _start(self) -> bool:
+        """Start what is missing. Whether that was a server, or in an all-reduce a replica."""
+        self._require_resources()
+        lost = False
+        if self.mode != "allreduce":
+            self._hosts += [None] * (self.servers - len(self._hosts))
+            for number, host in enumerate(self._hosts):
+                if host is None:
+                    leader = (self.workers, self._count, self._staleness) if number == 0 else None
+                    given = (number, self.servers, self._every, self._count if self.mode == "async" else 1, leader)
+                    self._hosts[number] = start(Server, *given, concurrency=self._count + 16)
+                    lost = True
+        self._trainers += [None] * (self._count - len(self._trainers))
+        fresh = [part for part, trainer in enumerate(self._trainers) if trainer is None]
+        for part in fresh:
+            self._trainers[part] = self._start_trainer(part)
+        if self.mode == "allreduce":
+            self._hosts, lost = list(self._trainers), lost or bool(fresh)
+        library = ray()
+        try:
+            library.get([self._trainers[part].make.remote() for part in fresh])
+            found = library.get([host.about.remote() for host in self._hosts])
+        except library.exceptions.RayTaskError as error:
+            raise as_raised(error) from error
+        for _, there in found:
+            if there != versions():
+                raise UserRuntimeError(
+                    "the machines of the cluster run several versions",
+                    found=", ".join(f"{name} {version}" for name, version in there.items()),
+                    expected=", ".join(f"{name} {version}" for name, version in versions().items()),
+                )
+        self._machines = [machine for machine, _ in found]
+        for part in range(self._count) if lost else fresh:
+            library.get(self._trainers[part].connect.remote(self._hosts, self._machines, self._share))
+        return lost
+
+    def _start_trainer(self, part: int) -> Any:
+        cpus = 0 if self._cluster.is_local else self._cpus  # a machine's own Ray counts its cores, whatever they do
+        return start(
+            Trainer, _Made(self._packed), part, self._count, self.mode, self._delay, self._threads,
+            concurrency=self._count + 16, cpus=cpus, gpus=self._gpus,
+        )  # fmt: skip
+
+    def _require_resources(self) -> None:
+        found = ray().cluster_resources()
+        wanted = {"GPU": self._gpus * self._count, "CPU": 0 if self._cluster.is_local else self._cpus * self._count}
+        for name, number in wanted.items():
+            if number > found.get(name, 0):
+                raise UserRuntimeError(
+                    f"{self._count} replicas need {number:g} {name}s, and the cluster has {found.get(name, 0):g}",
+                    mend="use fewer workers, say cpus= or gpus=, or join a larger cluster by its address",
+                )
+
+    def _stop(self) -> None:
+        for actor in {id(actor): actor for actor in (*self._hosts, *self._trainers) if actor is not None}.values():
+            ray().kill(actor)
+        self._hosts, self._trainers = [], []
+
+    # -- the state ----------------------------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        assert self._manager is not None
+        found = self._manager.restore_latest()
+        if found is not None:
+            from jitflow.runtime.snapshots import snapshot
+            from jitflow.structure import named_variables
+
+            named = named_variables(self.model)
+            self.step, self._state = found.step, dict(zip(named, snapshot([*named.values()]), strict=True))
+
+    def _keep(self, step: int, state: Mapping[str, Array], *, save: bool) -> None:
+        """Note the state in front of a step."""
+        self.step, self._state = step, state
+        load_state(self.model, state)
+        if save and self._manager is not None:
+            self._manager.save(step)
+
+
+class _Made:
+    """``make_model`` as bytes, so that what goes by value is unpacked where it is called."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    def __call__(self) -> Any:
+        return pickle.loads(self._packed)()
+
+
+def _packed(make_model: Any) -> bytes:
+    if not callable(make_model):
+        raise UserTypeError(
+            f"make_model is a {type(make_model).__name__}",
+            expected="a function, or a class, that makes a model in each process",
+        )
+    try:
+        import cloudpickle
+
+        return bytes(cloudpickle.dumps(make_model))
+    except ImportError:
+        raise UserRuntimeError("clusters need cloudpickle", mend="pip install 'jitflow[cluster]'") from None
+    except Exception as error:  # whatever the objects raise that it reaches
+        raise UserTypeError(
+            f"make_model cannot be sent to other processes: {error}",
+            mend="make files, locks and connections within it, rather than outside",
+        ) from error
+
+
+def _count(given: Any, name: str, least: int) -> int:
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise UserTypeError(f"{name} is a {type(given).__name__}", expected="an integer") from None
+    if number < least:
+        raise UserValueError(f"{name} is {number}", expected=f"at least {least}")
+    return number

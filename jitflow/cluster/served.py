@@ -1,0 +1,231 @@
+"""Steps on servers: replicas bring gradients and get the new values of variables (`shard.py`, `rounds.py`)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitflow.cluster.exchange import Exchanges
+from jitflow.cluster.groups import Group
+from jitflow.cluster.memory import Address
+from jitflow.cluster.rounds import Aborted, Closed, Contribution, Late, Round
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.runtime.snapshots import assign_all, snapshot
+from jitflow.runtime.variable import Variable
+
+__all__ = ["Asynchronous", "Servers"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Servers(Exchanges):
+    """Synchronous steps on servers: the first so many replicas of each round are summed, in their order."""
+
+    def combined(self, optimiser: Any, gradients: Sequence[Any], variables: Sequence[Any]) -> list[Any] | None:
+        """As in `jitflow.replication.Exchange`."""
+        from jitflow.optim.optimiser import next_rate
+
+        rate = next_rate(optimiser)
+        values = self._call(optimiser, gradients, variables, rate)
+        for variable, value in zip(variables, values, strict=True):
+            variable[...] = value
+        optimiser.steps.assign_add(1)
+        return None
+
+    def _bytes_of(self, group: Group) -> int:
+        return 2 * group.size  # gradients, and the values that come back
+
+    def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
+        """Let the servers hold a group's variables: those of replica 0, for which the others wait."""
+        if self.part == 0:
+            values = snapshot(variables)
+            for where, places in enumerate(group.shares(len(self.peers.machines))):
+                packed = _packed((_part_of(optimiser, variables, places), [values[place] for place in places]))
+                self._require_same(group, self._ask(where, "hold", group, packed, self.step))
+        self._fetch(group, optimiser, variables)
+
+    def _require_same(self, group: Group, answer: Any) -> None:
+        (found,) = self.peers.answers([answer])
+        if found is not None:
+            raise UserValueError(
+                "the replicas have models of several shapes", found=f"{group.kinds}", expected=f"{found}"
+            )
+
+    def _fetch(self, group: Group, optimiser: Any, variables: Sequence[Variable]) -> None:
+        """Make the variables of this replica be what the servers hold, and the optimiser have as many steps."""
+        count = len(self.peers.machines)
+        found = self.peers.answers([self._ask(where, "values", group.number) for where in range(count)])
+        for places, (_, values) in zip(group.shares(count), found, strict=True):
+            assign_all([variables[place] for place in places], values)
+        optimiser.steps.assign(self._steps_of(found[0][0]))
+
+    def _steps_of(self, made: int) -> int:
+        """The steps of this replica's optimiser, where a server's has made so many: a schedule depends on them."""
+        return made
+
+    def _ask(self, where: int, method: str, *arguments: Any) -> Any:
+        return self.peers.ask(where, "shard", method, self.generation, *arguments)
+
+    def join(self) -> int:
+        """Come to the step that is under way, with what the servers hold then; which step it is."""
+        while True:
+            ((step, closed),) = self.peers.answers([self.peers.ask(0, "leader", "current", self.generation)])
+            last = {how.group: (round_, how) for round_, how in closed}  # in their order, so the last of each group
+            try:
+                for round_, how in last.values():
+                    if how.group < len(self.groups):
+                        self._commit(self.groups[how.group], round_, how)
+            except Late:
+                continue  # the others have gone on meanwhile
+            self._fetch_all()
+            return int(step)
+
+    def _fetch_all(self) -> None:
+        for group, (optimiser, variables) in zip(self.groups, self._known, strict=True):
+            self._fetch(group, optimiser, variables)
+
+    def hold_again(self) -> None:
+        """Tell servers that have begun anew of the groups that this replica knows."""
+        for group, (optimiser, variables) in zip(self.groups, self._known, strict=True):
+            self._hold(group, optimiser, variables)
+
+    def _run(self, number: int, *given: Any) -> Any:
+        *gradients, rate = given
+        group, round_ = self.groups[number], self._next_round()
+        contribution = self._lay_down(group, gradients)
+        self._send(group, round_, gradients)
+        arrival = self.peers.ask(
+            0, "leader", "arrive", self.generation, round_, number, contribution, float(rate)
+        )  # fmt: skip
+        (closed,) = self.peers.answers([arrival])
+        if closed.group != number:
+            raise Aborted("the replicas do not make the same steps of optimisers in the same order")
+        self.counts = self.counts and self.part in {one.part for one in closed.chosen}
+        return tuple(self._commit(group, round_, closed))
+
+    def _send(self, group: Group, round_: Round, gradients: Sequence[Array]) -> None:
+        """Send gradients to those that share no memory with this process."""
+        shares = group.shares(len(self.peers.machines))
+        self.peers.answers([
+            self._ask(where, "deposit", round_, self.part, [np.array(gradients[place]) for place in places])
+            for where, places in enumerate(shares) if not self._shared[where]
+        ])  # fmt: skip
+
+    def _commit(self, group: Group, round_: Round, closed: Closed) -> list[Array]:
+        count = len(self.peers.machines)
+        chosen = [self._as_seen(closed.chosen, where) for where in range(count)]
+        scale = self._scale(group, round_, chosen)
+        told = [(round_, group.number, seen, closed.rate, scale) for seen in chosen]
+        asked = [self._ask(where, "commit", *told[where], self._reply(group, where)) for where in range(count)]
+        return self._received(group, self.peers.answers(asked))
+
+    def _as_seen(self, chosen: Sequence[Contribution], where: int) -> list[Contribution]:
+        """Contributions as a server finds them: in memory that it shares, or sent to it."""
+        machine = self.peers.machines[where]
+        return [one if one.block is not None and one.block.machine == machine else Contribution(one.part, None)
+                for one in chosen]  # fmt: skip
+
+    def _reply(self, group: Group, where: int) -> Address | None:
+        block = self._blocks[group.number]
+        return block.address if block is not None and self._shared[where] else None
+
+    def _received(self, group: Group, answers: Sequence[list[Array] | None]) -> list[Array]:
+        """The new values, from the messages or from the block."""
+        values: dict[int, Array] = {}
+        block = self._blocks[group.number]
+        for places, answer in zip(group.shares(len(answers)), answers, strict=True):
+            if answer is None:
+                assert block is not None
+                laid = group.arrays(block.bytes, group.size)
+                answer = [laid[place] for place in places]
+            values.update(zip(places, answer, strict=True))
+        return [values[place] for place in range(len(group.names))]
+
+    def _scale(self, group: Group, round_: Round, chosen: Sequence[Sequence[Contribution]]) -> Any:
+        """What the sum is multiplied by, so that it is no longer than ``clip_norm``; None where nothing is said."""
+        limit = self._known[group.number][0].clip_norm
+        if limit is None:
+            return None
+        count = len(chosen)
+        found = self.peers.answers(
+            [self._ask(where, "squares", round_, group.number, chosen[where]) for where in range(count)]
+        )
+        squares = {place: square for places, some in zip(group.shares(count), found, strict=True)
+                   for place, square in zip(places, some, strict=True)}  # fmt: skip
+        first, *rest = [squares[place] for place in range(len(squares))]
+        return np.minimum(limit / (np.sqrt(sum(rest, first)) + 1e-6), 1.0)
+
+
+class Asynchronous(Servers):
+    """Gradients are stepped along when they come, whatever the others do (Recht and others, Hogwild!, 2011)."""
+
+    def __init__(self, model: Any, part: int) -> None:
+        super().__init__(model, part)
+        self._seen: dict[int, list[int]] = {}
+        self.staleness = [0, 0, 0]
+        """Pushes, steps that they did not know of in all, and at most."""
+
+    def begin(self, step: int) -> None:
+        """Wait until nobody is too far behind."""
+        super().begin(step)
+        self.peers.answers([self.peers.ask(0, "leader", "advance", self.generation, self.part, step)])
+
+    def join(self) -> int:
+        """Begin with what the servers hold now."""
+        self._fetch_all()
+        return self.step
+
+    def _steps_of(self, made: int) -> int:
+        return self.step  # its own: those of the others come in between
+
+    def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
+        if optimiser.clip_norm is not None:
+            raise UserNotImplementedError(
+                "asynchronous steps have no sum whose norm could be clipped", mend="use clip_value, or mode='sync'"
+            )
+        super()._hold(group, optimiser, variables)
+
+    def _run(self, number: int, *given: Any) -> Any:
+        *gradients, rate = given
+        group, round_ = self.groups[number], self._next_round()
+        contribution = self._lay_down(group, gradients)
+        self._send(group, round_, gradients)
+        count = len(self.peers.machines)
+        seen = self._seen.setdefault(number, [0] * count)
+        asked = [
+            self._ask(where, "push", round_, number, *self._as_seen([contribution], where), float(rate), seen[where],
+                      self._reply(group, where)) for where in range(count)
+        ]  # fmt: skip
+        answers = self.peers.answers(asked)
+        self._seen[number] = [updates for updates, _, _ in answers]
+        late = max(late for _, late, _ in answers)
+        self.staleness = [self.staleness[0] + 1, self.staleness[1] + late, max(self.staleness[2], late)]
+        return tuple(self._received(group, [values for _, _, values in answers]))
+
+
+def _part_of(optimiser: Any, variables: Sequence[Variable], places: Sequence[int]) -> Any:
+    """A copy of an optimiser for some of the variables, with their slots if it has any."""
+    part = copy.copy(optimiser)
+    owned = {id(owner()): number for number, owner in enumerate(optimiser._owners) if owner() is not None}
+    free = [number for number, owner in enumerate(optimiser._owners) if owner() is None]
+    positions = [owned.get(id(variable), free[0] + place if free else None) for place, variable in enumerate(variables)]
+    chosen = [positions[place] for place in places]
+    slots: dict[str, list[Any]] = {name: [] for name in optimiser.slot_names}
+    if all(number is not None and number < len(optimiser._owners) for number in chosen):
+        slots = {name: [held[number] for number in chosen] for name, held in optimiser.slots.items()}
+    part._owners = part._owners[: len(chosen)] if any(slots.values()) else []
+    part.slots, part.schedule = slots, None
+    return part
+
+
+def _packed(thing: Any) -> bytes:
+    """As bytes; a class of the user's script goes by value."""
+    try:
+        import cloudpickle
+    except ImportError:
+        return pickle.dumps(thing)
+    return bytes(cloudpickle.dumps(thing))

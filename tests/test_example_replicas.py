@@ -1,0 +1,24 @@
+"""The example of several processes: one command, which starts Ray, trains, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "replicas.py"
+NEEDED = ("ray", "sklearn")
+
+
+@pytest.mark.stress
+@pytest.mark.skipif(any(importlib.util.find_spec(name) is None for name in NEEDED), reason="needs ray and scikit-learn")
+@pytest.mark.parametrize("options", [(), ("--mode", "allreduce"), ("--mode", "async"), ("--backup", "1")], ids=" ".join)
+def test_it_reads_digits(options: tuple[str, ...], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, EXAMPLE, *options], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.rpartition("accuracy on the test set: ")[2].rstrip("%\n")) >= 97
