@@ -280,16 +280,13 @@ def stragglers(rounds: int) -> list[dict[str, Any]]:
             rows.append(row)
             print(", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
                             for name, value in row.items()))  # fmt: skip
-    _predict(rows, times)
+        _predict(rows, times)
     return rows
 
 
 def _predict(rows: list[dict[str, Any]], times: tuple[float, ...]) -> None:
     """What the simulator says of the same, from the times that steps take alone, and which backups it would choose."""
-    from jitflow.machine import Link
-
-    step = cluster.StepTimes(times, work=0.002)
-    costs = cluster.Costs(step, Link(4e-4, 5e9), message=3e-4, cores=usable_cores())
+    costs = cluster.measure(times, work=0.002)
     setup = cluster.Setup(4, 1, gradient_bytes=12_000, examples=16)
     for row in rows:
         if row["mode"] == "sync":

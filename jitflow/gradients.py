@@ -316,18 +316,24 @@ def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value:
     chosen: Argnums = 0 if argnums is None else argnums if isinstance(argnums, int) else tuple(argnums)
 
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        from jitflow.frontend.transforms import derivatives
+        from jitflow.frontend.transforms import derivatives, tables
 
         split = derivatives.pair if has_aux else derivatives.alone
-        places = derivatives.chosen_arguments(args, chosen if by_arguments else ())
         held = derivatives.variables_in([] if variables is None else variables)
-        traced = derivatives.trace_function(fun, places, kwargs, split, held.items)
+        own, gathers = tables.apart(held.items)
+        fun, args = gathers.by_tickets(fun, args)
+        numbers = (chosen,) if isinstance(chosen, int) else chosen
+        places = derivatives.chosen_arguments(args, gathers.among(numbers if by_arguments else ()))
+        traced = derivatives.trace_function(fun, places, kwargs, split, own)
         one, scale = derivatives.program_object(derivatives.one_like(traced)), in_force()
         seed = one if scale is None else scale.scaled(one)
         (value, aux), found, by_variables = derivatives.reverse(traced, [seed.value])
         if scale is not None:
-            found, by_variables = (list(map(scale.unscaled, part)) for part in (found, by_variables))
+            numbers_end = len(found) - len(gathers.tables)  # behind it are the ends of tickets
+            found = [*map(scale.unscaled, found[:numbers_end]), *found[numbers_end:]]
+            by_variables = list(map(scale.unscaled, by_variables))
         gradients = derivatives.in_structure(traced, found)
+        gradients, by_variables = gathers.collected(gradients, by_variables, scale)
         gradient: Any = gradients[0] if by_arguments and isinstance(chosen, int) else tuple(gradients)
         if variables is not None:
             gradient = (gradient, held.rebuild(by_variables)) if by_arguments else held.rebuild(by_variables)

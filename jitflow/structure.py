@@ -11,13 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.random import Generator
 from jitflow.random.machine import Machine, machine
+from jitflow.remote import Remote
 from jitflow.runtime.variable import Variable
 
 __all__ = ["announce", "attributes_of", "named_objects", "named_variables", "variables"]
@@ -43,14 +44,15 @@ def variables(objects: Any, trainable: bool | None = None) -> list[Variable]:
 
     With ``trainable`` only those that an optimiser may update, or may not. It works in compiled functions as well.
     """
-    found = [thing for _, thing in named_objects(objects) if isinstance(thing, Variable)]
-    return [variable for variable in found if trainable in (None, variable.trainable)]
+    found = [thing for _, thing in named_objects(objects) if isinstance(thing, Variable | Remote)]
+    return [cast(Variable, variable) for variable in found if trainable in (None, variable.trainable)]
 
 
-def named_variables(objects: Any) -> dict[str, Variable]:
+def named_variables(objects: Any, *, elsewhere: bool = False) -> dict[str, Variable]:
     """Every variable in a structure by name, the states of random generators among them.
 
-    Raises ValueError if two of them have one name, or if there are none.
+    Raises ValueError if two of them have one name, if there are none, and for variables that lie on several servers,
+    which have checkpoints of their own. With ``elsewhere`` these are left out, and there may be no others.
     """
     if type(machine()) is not Machine:
         raise UserNotImplementedError(
@@ -61,6 +63,11 @@ def named_variables(objects: Any) -> dict[str, Variable]:
     for path, thing in named_objects(objects):
         if isinstance(thing, Generator):
             path, thing = f"{path}.state" if path else "state", thing.state
+        elif isinstance(thing, Remote) and not elsewhere:
+            raise UserValueError(
+                f"{path or 'the variable'} lies on several servers", expected="variables of this process alone",
+                mend="save and restore such models with jitflow.cluster.save and jitflow.cluster.restore",
+            )  # fmt: skip
         elif not isinstance(thing, Variable):
             continue
         name = path or thing.name or "variable"
@@ -69,7 +76,7 @@ def named_variables(objects: Any) -> dict[str, Variable]:
                 f"two variables have the name {name!r}", mend="use keys and attributes without dots between them"
             )
         found[name] = thing
-    if not found:
+    if not found and not elsewhere:
         raise UserValueError(
             "there are no variables in these objects",
             expected="jitflow.Variable, optimisers or random generators in dicts, lists and objects",
@@ -88,7 +95,7 @@ def named_objects(objects: Any) -> Iterator[tuple[str, Any]]:
             continue
         seen.add(id(thing))
         yield path, thing
-        if isinstance(thing, Variable | Generator):
+        if isinstance(thing, Variable | Generator | Remote):
             continue
         inside = [(f"{path}.{key}" if path else str(key), item) for key, item in _items(thing)]
         waiting += reversed(inside)

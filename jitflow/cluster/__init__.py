@@ -5,7 +5,10 @@ from __future__ import annotations
 from jitflow.cluster.attempt import Run
 from jitflow.cluster.connection import Cluster, connect
 from jitflow.cluster.costs import Costs, StepTimes, fit
+from jitflow.cluster.measuring import measure
 from jitflow.cluster.replicas import Replicas
+from jitflow.cluster.saving import restore, save
+from jitflow.cluster.sharded import ShardedVariable
 from jitflow.cluster.simulation import Setup, Simulated, best_backup, simulate
 from jitflow.cluster.worker import Replica, replica
 
@@ -16,11 +19,15 @@ __all__ = [
     "Replicas",
     "Run",
     "Setup",
+    "ShardedVariable",
     "Simulated",
     "StepTimes",
     "best_backup",
     "connect",
     "fit",
+    "measure",
     "replica",
+    "restore",
+    "save",
     "simulate",
 ]

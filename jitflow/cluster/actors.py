@@ -83,8 +83,9 @@ class Trainer(_Host):
                 self.parts["leader"] = Leader(count, count)
 
     def make(self) -> None:
-        """Make the model, here rather than while the process starts, so that its errors are the user's."""
-        self.parts["worker"] = Worker(*self._given)
+        """Make the model, if there is none: not while the process starts, so that errors are the user's."""
+        if "worker" not in self.parts:
+            self.parts["worker"] = Worker(*self._given)
 
     def connect(self, actors: Sequence[Any], machines: Sequence[str], share: bool) -> None:
         """Say who the peers are."""

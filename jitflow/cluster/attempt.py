@@ -99,17 +99,11 @@ class Attempt:
     def _try(self, held: Any, watch: Watch) -> bool:
         """Begin at the state that is known. Whether all came to the end."""
         replicas, library = self.replicas, ray()
-        replicas._start()
-        replicas._generation += 1
-        self.peers = RayPeers(replicas._hosts, replicas._machines, replicas._patience)
-        first = replicas.step
-        self._tell("begin", first)
-        if replicas._state is None:  # nobody has made a step: what the first one's model is
-            replicas._state = self._ask_trainer(0, "state")
-        state = library.put(replicas._state)
-        for part in range(replicas._count):
-            self._ask_trainer(part, "load", state)
-        running = {self._go(part, held, first, joins=False): part for part in range(replicas._count)}
+        try:
+            running = self._begin(held)
+        except Aborted:
+            replicas._find_dead()
+            return False
         lost, heard, self._moved = False, time.monotonic(), time.monotonic()
         while running:
             ready, _ = library.wait(list(running), timeout=0.2)
@@ -125,6 +119,20 @@ class Attempt:
             if replicas.mode == "allreduce":
                 self._take_over()
         return not lost
+
+    def _begin(self, held: Any) -> dict[Any, int]:
+        """Let all of them begin; which call is whose."""
+        replicas = self.replicas
+        replicas._start()
+        replicas._generation += 1
+        self.peers = RayPeers(replicas._hosts, replicas._machines, replicas._patience)
+        self._tell("begin", replicas.step)
+        if replicas._state is None:  # nobody has made a step: what the first one's model is
+            replicas._state = self._ask_trainer(0, "state")
+        state = ray().put(replicas._state)
+        for part in range(replicas._count):
+            self._ask_trainer(part, "load", state)
+        return {self._go(part, held, replicas.step, joins=False): part for part in range(replicas._count)}
 
     def _go(self, part: int, held: Any, first: int, joins: bool) -> Any:
         replicas = self.replicas
@@ -147,10 +155,11 @@ class Attempt:
                 raise UserRuntimeError(
                     f"replica {part} died, and {replicas._restarts} restarts have been enough"
                 ) from None
-            if not self._all_alive():
+            try:
+                replicas._start(part)
+                self._ask_trainer(part, "load", replicas._state)
+            except Aborted:
                 return True
-            replicas._start()
-            self._ask_trainer(part, "load", replicas._state)
             running[self._go(part, held, replicas.step, joins=True)] = part
             return False
         except library.exceptions.RayTaskError as error:
@@ -257,12 +266,7 @@ class Attempt:
             library.kill(replicas._trainers[running[ref]])
             replicas._trainers[running[ref]] = None
         running.clear()
-        if replicas.mode == "allreduce":
-            replicas._trainers = [
-                actor if actor is not None and _is_alive(actor) else None for actor in replicas._trainers
-            ]
-        else:
-            replicas._hosts = [actor if _is_alive(actor) else None for actor in replicas._hosts]
+        replicas._find_dead()
 
     def _take_over(self) -> None:
         """All-reduce: go on from the replica that has come furthest."""
@@ -272,9 +276,6 @@ class Attempt:
         if steps:
             furthest = max(steps, key=lambda part: steps[part])
             replicas.step, replicas._state = steps[furthest], self._ask_trainer(furthest, "state")
-
-    def _all_alive(self) -> bool:
-        return all(map(_is_alive, self.replicas._hosts))
 
     def _tell(self, method: str, given: Any) -> None:
         """Let every process that others wait for begin, or give up."""
@@ -315,15 +316,6 @@ class Attempt:
         ]
         pushes, late, most = self.staleness
         self.run_.staleness = (late / pushes if pushes else 0.0, most)
-
-
-def _is_alive(actor: Any) -> bool:
-    library = ray()
-    try:
-        library.get(actor.about.remote(), timeout=30)
-    except (library.exceptions.RayActorError, library.exceptions.GetTimeoutError):
-        return False
-    return True
 
 
 def as_raised(error: Any, where: str = "") -> BaseException:

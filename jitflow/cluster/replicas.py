@@ -18,6 +18,7 @@ from jitflow.checkpoints import CheckpointManager
 from jitflow.cluster.actors import RayPeers, Server, Trainer, start, versions
 from jitflow.cluster.attempt import Attempt, Run, as_raised
 from jitflow.cluster.connection import connect, ray
+from jitflow.cluster.rounds import Aborted
 from jitflow.cluster.setup import MODES
 from jitflow.cluster.worker import load_state, model_of
 from jitflow.cores import usable_cores
@@ -27,6 +28,8 @@ from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 __all__ = ["Replicas"]
 
 Array = np.ndarray[Any, Any]
+_LONGEST_START = 60.0
+"""Seconds in which a process is there, where `patience` is shorter."""
 
 
 class Replicas:
@@ -149,30 +152,20 @@ class Replicas:
 
     # -- processes ----------------------------------------------------------------------------------------
 
-    def _start(self) -> bool:
-        """Start what is missing. Whether that was a server, or in an all-reduce a replica."""
+    def _start(self, part: int | None = None) -> None:
+        """Start what is missing, or while the others run the replica of one ``part``.
+
+        Raises `Aborted` if something dies meanwhile.
+        """
         self._require_resources()
-        lost = False
         if self.mode != "allreduce":
-            self._hosts += [None] * (self.servers - len(self._hosts))
-            for number, host in enumerate(self._hosts):
-                if host is None:
-                    leader = (self.workers, self._count, self._staleness) if number == 0 else None
-                    given = (number, self.servers, self._every, self._count if self.mode == "async" else 1, leader)
-                    self._hosts[number] = start(Server, *given, concurrency=self._count + 16)
-                    lost = True
-        self._trainers += [None] * (self._count - len(self._trainers))
-        fresh = [part for part, trainer in enumerate(self._trainers) if trainer is None]
-        for part in fresh:
-            self._trainers[part] = self._start_trainer(part)
+            self._hosts = _filled(self._hosts, self.servers, self._start_server)
+        self._trainers = _filled(self._trainers, self._count, self._start_trainer)
         if self.mode == "allreduce":
-            self._hosts, lost = list(self._trainers), lost or bool(fresh)
-        library = ray()
-        try:
-            library.get([self._trainers[part].make.remote() for part in fresh])
-            found = library.get([host.about.remote() for host in self._hosts])
-        except library.exceptions.RayTaskError as error:
-            raise as_raised(error) from error
+            self._hosts = list(self._trainers)
+        parts = range(self._count) if part is None else [part]
+        self._answers([self._trainers[place].make.remote() for place in parts])
+        found = self._answers([host.about.remote() for host in self._hosts])
         for _, there in found:
             if there != versions():
                 raise UserRuntimeError(
@@ -181,9 +174,40 @@ class Replicas:
                     expected=", ".join(f"{name} {version}" for name, version in versions().items()),
                 )
         self._machines = [machine for machine, _ in found]
-        for part in range(self._count) if lost else fresh:
-            library.get(self._trainers[part].connect.remote(self._hosts, self._machines, self._share))
-        return lost
+        given = (self._hosts, self._machines, self._share)
+        self._answers([self._trainers[place].connect.remote(*given) for place in parts])
+
+    def _answers(self, asked: list[Any]) -> list[Any]:
+        """What processes that are being started say. Raises `Aborted` if one dies, or does not answer."""
+        library = ray()
+        try:
+            return list(library.get(asked, timeout=max(self._patience, _LONGEST_START)))
+        except library.exceptions.RayTaskError as error:
+            raise as_raised(error) from error
+        except (library.exceptions.RayActorError, library.exceptions.GetTimeoutError) as error:
+            raise Aborted(f"a process could not be started: {error}") from None
+
+    def _find_dead(self) -> None:
+        """Forget processes that have died, and end those that do not answer."""
+        library = ray()
+        actors = {id(actor): actor for actor in (*self._hosts, *self._trainers) if actor is not None}
+        asked = {actor.pid.remote(): actor for actor in actors.values()}
+        answered, hanging = library.wait(list(asked), num_returns=len(asked), timeout=10) if asked else ([], [])
+        dead = {id(asked[ref]) for ref in hanging}
+        for ref in answered:
+            try:
+                library.get(ref)
+            except library.exceptions.RayActorError:
+                dead.add(id(asked[ref]))
+        for actor in dead:
+            library.kill(actors[actor])
+        self._hosts = [None if id(actor) in dead else actor for actor in self._hosts]
+        self._trainers = [None if id(actor) in dead else actor for actor in self._trainers]
+
+    def _start_server(self, number: int) -> Any:
+        leader = (self.workers, self._count, self._staleness) if number == 0 else None
+        pushes = self._count if self.mode == "async" else 1
+        return start(Server, number, self.servers, self._every, pushes, leader, concurrency=self._count + 16)
 
     def _start_trainer(self, part: int) -> Any:
         cpus = 0 if self._cluster.is_local else self._cpus  # a machine's own Ray counts its cores, whatever they do
@@ -235,6 +259,12 @@ class _Made:
 
     def __call__(self) -> Any:
         return pickle.loads(self._packed)()
+
+
+def _filled(actors: list[Any], count: int, begin: Callable[[int], Any]) -> list[Any]:
+    """So many actors, those started that there are not."""
+    found = actors + [None] * (count - len(actors))
+    return [begin(place) if actor is None else actor for place, actor in enumerate(found)]
 
 
 def _packed(make_model: Any) -> bytes:

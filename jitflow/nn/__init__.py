@@ -23,6 +23,7 @@ from jitflow.nn.layers import batch_norm, dropout, embedding, layer_norm, one_ho
 from jitflow.nn.losses import cross_entropy
 from jitflow.nn.mixed import MixedStep, mixed
 from jitflow.nn.pooling import avg_pool, local_response_norm, max_pool
+from jitflow.nn.sampling import sampled_softmax
 
 __all__ = [
     "MixedStep",
@@ -48,6 +49,7 @@ __all__ = [
     "ones",
     "orthogonal",
     "relu",
+    "sampled_softmax",
     "sigmoid",
     "silu",
     "softmax",

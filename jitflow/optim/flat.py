@@ -11,6 +11,7 @@ from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueErro
 from jitflow.optim.optimiser import Optimiser
 from jitflow.optim.outside import inside, object_outside, plainly
 from jitflow.optim.structure import pairs, require_distinct
+from jitflow.remote import Remote
 from jitflow.replication import exchange_in_force
 
 __all__ = ["FlatOptimiser", "flat", "move"]
@@ -42,10 +43,12 @@ class FlatOptimiser(Optimiser):
         """The slots, as the program sees them, by name."""
         require_distinct(variables)
         owner = object_outside(self)
-        if exchange_in_force() is not None:
+        elsewhere = any(isinstance(variable, Remote) for variable, _ in pairs(variables, variables))
+        if exchange_in_force() is not None or elsewhere:
+            who = "servers of a variable" if elsewhere else "replicas"
             raise UserNotImplementedError(
-                f"{type(owner).__name__} needs the loss at several places in a step, which replicas do not evaluate",
-                mend="train replicas with another optimiser, such as Adam",
+                f"{type(owner).__name__} needs the loss at several places in a step, which {who} do not evaluate",
+                mend="train with another optimiser, such as Adam",
             )
         outside = [object_outside(variable) for variable, _ in pairs(variables, variables)]
         plainly(lambda: owner._prepare(outside))

@@ -64,8 +64,8 @@ class LBFGS(FlatOptimiser):
             raise UserNotImplementedError("LBFGS has no use for further results of the loss", mend="leave out has_aux")
         if runs_outside():
             return self._compiled_method("minimize")(loss_fn, variables, args, has_aux)
-        evaluate = value_and_grad(loss_fn, variables=variables)
         memory = self.memory_of(variables)
+        evaluate = value_and_grad(loss_fn, variables=variables)
         rate = next_rate(self).astype(memory["direction"].dtype)
         loss, gradients = evaluate(*args)
         first, gradient = loss, flat(gradients, variables)

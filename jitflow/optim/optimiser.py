@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jitflow.config import CONFIG
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.optim.clipping import clip_by_global_norm, clip_by_value
 from jitflow.optim.outside import is_traced, object_outside, prepared, slot_inside
 from jitflow.optim.structure import pairs, require_distinct
+from jitflow.remote import Remote, step_elsewhere
 from jitflow.replication import Exchange, exchange_in_force
 from jitflow.runtime.variable import Variable
 from jitflow.scaling import in_force
@@ -89,19 +90,25 @@ class Optimiser:
         elif scale is None:
             self._advance(gradients, variables)
         else:
-            scale.guarded([gradient for gradient, _ in pairs(gradients, variables)],
+            scale.guarded([getattr(gradient, "rows", gradient) for gradient, _ in pairs(gradients, variables)],
                           lambda: self._advance(gradients, variables))  # fmt: skip
 
     def _exchange(self, exchange: Exchange, gradients: Any, variables: Any) -> None:
         """One step along the gradients of all replicas."""
         given = list(pairs(gradients, variables))
+        if any(isinstance(variable, Remote) for _, variable in given):
+            raise UserNotImplementedError(
+                "replicas do not sum gradients by variables of several shards",
+                mend="train with one process that steps, or keep the variable whole: jitflow.Variable",
+            )
         own, named = [gradient for gradient, _ in given], [variable for _, variable in given]
         combined = exchange.combined(self, own, named)
         if combined is not None:
             self._advance(combined, named)
 
     def _advance(self, gradients: Any, variables: Any) -> None:
-        found = list(pairs(self.clipped(gradients), variables))
+        everything = list(pairs(self.clipped(gradients), variables))
+        found = [pair for pair in everything if not isinstance(pair[1], Remote)]
         slots = _slots_of(self, [variable for _, variable in found])
         rate = next_rate(self)
         self.steps.assign_add(1)
@@ -113,6 +120,8 @@ class Optimiser:
                 by_dtype[dtype] = [np.positive(number).astype(dtype) for number in found_once]
             mine, *shared = by_dtype[dtype]
             self.update(variable, gradient.astype(dtype), mine, *own, *shared)
+        if len(found) < len(everything):
+            step_elsewhere(self, [pair for pair in everything if isinstance(pair[1], Remote)], rate)
 
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
         """Update one variable in place, and its slots; all have its shape and dtype. ``steps`` counts this step.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.remote import Remote, RowGradient, gradient_by, mapped_rows
 from jitflow.runtime.variable import Variable
 
 __all__ = ["mapped", "pairs", "require_distinct"]
@@ -15,7 +16,9 @@ __all__ = ["mapped", "pairs", "require_distinct"]
 
 def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
     """Each gradient with its variable, in the order of the structure of variables."""
-    if isinstance(variables, Variable):
+    if isinstance(variables, Remote):
+        yield variables if gradients is variables else gradient_by(gradients, variables), variables
+    elif isinstance(variables, Variable):
         if gradients is None or isinstance(gradients, dict | list | tuple):
             found = type(gradients).__name__
             raise UserTypeError("a variable needs a gradient", found=found, expected="an array of the variable's shape")
@@ -61,7 +64,12 @@ def require_distinct(variables: Any) -> None:
 
 
 def mapped(function: Any, thing: Any) -> Any:
-    """A structure of dicts, lists and tuples with ``function`` of each part in its place."""
+    """A structure of dicts, lists and tuples with ``function`` of each part in its place.
+
+    Of a gradient of rows, it is of the rows.
+    """
+    if isinstance(thing, RowGradient):
+        return mapped_rows(function, thing)
     if isinstance(thing, dict):
         return {key: mapped(function, item) for key, item in thing.items()}
     if isinstance(thing, list):

@@ -71,9 +71,9 @@ class Machine:
         along = np.arange(shape[axis]).reshape([-1 if axis == one else 1 for one in range(len(shape))])
         return np.broadcast_to(along, shape)
 
-    def zeros(self, shape: tuple[Any, ...]) -> Any:
-        """A new array of f64 of one axis, with as many elements as ``shape`` holds."""
-        return np.zeros(math.prod(shape))
+    def zeros(self, shape: tuple[Any, ...], dtype: Any = np.float64) -> Any:
+        """A new array of one axis, with as many elements as ``shape`` holds."""
+        return np.zeros(math.prod(shape), dtype)
 
     def counters(self, shape: tuple[Any, ...], length: Any) -> Any:
         """A new array of i64: rows of ``length`` for each element of ``shape``."""

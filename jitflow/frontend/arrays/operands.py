@@ -24,6 +24,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
 from jitflow.ir.types import Tensor
+from jitflow.remote import Remote
 
 __all__ = [
     "ArraySource",
@@ -82,7 +83,7 @@ def operand(item: Any) -> Operand:
     """A tracer's value, a captured array or NumPy scalar as a value, a Python number as itself, a list as an array."""
     if isinstance(item, Value):
         return item
-    if isinstance(item, tracers.Tracer | np.ndarray | np.generic):
+    if isinstance(item, tracers.Tracer | np.ndarray | np.generic | Remote):
         return tracers.lift(item)
     if isinstance(item, bool | int | float | complex):
         python_type: Any = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))

@@ -62,6 +62,7 @@ from jitflow.frontend.python.remembered import remembering
 from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
 from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
 from jitflow.frontend.tracers.base import escaped
+from jitflow.remote import Remote
 from jitflow.runtime.device_arrays import gpu_of, header_of
 from jitflow.runtime.plan import (
     Attribute,
@@ -210,7 +211,7 @@ class Recorder:
             return self._random.adopt(thing, register)
         if (header := header_of(thing)) is not None:
             return inputs.array(register, array_class(header, path), gpu_of(thing))
-        if isinstance(thing, device | Callback):
+        if isinstance(thing, device | Callback | Remote):
             inputs.guard(IsObject(register, thing))
             return thing
         if announces(thing):

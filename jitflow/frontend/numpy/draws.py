@@ -120,8 +120,8 @@ class TracedMachine(Machine):
     def positions(self, shape: tuple[Any, ...], axis: int) -> Any:
         return _new(values.iota(I64, shape_argument(shape), axis % len(shape)))
 
-    def zeros(self, shape: tuple[Any, ...]) -> Any:
-        return surface.apply_function(np.zeros, (product(shape),), {})
+    def zeros(self, shape: tuple[Any, ...], dtype: Any = np.float64) -> Any:
+        return surface.apply_function(np.zeros, (product(shape),), {"dtype": dtype})
 
     def counters(self, shape: tuple[Any, ...], length: Any) -> Any:
         return surface.apply_function(np.zeros, ((*shape, length),), {"dtype": np.int64})

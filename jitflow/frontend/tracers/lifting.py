@@ -16,6 +16,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
 from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.remote import Remote
 
 __all__ = ["constant", "element_type", "lift", "type_of", "wrap"]
 
@@ -75,6 +76,8 @@ def lift(operand: Any) -> Value:
         return lift(int(operand))
     if isinstance(operand, list | tuple):
         return _literal_sequence(operand)
+    if isinstance(operand, Remote):
+        return cast(Value, operand[...].value)
     raise located(
         UserTypeError(
             f"expected an array or a number, got {article(kind.__name__)}",
