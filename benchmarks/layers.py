@@ -28,7 +28,7 @@ from jitflow import optim
 from .attention import training_step
 from .machine import ONE_THREAD, describe_machine, ensure_environment, pin_to_one_core, versions
 
-__all__ = ["CASES", "PEERS", "a_further_layer", "by_hand", "first_weights", "in_jitflow", "inputs", "main"]
+__all__ = ["CASES", "PEERS", "a_further_layer", "by_hand", "first_weights", "in_jitflow", "inputs", "main", "stack"]
 
 STACKS = {f"{count} layers": count for count in (5, 10, 20, 40, 80)}
 TRANSFORMER = "transformer 4 x 256 x 256"
@@ -92,7 +92,8 @@ def by_hand(count: int) -> list[float]:
 # -- the peers -------------------------------------------------------------------------------------
 
 
-def in_jitflow(count: int) -> Step:
+def stack(count: int) -> tuple[Any, tuple[Any, ...]]:
+    """A training step in jitflow, and its arguments."""
     weights = [tuple(map(jitflow.Variable, pair)) for pair in first_weights(count)]
     adam, loss, x = optim.Adam(RATE, KEPT, KEPT_SQUARES, EPSILON), loss_in(np), inputs()
 
@@ -102,7 +103,12 @@ def in_jitflow(count: int) -> Step:
         adam.apply(gradients, weights)
         return value
 
-    return lambda: step(weights, x)
+    return step, (weights, x)
+
+
+def in_jitflow(count: int) -> Step:
+    step, arguments = stack(count)
+    return lambda: step(*arguments)
 
 
 def _in_jax(count: int) -> Step:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 from jitflow.compiled_function import CacheInfo, CompiledFunction
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.hardware import Device, device_named
 from jitflow.specialised import Options
 
 if TYPE_CHECKING:
+    from jitflow.hardware import Device
     from jitflow.passes.place import Placement
     from jitflow.passes.schedule.target import Given
 
 __all__ = ["CacheInfo", "CompiledFunction", "blank", "compiled", "derived", "function"]
 
+_WITHOUT_RESULT = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result", covariant=True)
 _Owner = TypeVar("_Owner")
@@ -87,7 +89,7 @@ def function(
         raise UserValueError("expected check to be 'nan' or None", found=repr(check))
     if transfer not in (None, "bf16"):
         raise UserValueError("expected transfer to be 'bf16' or None", found=repr(transfer))
-    where = "" if device is None else device_named(device)
+    where = "" if device is None else _device_named(device)
     if placement != "heuristic":
         from jitflow.passes.place import check_placement
 
@@ -95,6 +97,12 @@ def function(
     given = () if schedule is None else _schedules(schedule)
     options = Options(names, fastmath, sync == "ordered", where, check or "", placement, transfer or "", given)
     return functools.partial(compiled, options=options) if fn is None else compiled(fn, options)
+
+
+def _device_named(device: str | Device) -> str:
+    from jitflow.hardware import device_named
+
+    return device_named(device)
 
 
 def _schedules(path: str | Path) -> tuple[Given, ...]:
@@ -118,9 +126,10 @@ def compiled(fn: Any, options: Options) -> Any:
             f"expected a Python function to compile, got {_article(type(fn).__name__)}",
             mend="wrap it: jitflow.function(lambda x: ...)",
         )
-    from jitflow.frontend.entry.compilable import refuse_function_kind
+    if fn.__code__.co_flags & _WITHOUT_RESULT:
+        from jitflow.frontend.entry.compilable import refuse_function_kind
 
-    refuse_function_kind(fn)
+        refuse_function_kind(fn)
     return _function_type()(fn, options)
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
+
+from jitflow.records import value_record
 
 __all__ = ["CONFIG", "Config", "cache_folder", "cluster_address", "read_config", "switches_are_read", "user_folder"]
 
@@ -23,7 +24,7 @@ _FALSE = frozenset({"", "0", "false", "no", "off"})
 _DUMP_LEVELS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Config:
     """The state of every switch."""
 
@@ -61,11 +62,10 @@ class Config:
 
     def __getattr__(self, name: str) -> Any:
         """Python asks here for a switch that was never set: `CONFIG` begins so, and reads all of them now."""
-        if name not in self.__slots__:
+        if name not in Config.__annotations__:
             raise AttributeError(name)
-        found = read_config(os.environ)
-        for switch in self.__slots__:
-            object.__setattr__(self, switch, getattr(found, switch))
+        for switch, value in vars(read_config(os.environ)).items():
+            object.__setattr__(self, switch, value)
         return getattr(self, name)
 
 

@@ -9,11 +9,11 @@ that does not would wait for the driver at its first call, and give other last b
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.ir.routines import DEVICE_PREFIX
+from jitflow.ir.context_names import DEVICE_PREFIX
+from jitflow.records import value_record
 
 __all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_seen_gpus", "is_gpu"]
 
@@ -23,7 +23,7 @@ ON_CHIP = 48 << 10
 """Bytes on the chip that a block of any GPU may have without asking for more: all that a kernel keeps there fits in."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Device:
     """A device of this machine: its ``kind`` and its number among those of its kind."""
 

@@ -2,22 +2,31 @@
 
 `JITFLOW_CPU` names one of the levels of x86-64 (the psABI's microarchitecture levels), so that what a processor without
 AVX-512 runs can be tried on one that has it. What is exported may be for any `CodeTarget` (``TARGETS``).
+
+LLVM is asked what a processor can do, and imported for it. Which processor it is, `identity` tells without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
-
-import llvmlite.binding as llvm
+from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
+from jitflow.records import value_record
 
-__all__ = ["TARGETS", "CodeTarget", "features", "gathers", "has_features", "here", "is_asked", "name", "second_cache",
-           "vectors"]  # fmt: skip
+if TYPE_CHECKING:
+    from llvmlite.binding import FeatureMap
+
+__all__ = ["TARGETS", "CodeTarget", "features", "gathers", "has_features", "here", "identity", "is_asked", "name",
+           "second_cache", "vectors"]  # fmt: skip
+
+_IDENTITY = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+"""What of Linux's description of a processor of x86-64 decides what LLVM finds out about it."""
+_DESCRIBED, _MOST_DESCRIBED = Path("/proc/cpuinfo"), 1 << 14
+_SAMPLING = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling")
 
 _ADDED = {
     "x86-64": "64bit cmov cx8 fxsr mmx sse sse2",
@@ -30,15 +39,39 @@ _ADDED = {
 
 def name() -> str:
     """The processor, as LLVM calls it."""
-    return str(CONFIG.cpu if CONFIG.cpu != "host" else llvm.get_host_cpu_name())
+    return CONFIG.cpu if CONFIG.cpu != "host" else _host_name()
+
+
+def _host_name() -> str:
+    import llvmlite.binding as llvm
+
+    return str(llvm.get_host_cpu_name())
 
 
 @cache
-def features() -> llvm.FeatureMap:
+def identity() -> tuple[str, ...]:
+    """All that decides what this module says: equal in two processes only if everything else here is.
+
+    Linux tells of a processor of x86-64 what model it is and all it can do that the kernel knows of; of another, LLVM.
+    """
+    try:
+        with open(_DESCRIBED, encoding="utf-8", errors="replace") as file:
+            first = file.read(_MOST_DESCRIBED).partition("\n\n")[0]
+        facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+        found = tuple(facts[key] for key in _IDENTITY)
+    except (OSError, KeyError):
+        found = (_host_name(), features().flatten())
+    return (CONFIG.cpu, *found, _sampling(), str(second_cache()))
+
+
+@cache
+def features() -> FeatureMap:
     """What the processor can do, by LLVM's names.
 
     Raises ValueError if this machine has not all of what `JITFLOW_CPU` names.
     """
+    import llvmlite.binding as llvm
+
     host = llvm.get_host_cpu_features()
     if CONFIG.cpu == "host":
         return host
@@ -46,9 +79,7 @@ def features() -> llvm.FeatureMap:
     included = {feature for level in levels[: levels.index(CONFIG.cpu) + 1] for feature in _ADDED[level].split()}
     missing = ", ".join(sorted(feature for feature in included if not host.get(feature)))
     if missing:
-        raise ValueError(
-            f"JITFLOW_CPU={CONFIG.cpu} names more than this machine has: {llvm.get_host_cpu_name()} lacks {missing}"
-        )
+        raise ValueError(f"JITFLOW_CPU={CONFIG.cpu} names more than this machine has: {_host_name()} lacks {missing}")
     return llvm.FeatureMap({feature: has and feature in included for feature, has in host.items()})
 
 
@@ -74,13 +105,17 @@ def gathers() -> bool:
     in the first cache; on Intel's with AVX-512 it takes half to two thirds of the time of single loads in the caches,
     unless microcode guards it against gather data sampling.
     """
-    if not has_features("avx512f") or llvm.get_host_cpu_name().startswith("znver"):
+    if not has_features("avx512f") or _host_name().startswith("znver"):
         return False
+    return not _sampling().startswith("Mitigation")
+
+
+def _sampling() -> str:
+    """What the system says about gather data sampling; nothing where it does not know of it."""
     try:
-        sampling = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling").read_text()
+        return _SAMPLING.read_text()
     except OSError:
-        return True
-    return not sampling.startswith("Mitigation")
+        return ""
 
 
 @cache
@@ -90,7 +125,7 @@ def is_asked() -> bool:
     Intel's processors with AVX-512 read it a quarter faster; on Zen 4, which runs further ahead by itself, sums take up
     to 1.4 times as long with it.
     """
-    return not llvm.get_host_cpu_name().startswith(("znver4", "znver5"))
+    return not _host_name().startswith(("znver4", "znver5"))
 
 
 @cache
@@ -106,7 +141,7 @@ def second_cache() -> int:
     return 1 << 19
 
 
-@dataclass(frozen=True)
+@value_record
 class CodeTarget:
     """What code is generated for: LLVM's names of the machine, of its processor and of what this can do.
 
@@ -155,6 +190,8 @@ class CodeTarget:
 @cache
 def here() -> CodeTarget:
     """What code that runs in this process is generated for."""
+    import llvmlite.binding as llvm
+
     found = features()
     able = frozenset(feature for feature, has in found.items() if has)
     facts = gathers(), is_asked(), second_cache()

@@ -1,8 +1,7 @@
 """Frozen records that are made quickly: dataclasses whose methods are shared instead of compiled for each class.
 
 `dataclasses` compiles four methods of a frozen class when it is imported, which takes half a millisecond. Every process
-imports the forty records of plans before its first call, so their methods look at the fields instead. Such records
-compare by identity.
+imports some fifty records before its first call, so their methods look at the fields instead.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
-__all__ = ["record"]
+__all__ = ["record", "value_record"]
 
 _Class = TypeVar("_Class", bound=type[Any])
 
@@ -20,10 +19,34 @@ def record(kind: _Class) -> _Class:
     """Make a class with annotations a frozen dataclass that compares by identity."""
     made: Any = dataclass(init=False, repr=False, eq=False)(kind)
     made.__jitflow_fields__ = tuple((one.name, one.default, one.default_factory) for one in fields(made))
+    for name, default, _ in made.__jitflow_fields__:
+        if default is not MISSING:
+            delattr(made, name)  # each object has its own
     made.__init__, made.__repr__ = _init, _repr
     made.__setattr__ = made.__delattr__ = _refuse
     found: _Class = made
     return found
+
+
+@dataclass_transform(frozen_default=True, eq_default=True)
+def value_record(kind: _Class) -> _Class:
+    """Make a class with annotations a frozen dataclass that is equal to others of equal fields."""
+    made: Any = record(kind)
+    made.__eq__, made.__hash__ = _equals, _hash
+    found: _Class = made
+    return found
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, name) for name, _, _ in self.__jitflow_fields__)
+
+
+def _equals(self: Any, other: Any) -> Any:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
 
 
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:

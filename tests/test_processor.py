@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from jitflow.config import Config
-from jitflow.processor import features, has_features
+from jitflow.processor import features, has_features, identity
 
 PROGRAM = """
 import numpy as np
@@ -45,3 +46,19 @@ def test_a_processor_that_the_machine_does_not_include_is_an_error(monkeypatch: 
         ValueError, match="JITFLOW_CPU=x86-64-v4 names more than this machine has: core2 lacks 64bit, avx"
     ):
         features.__wrapped__()
+
+
+def test_processors_are_told_apart_by_all_that_they_can_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    described = tmp_path / "cpuinfo"
+    monkeypatch.setattr("jitflow.processor._DESCRIBED", described)
+    common = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nstepping\t: 1\n"
+
+    def found(text: str) -> tuple[str, ...]:
+        described.write_text(text)
+        return identity.__wrapped__()
+
+    one = found(f"processor\t: 0\n{common}cpu MHz\t\t: 2596\nflags\t\t: sse avx2\n\nprocessor\t: 1\n")
+    assert one == found(f"processor\t: 3\n{common}cpu MHz\t\t: 1800\nflags\t\t: sse avx2\n")
+    assert one != found(f"processor\t: 0\n{common}flags\t\t: sse avx2 avx512f\n")
+    assert one != found(f"processor\t: 0\n{common}flags\t\t: sse avx2\n".replace("17", "33"))
+    assert features().flatten() in found("processor\t: 0\nFeatures\t: fp asimd\n")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.cache.codec import Damaged, unpack
-from jitflow.cache.content import Incomparable, content_of
+from jitflow.cache.content import Incomparable, content_of, is_of_a_library
 from jitflow.cache.walk import Mismatch, Walk, contents_of_defaults
 from jitflow.runtime import plan as p
 from jitflow.runtime.python_guards import array_fits, guard_holds, scalar_types
@@ -27,6 +27,7 @@ class PlanReader(Walk):
         self.guarded: dict[tuple[str, int], Any] = {}
         """What guards compare by identity: the object in a register, or its type."""
         self._shared: dict[int, p.Shared] = {}
+        self._types: dict[int, str] = {}
 
     def plan(self) -> p.Plan:
         """The plan. Raises `Mismatch` if what it reads is not what it was written for.
@@ -92,6 +93,7 @@ class PlanReader(Walk):
         match kind:
             case "Global":
                 namespace, name = parts
+                _import_late(namespace, name)
                 return p.Global(self._namespace(namespace), sys.intern(name))
             case "Cell":
                 return p.Cell(self._cell(*parts))
@@ -178,11 +180,17 @@ class PlanReader(Walk):
 
     def _same(self, thing: Any, content: str) -> None:
         try:
-            if content_of(thing) == content:
+            if (self._content_of_type(thing) if isinstance(thing, type) else content_of(thing)) == content:
                 return
         except Incomparable:
             pass
         raise Mismatch("an object has other content")
+
+    def _content_of_type(self, kind: type) -> str:
+        """The content of a class, of which one plan has many objects. What has it lives in a register."""
+        if id(kind) not in self._types:
+            self._types[id(kind)] = content_of(kind)
+        return self._types[id(kind)]
 
     def _is_object(self, register: int, thing: Any, content: str) -> p.Check:
         self._same(thing, content)
@@ -230,6 +238,14 @@ class PlanReader(Walk):
         ):
             raise Mismatch("a function has other cells")
         return p.FunctionIs(register, thing.__code__, thing.__defaults__, pairs, thing.__closure__)
+
+
+def _import_late(namespace: Any, name: str) -> None:
+    """Have a library's module ready what it imports when it is first asked for, as the trace did by asking."""
+    match namespace:
+        case ["module", str(module)] if module in sys.modules and is_of_a_library(module):
+            if name not in vars(sys.modules[module]):
+                getattr(sys.modules[module], name, None)
 
 
 def _registers_of(check: Any) -> set[int]:

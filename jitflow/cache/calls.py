@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jitflow.records import record
 from jitflow.runtime.plan import layout_of
 
 __all__ = ["recalled", "remembered"]
@@ -23,7 +23,7 @@ _KEPT = (type(None), bool, int, float, complex, str, bytes, type, np.generic)
 _NAMES = "nmkpqrstuvw"
 
 
-@dataclass(frozen=True)
+@record
 class _Array:
     """The class of an array, and its sizes."""
 
@@ -32,7 +32,7 @@ class _Array:
     layout: str
 
 
-@dataclass(frozen=True)
+@record
 class _Living:
     """An object, while somebody else has it."""
 

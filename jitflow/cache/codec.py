@@ -22,7 +22,6 @@ import numpy as np
 
 from jitflow.cache.content import is_of_a_library, named
 from jitflow.errors import ExceptionName
-from jitflow.ir.dtypes import DTYPES, DType
 from jitflow.runtime import plan, plan_results
 
 __all__ = ["Damaged", "Unstorable", "pack", "unpack"]
@@ -52,8 +51,13 @@ def _of_types() -> Mapping[str, type[Any]]:
     return _records(types)
 
 
+_FIELDS: dict[type[Any], list[str]] = {}
+
+
 def _fields(kind: type[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind) if field.init]
+    if kind not in _FIELDS:
+        _FIELDS[kind] = [field.name for field in dataclasses.fields(kind) if field.init]
+    return _FIELDS[kind]
 
 
 def _is_record(kind: type[Any]) -> bool:
@@ -76,6 +80,10 @@ def pack(thing: Any, outside: Outside | None = None) -> Any:
         return _PACK[kind](thing, outside)
     if outside is not None and (found := outside(thing)) is not None:
         return ["outside", found]
+    from jitflow.ir.dtypes import DType
+
+    if kind is DType:
+        return ["jitflow dtype", thing.name]
     if _is_record(kind):
         return ["record", kind.__name__, *(pack(getattr(thing, name), outside) for name in _fields(kind))]
     if isinstance(thing, FunctionType | BuiltinFunctionType | type):
@@ -135,7 +143,6 @@ _PACK: Mapping[type, Callable[[Any, Outside | None], Any]] = {
     range: lambda one, outside: ["range", one.start, one.stop, one.step],
     type(...): lambda one, outside: ["single", "..."],
     type(NotImplemented): lambda one, outside: ["single", "not implemented"],
-    DType: lambda dtype, outside: ["jitflow dtype", dtype.name],
     ExceptionName: lambda name, outside: ["exception", pack(name.kind, outside)],
     np.ndarray: _array,
     partial: lambda one, outside: ["partial", *_several((one.func, one.args, one.keywords), outside)],
@@ -151,6 +158,12 @@ def _read_number(parts: list[Any], outside: Outside | None) -> Any:
     dtype, content = parts
     (number,) = np.frombuffer(base64.b64decode(content, validate=True), dtype)
     return number
+
+
+def _dtype(name: str) -> Any:
+    from jitflow.ir.dtypes import parse_dtype
+
+    return parse_dtype(name)
 
 
 def _read_record(parts: list[Any], outside: Outside | None) -> Any:
@@ -197,7 +210,7 @@ _UNPACK: Mapping[str, Callable[[list[Any], Outside | None], Any]] = {
     "slice": lambda parts, outside: slice(*_unpacked(parts, outside)),
     "range": lambda parts, outside: range(*parts),
     "single": lambda parts, outside: _SINGLE[parts[0]],
-    "jitflow dtype": lambda parts, outside: DTYPES[parts[0]],
+    "jitflow dtype": lambda parts, outside: _dtype(parts[0]),
     "dtype": lambda parts, outside: np.dtype(str(parts[0])),
     "number": _read_number,
     "array": _read_array,

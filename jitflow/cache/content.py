@@ -40,7 +40,6 @@ from typing import Any
 import numpy as np
 
 from jitflow.cache.hash_order import Incomparable, require_no_order
-from jitflow.runtime.variable import Variable
 
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
 
@@ -336,7 +335,7 @@ class _Writer:
             self._if_possible(thing.default_factory)
         elif getattr(kind, "__jitflow_compiled__", False) and not self._is_inside():
             self._put("compiled", str(thing.__module__), thing.__qualname__, repr(thing._options))
-        elif kind is Variable and not self._is_inside():  # inside of an object, which one it is would matter
+        elif _is_variable(kind) and not self._is_inside():  # inside of an object, which one it is would matter
             self._put("variable", repr(thing.dtype), thing.device)
         elif getattr(kind, "__jitflow_prepares__", ()) and not self._is_inside():
             self.write(kind)
@@ -377,3 +376,8 @@ _WRITERS: Mapping[type, Callable[[_Writer, Any], None]] = {
     frozenset: _Writer._frozenset, slice: _Writer._slice, range: _Writer._range, CodeType: _Writer._code,
     FunctionType: _Writer._function, ModuleType: _Writer._module,
 }  # fmt: skip
+
+
+def _is_variable(kind: type) -> bool:
+    module = sys.modules.get("jitflow.runtime.variable")
+    return module is not None and kind is module.Variable

@@ -23,7 +23,7 @@ from jitflow.config import CONFIG, user_folder
 if TYPE_CHECKING:
     from jitflow.specialised import Options
 
-__all__ = ["environment", "key_of"]
+__all__ = ["environment", "key_of", "lasting"]
 
 _FORMAT = 1
 """What a file looks like; another number is another cache."""
@@ -53,14 +53,12 @@ def _code_in(cell: Any) -> str:
 
 def environment() -> tuple[str, ...]:
     """What the code of any function depends on."""
-    return (*_fixed(), repr(np.get_printoptions()), _tuned())
+    return (*lasting(), repr(np.get_printoptions()), _tuned())
 
 
 @cache
-def _fixed() -> tuple[str, ...]:
-    """What stays as it is as long as this process runs."""
-    import llvmlite
-
+def lasting() -> tuple[str, ...]:
+    """What the code of any function depends on and that stays as it is as long as this process runs."""
     from jitflow import processor
 
     here = Path(__file__).parents[1]
@@ -72,10 +70,12 @@ def _fixed() -> tuple[str, ...]:
         platform.machine(),
         sys.flags.optimize,
     )
-    libraries = (np.__version__, llvmlite.__version__, _stamp_of_scipy())
-    facts = (processor.gathers(), processor.is_asked(), processor.second_cache())
-    cpu = (processor.name(), processor.features().flatten(), *facts)
-    return tuple(map(str, (*versions, *libraries, *cpu, CONFIG.entry, _stamp(here))))
+    libraries = (
+        np.__version__,
+        _stamp_of("llvmlite", "_version.py") or _version_of_llvmlite(),
+        _stamp_of("scipy", "version.py"),
+    )
+    return tuple(map(str, (*versions, *libraries, *processor.identity(), CONFIG.entry, _stamp(here))))
 
 
 def _stamp(package: Path) -> str:
@@ -86,22 +86,28 @@ def _stamp(package: Path) -> str:
             for entry in entries:
                 if entry.name.endswith(".py"):
                     about = entry.stat()
-                    found.append(f"{entry.path} {about.st_size} {about.st_mtime_ns}")
+                    found.append((entry.path, about.st_size, about.st_mtime_ns))
                 elif entry.is_dir() and not entry.name.startswith(("_", ".")):
                     folders.append(entry.path)
-    return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(repr(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _stamp_of_scipy() -> str:
-    """What tells versions of SciPy apart, without importing it."""
+def _stamp_of(package: str, file: str) -> str:
+    """What tells versions of a package apart, by the file that says which it is, without importing it."""
     for folder in sys.path:
-        version = os.path.join(folder or os.curdir, "scipy", "version.py")
+        version = os.path.join(folder or os.curdir, package, file)
         try:
             about = os.stat(version)
         except OSError:
             continue
         return f"{version} {about.st_size} {about.st_mtime_ns}"
     return ""
+
+
+def _version_of_llvmlite() -> str:
+    import llvmlite
+
+    return str(llvmlite.__version__)
 
 
 def _tuned() -> str:

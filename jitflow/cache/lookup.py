@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,7 +22,6 @@ from jitflow.cache.key import key_of
 from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
-from jitflow.replication import exchange_in_force
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.linking import LINKER
 from jitflow.runtime.specialisation import EntryCode, Specialisation
@@ -39,19 +39,23 @@ _RUN, _GUARD = "run", "guard"
 
 def why_not(options: Options) -> str:
     """Why functions of these options are not cached at all; empty if they are."""
-    from jitflow.hardware import has_seen_gpus
-    from jitflow.runtime.notes import is_recording
-
+    has_gpus = _asked("jitflow.hardware", "has_seen_gpus")
     reasons = {
         "JITFLOW_CACHE=0": not CONFIG.cache,
         "JITFLOW_DUMP and JITFLOW_VERIFY look at compilations": CONFIG.dump or CONFIG.verify,
-        "a function that is placed on devices": CONFIG.cpu_devices > 1 or has_seen_gpus() or options.device,
+        "a function that is placed on devices": CONFIG.cpu_devices > 1 or has_gpus or options.device,
         "a function with a placement of its own": options.placement != "heuristic",
         "a part of a function": options.part is not None,
-        "the step of a replica": exchange_in_force() is not None,
-        "a profile is taken": is_recording(),
+        "the step of a replica": _asked("jitflow.replication", "exchange_in_force") is not None,
+        "a profile is taken": _asked("jitflow.runtime.notes", "is_recording"),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _asked(module: str, question: str) -> Any:
+    """What a module answers; None where nobody has imported it, so that there is nothing to say."""
+    found = sys.modules.get(module)
+    return None if found is None else getattr(found, question)()
 
 
 # -- from a file -------------------------------------------------------------------------------------

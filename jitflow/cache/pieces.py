@@ -1,26 +1,34 @@
-"""Machine code of the runtime's own, which every process needs and which is the same each time: found by its text."""
+"""Machine code of the runtime's own, which every process needs and which is the same each time."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
-from jitflow.cache.store import Entry, store
+from jitflow.cache.key import lasting
+from jitflow.cache.store import Entry, Unreadable, store
 
-__all__ = ["object_code"]
+__all__ = ["piece"]
 
 _KEY = "runtime"
 
 
-def object_code(about: str, make: Callable[[], bytes]) -> bytes:
-    """What ``make`` gives, or gave an earlier process; ``about`` is all that it depends on."""
-    name = hashlib.sha256(about.encode()).hexdigest()
+def piece(about: Sequence[Any], make: Callable[[], tuple[bytes, Sequence[str]]]) -> tuple[bytes, Sequence[str]]:
+    """What ``make`` gives, or gave an earlier process: object code, and the names of what is in it.
+
+    ``about`` is all that it depends on beside what `key.lasting` names.
+    """
     try:
-        (code,) = store().read_named(_KEY, name).codes
-        return code
+        name = hashlib.sha256("\n".join((*map(str, about), *lasting())).encode()).hexdigest()
+        found = store().read_named(_KEY, name)
+        (code,), names = found.codes, found.about["names"]
+        if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+            raise Unreadable("expected names")
+        return code, names
     except Exception:  # it is not there, or damaged, or the user has no home
-        made = make()
+        code, names = make()
     with suppress(Exception):  # or it will be made once more
-        store().keep(_KEY, Entry({"function": "the runtime"}, (made,)), name)
-    return made
+        store().keep(_KEY, Entry({"function": "the runtime", "names": [*names]}, (code,)), name)
+    return code, names

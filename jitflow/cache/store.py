@@ -17,13 +17,13 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jitflow.config import cache_folder
 from jitflow.private_files import UNFINISHED, is_private_folder, make_private_folder, read_private, replace_file
+from jitflow.records import record, value_record
 
 __all__ = ["Entry", "Store", "StoredFile", "Unreadable", "store"]
 
@@ -47,7 +47,7 @@ class Unreadable(Exception):
     """A file is damaged, or none of the cache's."""
 
 
-@dataclass(frozen=True)
+@value_record
 class Entry:
     """One specialisation, or one piece of the runtime's code: what is known of it, and machine code."""
 
@@ -55,7 +55,7 @@ class Entry:
     codes: tuple[bytes, ...]
 
 
-@dataclass(frozen=True)
+@record
 class StoredFile:
     """A file of the cache, how large it is, and when it was used last, in seconds."""
 

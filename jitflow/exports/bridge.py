@@ -20,9 +20,9 @@ from typing import Any
 from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.exports.interface import Interface, Output, Parameter, State
 from jitflow.exports.substitutes import ALIGNMENT, as_size, runtime_text
+from jitflow.ir.context_names import POLL, ROOM
 from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import DTYPES
-from jitflow.ir.routines import POLL, ROOM
 from jitflow.ir.status import OUT_OF_MEMORY
 from jitflow.processor import CodeTarget
 from jitflow.runtime.dtypes import slot_count

@@ -17,9 +17,10 @@ from jitflow.exports.interface import KEYWORDS, Interface, interface_of
 from jitflow.exports.linkers import link_library, suffix_of
 from jitflow.exports.notice import written_notice
 from jitflow.hardware import HOME
+from jitflow.ir.context_names import POLL, ROOM
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.location import Loc
-from jitflow.ir.routines import POLL, ROOM, Routine
+from jitflow.ir.routines import Routine
 from jitflow.processor import TARGETS, CodeTarget
 
 if TYPE_CHECKING:

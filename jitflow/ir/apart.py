@@ -33,6 +33,7 @@ class Roles:
         self._apart: dict[Value, set[Value]] = {}
         self._disjoint = disjoint
         self._enter(region)
+        del self._disjoint  # it knows who asks, who knows this: both would stay until the garbage is collected
 
     def of(self, value: Value) -> Value | None:
         """The role of a place, or of a value that was loaded from one; None if nothing tells it from others."""

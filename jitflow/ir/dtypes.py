@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 __all__ = [
@@ -35,7 +36,7 @@ class DType:
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype with the same bits."""
-        return _NUMPY[self.name]
+        return _NUMPY.get(self.name) or _bfloat16()
 
     @property
     def bits(self) -> int:
@@ -80,7 +81,6 @@ _NUMPY: dict[str, np.dtype[Any]] = {
     **{f"i{8 * n}": np.dtype(f"i{n}") for n in (1, 2, 4, 8)},
     **{f"u{8 * n}": np.dtype(f"u{n}") for n in (1, 2, 4, 8)},
     **{f"f{8 * n}": np.dtype(f"f{n}") for n in (2, 4, 8)},
-    "bf16": np.dtype(ml_dtypes.bfloat16),
     "c64": np.dtype("c8"),
     "c128": np.dtype("c16"),
 }
@@ -97,4 +97,14 @@ def parse_dtype(name: str) -> DType:
 
 def dtype_of(numpy_dtype: np.dtype[Any] | type) -> DType | None:
     """The element type of a native NumPy dtype, or None where jitflow has none (objects, strings, byte-swapped...)."""
-    return _BY_NUMPY.get(np.dtype(numpy_dtype))
+    found = np.dtype(numpy_dtype)
+    return _BY_NUMPY.get(found) or (BF16 if "ml_dtypes" in sys.modules and found == _bfloat16() else None)
+
+
+@cache
+def _bfloat16() -> np.dtype[Any]:
+    """NumPy's dtype for bf16, from a package that few programs need."""
+    import ml_dtypes
+
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found

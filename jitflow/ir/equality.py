@@ -92,23 +92,30 @@ def _key(
     attribute: Callable[[Any], Any] = exact_key,
 ) -> tuple[Any, ...]:
     """``kind`` is what counts of a type, ``place`` of where an op comes from, ``attribute`` of an attribute."""
-    numbers: dict[Value, int] = {}
+    return _Key(kind, place, attribute).of_region(region)
 
-    def defined(values: tuple[Value, ...]) -> tuple[Any, ...]:
+
+class _Key:
+    def __init__(
+        self, kind: Callable[[Type], Type], place: Callable[[Op], Loc], attribute: Callable[[Any], Any]
+    ) -> None:
+        self._kind, self._place, self._attribute = kind, place, attribute
+        self._numbers: dict[Value, int] = {}
+
+    def of_region(self, region: Region) -> tuple[Any, ...]:
+        return tuple(chain((self._defined(region.parameters),), map(self._of_op, region.ops)))
+
+    def _of_op(self, op: Op) -> tuple[Any, ...]:
+        numbers = self._numbers
+        operands = tuple([numbers[operand] for operand in op.operands])
+        regions = tuple(map(self.of_region, op.regions))
+        attributes = _attributes(op.attributes, self._attribute)
+        return op.name, operands, attributes, regions, self._defined(op.results), self._place(op)
+
+    def _defined(self, values: tuple[Value, ...]) -> tuple[Any, ...]:
         for value in values:
-            numbers[value] = len(numbers)
-        return tuple([kind(value.type) for value in values])
-
-    def of_op(op: Op) -> tuple[Any, ...]:
-        operands = tuple(numbers[operand] for operand in op.operands)
-        regions = tuple(map(of_region, op.regions))
-        attributes = _attributes(op.attributes, attribute)
-        return op.name, operands, attributes, regions, defined(op.results), place(op)
-
-    def of_region(inner: Region) -> tuple[Any, ...]:
-        return tuple(chain((defined(inner.parameters),), map(of_op, inner.ops)))
-
-    return of_region(region)
+            self._numbers[value] = len(self._numbers)
+        return tuple([self._kind(value.type) for value in values])
 
 
 def or_before(before: Function, after: Function) -> Function:

@@ -23,31 +23,9 @@ import numpy as np
 from jitflow.ir.dtypes import DType
 from jitflow.ir.routine_table import GPU_ROUTINES, row_of
 
-__all__ = ["CLOCK", "DEVICE_PREFIX", "NOTE", "NOTES", "NOTE_ROW", "POLL", "ROOM", "SHARE", "SITE_PREFIX", "TRAMPOLINE",
-           "Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
+__all__ = ["Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
            "is_silent", "keeps_arguments", "numbers_of", "options_of", "prepared", "quiet_function", "results_of",
            "routine_function", "routine_on_gpu", "run_routine", "without_warnings"]  # fmt: skip
-
-TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
-"""What compiled code calls in its context: the function that runs routines, and the call at that site number."""
-
-POLL = "jitflow.poll"
-"""What it asks there in long loops: whether to go on."""
-
-ROOM = "jitflow.recursion_room"
-"""What it asks there before a function that calls itself is called: how deep that may go, and where the stack ends."""
-
-SHARE = "jitflow.share"
-"""What it calls there to let threads share a loop."""
-
-CLOCK, NOTE, NOTES = "jitflow.clock", "jitflow.note", "jitflow.notes"
-"""What a program that is profiled calls there, and the rows in which its notes are summed up, one for each site."""
-
-NOTE_ROW = 32
-"""The bytes of a row: how often, nanoseconds, bytes, operations."""
-
-DEVICE_PREFIX = "cuda:"
-"""What the names of all begin with that belongs to a GPU, such as ``cuda:0 stream`` or ``cuda:0 cuLaunchKernel``."""
 
 T = TypeVar("T")
 _LIBRARIES = ("numpy", "scipy", "jitflow")

@@ -122,11 +122,12 @@ class Adam(Optimiser):
         self.beta1, self.beta2, self.epsilon, self.weight_decay = beta1, beta2, epsilon, weight_decay
 
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
-        _adapt(self, variable, decayed(self, variable, gradient), rate, *slots)
+        _adapt(variable, decayed(self, variable, gradient), rate, *slots)
 
     def shared(self) -> tuple[Any, ...]:
-        steps = self.steps[()]
-        return 1 - self.beta1**steps, np.sqrt(1 - self.beta2**steps)
+        steps, kept, kept_squares = self.steps[()], self.beta1, self.beta2
+        return (kept, 1 - kept, kept_squares, 1 - kept_squares, self.epsilon,
+                1 - kept**steps, np.sqrt(1 - kept_squares**steps))  # fmt: skip
 
 
 class AdamW(Adam):
@@ -144,13 +145,12 @@ class AdamW(Adam):
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
         if self.weight_decay is not None:
             variable -= rate * self.weight_decay * variable
-        _adapt(self, variable, gradient, rate, *slots)
+        _adapt(variable, gradient, rate, *slots)
 
 
-def _adapt(
-    optimiser: Any, variable: Any, gradient: Any, rate: Any, mean: Any, square: Any, weight: Any, root: Any
-) -> None:
+def _adapt(variable: Any, gradient: Any, rate: Any, mean: Any, square: Any, *shared: Any) -> None:
     """The step, for a gradient that is final; ``weight`` and ``root`` undo that the means started at 0."""
-    mean[...] = optimiser.beta1 * mean + (1 - optimiser.beta1) * gradient
-    square[...] = optimiser.beta2 * square + (1 - optimiser.beta2) * gradient * gradient
-    variable -= rate / weight * mean / (np.sqrt(square) / root + optimiser.epsilon)
+    kept, taken, kept_square, taken_square, epsilon, weight, root = shared
+    mean[...] = kept * mean + taken * gradient
+    square[...] = kept_square * square + taken_square * gradient * gradient
+    variable -= rate / weight * mean / (np.sqrt(square) / root + epsilon)

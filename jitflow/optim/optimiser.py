@@ -112,10 +112,14 @@ class Optimiser:
         slots = _slots_of(self, [variable for _, variable in found])
         rate = next_rate(self)
         self.steps.assign_add(1)
-        shared = self.shared()
+        found_once = (rate, *self.shared())
+        by_dtype: dict[Any, Any] = {}
         for (gradient, variable), own in zip(found, slots, strict=True):
-            numbers = (number.astype(variable.dtype) for number in (rate, *shared))
-            self.update(variable, gradient.astype(variable.dtype), next(numbers), *own, *numbers)
+            dtype = variable.dtype
+            if dtype not in by_dtype:
+                by_dtype[dtype] = [np.positive(number).astype(dtype) for number in found_once]
+            mine, *shared = by_dtype[dtype]
+            self.update(variable, gradient.astype(dtype), mine, *own, *shared)
         if len(found) < len(everything):
             step_elsewhere(self, [pair for pair in everything if isinstance(pair[1], Remote)], rate)
 
@@ -127,7 +131,7 @@ class Optimiser:
         raise NotImplementedError
 
     def shared(self) -> tuple[Any, ...]:
-        """NumPy's numbers that every update of a step needs, found once: what hangs on nothing but ``steps``."""
+        """The numbers that every update of a step needs, found once: they hang on options and ``steps`` alone."""
         return ()
 
     def clipped(self, gradients: Any) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from jitflow.hardware import is_gpu
-from jitflow.ir.routines import DEVICE_PREFIX
+from jitflow.ir.context_names import DEVICE_PREFIX
 from jitflow.runtime.native_code import make_immortal
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.ir.context_names import DEVICE_PREFIX
 from jitflow.ir.dtypes import dtype_of
-from jitflow.ir.routines import DEVICE_PREFIX
 from jitflow.runtime import plan as p
 from jitflow.runtime.cuda import gpu_count, gpu_of_address
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from jitflow.runtime.dispatcher import Chain, release_retired, retire
 from jitflow.runtime.dispatcher_layout import INSTANCE_SIZE, field_offset
-from jitflow.runtime.dispatcher_text import dispatcher_text
 from jitflow.runtime.entry_support import api_table
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import TUPLE_ITEMS
@@ -80,7 +79,7 @@ class _Dispatcher:
     """The machine code that all native function types share."""
 
     def __init__(self) -> None:
-        code = NativeCode(dispatcher_text())
+        code = NativeCode(_text)
         make_immortal(code)
         self._code = code
         self._set("api", api_table())
@@ -106,6 +105,12 @@ class _Dispatcher:
 
     def _set(self, name: str, value: int) -> None:
         ctypes.c_void_p.from_address(self._code.address(name)).value = value
+
+
+def _text() -> str:
+    from jitflow.runtime.dispatcher_text import dispatcher_text
+
+    return dispatcher_text()
 
 
 @cache

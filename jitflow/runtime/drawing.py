@@ -12,8 +12,6 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from jitflow.ir.draws import bits_of
-
 __all__ = ["Drawing", "begin", "make"]
 
 _REENTRANT = type(threading.RLock())
@@ -50,6 +48,8 @@ def _locks(generators: Sequence[Any]) -> list[Any]:
 
     A `random.Random` has none: who draws from it has the GIL.
     """
+    from jitflow.ir.draws import bits_of
+
     bits = {id(one): one for one in map(bits_of, generators) if hasattr(one, "lock")}
     return [bits[key].lock for key in sorted(bits)]
 

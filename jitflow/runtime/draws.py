@@ -9,12 +9,24 @@ from __future__ import annotations
 import ctypes
 import random
 import struct
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, bits_of, draw, function_address, is_available
-from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, python_text, quick_text
+from jitflow.runtime.draws_text import (
+    FUNCTION,
+    GENERATOR,
+    NEXT_DOUBLE,
+    QUICK_FILL,
+    Quick,
+    bitgen_text,
+    bounded_text,
+    function_text,
+    legacy_text,
+    python_text,
+    quick_text,
+)
 from jitflow.runtime.mt19937 import quick_fill
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
@@ -62,28 +74,37 @@ def draw_address(symbol: str) -> int:
     name, fills = symbol.removeprefix(DRAW_PREFIX).removeprefix(FILL_PREFIX), symbol.startswith(FILL_PREFIX)
     row = DRAWS[name]
     if name.startswith("python_"):
-        text = python_text(row, _twister())
+        text, outside = partial(python_text, row, _twister()), dict[str, int]()
     else:
         generator, legacy = _kinds()
-        bitgen = bitgen_text(id(generator), _offset(generator), _offset(legacy))
-        if row.bounded:
-            text = bounded_text(row, function_address(row), bitgen)
-        elif row.method:
-            text = legacy_text(row, _kept_normal(), bitgen, _quick_text(name) if fills else "", fills)
-        else:
-            text = function_text(row, function_address(row), bitgen, _quick_text(name) if fills else "", fills)
-    code = NativeCode(text, optimisation=2, for_host=True)
+        quick = _quick(name) if fills and not row.bounded else None
+        offsets = _offset(generator), _offset(legacy)
+        text = partial(_text, name, offsets, _kept_normal() if row.method else 0, quick is not None, fills)
+        outside = {GENERATOR: id(generator)}
+        if not row.method:
+            outside[FUNCTION] = function_address(row)
+        if quick is not None:
+            outside |= {NEXT_DOUBLE: quick.next_double, QUICK_FILL: quick.fill}
+    code = NativeCode(text, optimisation=2, for_host=True, outside=outside)
     make_immortal(code)
     return code.address("fill" if fills else "draw")
 
 
-def _quick_text(name: str) -> str:
+def _text(name: str, offsets: tuple[int, int], kept: int, is_quick: bool, fills: bool) -> str:
+    row, bitgen = DRAWS[name], bitgen_text(*offsets)
+    quick = quick_text(row) if is_quick else ""
+    if row.bounded:
+        return bounded_text(row, bitgen)
+    if row.method:
+        return legacy_text(row, kept, bitgen, quick, fills)
+    return function_text(row, bitgen, quick, fills)
+
+
+def _quick(name: str) -> Quick | None:
     if name.startswith("legacy_"):
         kept = _kept_normal()
-        found = quick_fill(name, _offset(np.random.RandomState), kept) if kept else None
-    else:
-        found = quick_draws(name)
-    return "" if found is None else quick_text(DRAWS[name], found)
+        return quick_fill(name, _offset(np.random.RandomState), kept) if kept else None
+    return quick_draws(name)
 
 
 def record_address(name: str) -> int:

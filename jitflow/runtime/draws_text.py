@@ -14,12 +14,15 @@ from jitflow.runtime.object_layout import OBJECT_TYPE
 __all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "python_text", "quick_text",
            "type_of"]  # fmt: skip
 
+FUNCTION, GENERATOR, NEXT_DOUBLE, QUICK_FILL = "c_function", "generator_class", "next_double", "quick_fill"
+"""What the texts call, or compare with, by name: the linker is told the addresses."""
+
 _STRAIGHT_ON = "\n  br label %begin"
 _TYPES = {"f64": "double", "f32": "float", "bool": "i1"}
 
 
-def bitgen_text(new_type: int, new_offset: int, old_offset: int) -> str:
-    """Where the ``bitgen_t`` of a generator lies, which is of the type at that address or a `RandomState`."""
+def bitgen_text(new_offset: int, old_offset: int) -> str:
+    """Where the ``bitgen_t`` of a generator lies, which is of the class `GENERATOR` or a `RandomState`."""
     if new_offset == old_offset:
         return f"""
   %object = inttoptr i64 %generator to ptr
@@ -28,7 +31,7 @@ def bitgen_text(new_type: int, new_offset: int, old_offset: int) -> str:
   %object = inttoptr i64 %generator to ptr
   %type.at = getelementptr i8, ptr %object, i64 {OBJECT_TYPE}
   %type = load i64, ptr %type.at
-  %new = icmp eq i64 %type, {new_type}
+  %new = icmp eq i64 %type, ptrtoint (ptr @{GENERATOR} to i64)
   %offset = select i1 %new, i64 {new_offset}, i64 {old_offset}
   %bitgen = getelementptr i8, ptr %object, i64 %offset"""
 
@@ -44,13 +47,13 @@ class Quick:
     fill: int
 
 
-def quick_text(row: Draw, found: Quick) -> str:
-    """The way of `fill` for one kind of bit generator, if its parameters are numbers."""
+def quick_text(row: Draw) -> str:
+    """The way of `fill` for one kind of bit generator (`Quick`), if its parameters are numbers."""
     lines = [
         f"""
   %next.at = getelementptr i8, ptr %bitgen, i64 24
   %next.double = load i64, ptr %next.at, align 8
-  %is.known = icmp eq i64 %next.double, {found.next_double}"""
+  %is.known = icmp eq i64 %next.double, ptrtoint (ptr @{NEXT_DOUBLE} to i64)"""
     ]
     names = [f"%p{number}" for number in range(len(row.parameters))]
     fits, loads, arguments = "%is.known", [], ["ptr %bitgen", "i64 %count", "ptr %target"]
@@ -61,16 +64,16 @@ def quick_text(row: Draw, found: Quick) -> str:
         loads.append(f"  {name}.same = load double, ptr {name}.at, align 8")
         arguments.append(f"double {name}.same")
     lines += [f"  br i1 {fits}, label %quick, label %begin", "quick:", *loads]
-    lines += [f"  call void inttoptr (i64 {found.fill} to ptr)({', '.join(arguments)})", "  ret void"]
+    lines += [f"  call void @{QUICK_FILL}({', '.join(arguments)})", "  ret void"]
     return "\n".join(lines)
 
 
-def function_text(row: Draw, address: int, bitgen: str, quick: str, fills: bool) -> str:
+def function_text(row: Draw, bitgen: str, quick: str, fills: bool) -> str:
     """One draw by a C function, or the loop over many, with the ``quick`` way that there may be."""
     kind = type_of(row.result)
     names = [f"%p{number}" for number in range(len(row.parameters))]
     parameters = [f"{type_of(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
-    function, declared, before = f"inttoptr (i64 {address} to ptr)", "", bitgen
+    declared, before = "", bitgen
     arguments = ["ptr %bitgen", *parameters]
     if row.memory:
         declared = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
@@ -78,7 +81,7 @@ def function_text(row: Draw, address: int, bitgen: str, quick: str, fills: bool)
   %memory = alloca i8, i64 {row.memory}, align 16
   call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false){bitgen}"""
         arguments.append("ptr %memory")
-    call = f"{function}({', '.join(arguments)})"
+    call = f"@{FUNCTION}({', '.join(arguments)})"
     if fills:
         return declared + fill_text(row, before, call, quick)
     return f"""{declared}
@@ -123,10 +126,9 @@ end:
     return "\n".join(lines)
 
 
-def bounded_text(row: Draw, address: int, bitgen: str) -> str:
+def bounded_text(row: Draw, bitgen: str) -> str:
     """Integers: the C function fills an array, of one number for a single draw."""
     kind, masked = type_of(row.result), str(row.masked).lower()
-    function = f"inttoptr (i64 {address} to ptr)"
     stored = "i8" if row.result == BOOL else kind
     returned = "%drawn"
     narrow = ""
@@ -135,7 +137,7 @@ def bounded_text(row: Draw, address: int, bitgen: str) -> str:
     extension = " zeroext" if row.result.itemsize < 4 else ""
 
     def call(low: str, span: str, count: str, target: str) -> str:
-        return (f"call void {function}(ptr %bitgen, {kind}{extension} {low}, {kind}{extension} {span}, i64 {count}, "
+        return (f"call void @{FUNCTION}(ptr %bitgen, {kind}{extension} {low}, {kind}{extension} {span}, i64 {count}, "
                 f"i1 zeroext {masked}, ptr {target})")  # fmt: skip
 
     return f"""

@@ -25,7 +25,6 @@ from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import COMPARE_EQUAL, PythonCalls
 from jitflow.runtime.python_guards import builtins_of, guard_holds, scalar_types
-from jitflow.runtime.variable import Variable
 
 _SIMPLE_CONSTANTS = (str, bytes, int, bool, type(None))
 """Types whose comparison with `==` runs no Python code and is exact."""
@@ -117,6 +116,8 @@ class CheckWriter:
 
     def _read_contents(self, parent: int) -> str:
         """The array of a variable, which lives as long as that."""
+        from jitflow.runtime.variable import Variable
+
         if self._types.get(parent) is not Variable:
             raise ValueError(f"the contents of register {parent} are read before a guard fixed its type")
         return self._function.load("ptr", self.register(parent), layout.FIRST_SLOT)

@@ -24,14 +24,12 @@ appended to that of the kernels: nothing in it is absolute.
 
 from __future__ import annotations
 
-from jitflow.runtime.drawing import begin
 from jitflow.runtime.entry_checks import CheckWriter
 from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.entry_results import ResultWriter
 from jitflow.runtime.locks_text import FRAME_FIELDS, LOCKED, REPEATED, frame_offset
 from jitflow.runtime.plan import ObjectLeaf, Plan
 from jitflow.runtime.specialisation import MISMATCH, EntryCode, record_offset
-from jitflow.runtime.variable import HEADER
 
 
 def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
@@ -65,6 +63,8 @@ def _take_variables(frame: EntryFrame) -> None:
     function, uses = frame.function, frame.plan.uses
     if not uses:
         return
+    from jitflow.runtime.variable import HEADER
+
     function.store("i64", str(len(uses)), frame.variables, frame_offset("count"))
     for number, use in enumerate(uses):
         contents = function.load("i64", frame.arguments, 8 * use.slot)
@@ -80,6 +80,8 @@ def _begin_drawing(frame: EntryFrame, checks: CheckWriter) -> None:
     plan, function = frame.plan, frame.function
     if not plan.draws:
         return
+    from jitflow.runtime.drawing import begin
+
     generators = [checks.register(check.register) for check in plan.checks if isinstance(check, ObjectLeaf)]
     room = function.stack(max(len(generators), 1))
     for place, generator in enumerate(generators):

@@ -32,7 +32,7 @@ from jitflow.runtime.python_api import (
 @cache
 def api_table() -> int:
     """The address of the table of functions, which is never freed."""
-    code = NativeCode(support_text())
+    code = NativeCode(support_text)
     make_immortal(code)
     addresses = [
         *map(python_function, PYTHON_FUNCTIONS),

@@ -134,7 +134,7 @@ def _slow_way() -> int:
 @cache
 def trampoline() -> int:
     """The address of the function that native code calls with a record."""
-    code = NativeCode(invoke_text() if layout_is_known() else slow_invoke_text())
+    code = NativeCode(invoke_text if layout_is_known() else slow_invoke_text)
     make_immortal(code)
     return code.address("invoke")
 

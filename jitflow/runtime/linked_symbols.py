@@ -6,10 +6,10 @@ Most programs call few of the runtime's functions, so each is imported where a p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jitflow.ir.routines import CLOCK, DEVICE_PREFIX, NOTE, NOTES, POLL, ROOM, SHARE, SITE_PREFIX, TRAMPOLINE
+from jitflow.ir.context_names import CLOCK, DEVICE_PREFIX, NOTE, NOTES, POLL, ROOM, SHARE, SITE_PREFIX, TRAMPOLINE
+from jitflow.records import record
 
 if TYPE_CHECKING:
     from jitflow.ir.records import Op
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["LinkedSymbols", "link_symbols"]
 
 
-@dataclass(frozen=True)
+@record
 class LinkedSymbols:
     """The addresses in the order in which a context holds them, and what must live as long as the context.
 

@@ -8,7 +8,7 @@ what they leave. As for the PCG64, all is compared with the installed NumPy befo
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -330,11 +330,13 @@ end:
 
 @cache
 def _code(normal: bool, kept: int) -> NativeCode:
-    name = "normal" if normal else "uniform"
-    text = _uniform_text() + (_normal_text(kept) if normal else "") + _moved_text(name)
-    code = NativeCode(text, optimisation=2, for_host=True)
+    code = NativeCode(partial(_text, normal, kept), optimisation=2, for_host=True)
     make_immortal(code)
     return code
+
+
+def _text(normal: bool, kept: int) -> str:
+    return _uniform_text() + (_normal_text(kept) if normal else "") + _moved_text("normal" if normal else "uniform")
 
 
 @cache

@@ -6,23 +6,22 @@ SSA form that is all loads, compares and calls. (Measured for the entry of two a
 out: 2 ms to compile at level 0, 12 ms at level 1, and calls equally fast.) What must outlive the
 interpreter (the pool frees arrays while Python shuts down) is made immortal.
 
-The runtime's own texts are the same in every process, so their object code is looked for on disk.
+Most of the runtime's own texts are the same in every process, so their object code is looked for on disk, by what
+writes the text: then neither the text is written nor LLVM imported.
 """
 
 from __future__ import annotations
 
 import ctypes
-import platform
 import re
-import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
-
-from jitflow import processor
 from jitflow.config import CONFIG, switches_are_read
 from jitflow.runtime.linking import LINKER, initialise
+
+__all__ = ["NativeCode", "make_immortal"]
 
 _FUNCTIONS = re.compile(r'^define (?!internal|private)[^@\n]*@"?([\w.$]+)', re.MULTILINE)
 _VARIABLES = re.compile(r'^@"?([\w.$]+)"? = (?!internal|private)', re.MULTILINE)
@@ -32,28 +31,57 @@ _VARIABLES = re.compile(r'^@"?([\w.$]+)"? = (?!internal|private)', re.MULTILINE)
 class NativeCode:
     """Compiled machine code, which lives as long as this object.
 
-    `for_host` lets the code use everything that this machine's processor has.
+    ``text`` is the text, or a function that writes it, perhaps with arguments (`functools.partial`): of nothing else
+    than these, jitflow's version and what `cache.key.lasting` names. What it calls, or compares with, by the names in
+    ``outside`` is at these addresses, which are others in each process. `for_host` lets the code use everything that
+    this machine's processor has.
     """
 
-    def __init__(self, text: str, *, optimisation: int = 0, for_host: bool = False) -> None:
-        host = {"cpu": processor.name(), "features": processor.features().flatten()} if for_host else {}
-        make = partial(_object_code, text, optimisation, host)
+    def __init__(
+        self, text: str | Callable[[], str], *, optimisation: int = 0, for_host: bool = False,
+        outside: Mapping[str, int] | None = None,
+    ) -> None:  # fmt: skip
+        outside = outside or {}
+        make = partial(_compiled, text, optimisation, for_host, [*outside])
         if switches_are_read() and CONFIG.cache:  # a profile begins before the script that may set them
-            from jitflow.cache.pieces import object_code
+            from jitflow.cache.pieces import piece
 
-            system = (sys.platform, platform.machine(), llvmlite.__version__)
-            code = object_code("\n".join(map(str, (text, optimisation, host, *system))), make)
+            code, names = piece((*_writer(text), optimisation, for_host, sorted(outside)), make)
         else:
-            code = make()
-        self._linked = LINKER.link([code], [*_FUNCTIONS.findall(text), *_VARIABLES.findall(text)])
+            code, names = make()
+        self._linked = LINKER.link([code], names, outside)
 
     def address(self, name: str) -> int:
         """The address of a function or global variable of the module. Raises KeyError where there is none."""
         return self._linked.addresses[name]
 
 
-def _object_code(text: str, optimisation: int, host: dict[str, str]) -> bytes:
+def _writer(text: str | Callable[[], str]) -> tuple[Any, ...]:
+    """What tells a text from others, in one version of jitflow."""
+    if isinstance(text, str):
+        return (text,)
+    if isinstance(text, partial):
+        return (*_writer(text.func), text.args, sorted(text.keywords.items()))
+    return (text.__module__, text.__qualname__)
+
+
+def _compiled(
+    text: str | Callable[[], str], optimisation: int, for_host: bool, outside: Sequence[str]
+) -> tuple[bytes, Sequence[str]]:
+    """Object code, and what can be asked for of it."""
+    written = text if isinstance(text, str) else text()
+    declared = "".join(f"@{name} = external global i8\n" for name in outside)
+    names = [*_FUNCTIONS.findall(written), *_VARIABLES.findall(written)]
+    return _object_code(declared + written, optimisation, for_host), names
+
+
+def _object_code(text: str, optimisation: int, for_host: bool) -> bytes:
+    import llvmlite.binding as llvm
+
+    from jitflow import processor
+
     initialise()
+    host = {"cpu": processor.name(), "features": processor.features().flatten()} if for_host else {}
     machine = llvm.Target.from_default_triple().create_target_machine(
         opt=optimisation, reloc="pic", codemodel="small", **host
     )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jitflow.ir.routines import CLOCK, NOTE, NOTE_ROW
+from jitflow.ir.context_names import CLOCK, NOTE, NOTE_ROW
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.polling import clock_address
@@ -71,7 +71,7 @@ class Recorder:
     """Takes the notes of this process."""
 
     def __init__(self) -> None:
-        code = NativeCode(_text(), optimisation=1)
+        code = NativeCode(_text, optimisation=1)
         make_immortal(code)
         self._addresses = {CLOCK: code.address("clock"), NOTE: code.address("note")}
         self._state = (ctypes.c_int64 * len(_STATE_FIELDS)).from_address(code.address("recorder"))

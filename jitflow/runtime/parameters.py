@@ -10,12 +10,13 @@ import inspect
 import keyword
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from jitflow.records import record
 
-@dataclass(frozen=True)
+
+@record
 class Parameters:
     """The parameters of a function as the dispatchers need them."""
 

@@ -7,7 +7,7 @@ library, by drawing from a generator that says what we want it to say; what the 
 the library, from the state as it was. So nothing here decides about bits, and all is compared with the installed NumPy
 before it is used: where that has another layout or another method, all draws are the library's.
 
-Single numbers are made by the programs themselves (`jitflow.backends.llvm.pcg64`), which find here what they must know.
+Single numbers are made by the programs themselves (`jitflow.runtime.pcg64_text`), which find here what they must know.
 What is compared for them is the method, in Python: it is there for the first call without anything being compiled.
 """
 
@@ -16,12 +16,16 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from jitflow.backends.llvm.pcg64 import (
+from jitflow.ir.draws import DRAWS, PCG64_MULTIPLIER, ZIGGURATS, Ziggurat, function_address
+from jitflow.runtime.draws_text import Quick
+from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.pcg64_lanes import LANES, has_lanes, lanes_text, series
+from jitflow.runtime.pcg64_text import (
     INTRINSICS,
     first_step_text,
     moved_text,
@@ -29,10 +33,6 @@ from jitflow.backends.llvm.pcg64 import (
     step_text,
     uniform_text,
 )
-from jitflow.ir.draws import DRAWS, PCG64_MULTIPLIER, ZIGGURATS, Ziggurat, function_address
-from jitflow.runtime.draws_text import Quick
-from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.pcg64_lanes import LANES, has_lanes, lanes_text, series
 
 __all__ = ["native_record", "quick_draws"]
 
@@ -133,7 +133,7 @@ def _ziggurat_text(name: str) -> str:
     return f"""{_HEAD}
 define void @fill(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
 start:{_PCG}
-  %layers = inttoptr i64 {ctypes.addressof(_layers(kind))} to ptr
+  %layers = getelementptr i8, ptr @layers, i64 0
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %turn, label %end
 turn:
@@ -144,7 +144,7 @@ turn:
   br i1 %inside, label %done, label %rare, !prof !1
 rare:
   store i128 %state, ptr %pcg, align 8
-  %other = call double inttoptr (i64 {function_address(DRAWS[kind])} to ptr)(ptr %bitgen)
+  %other = call double @c_function(ptr %bitgen)
   %elsewhere = load i128, ptr %pcg, align 8
   br label %done
 done:
@@ -283,7 +283,7 @@ def _fraction(word: int) -> float:
 
 
 def _method_is_known(name: str) -> bool:
-    """Whether the library makes of words what `jitflow.backends.llvm.pcg64` makes of them."""
+    """Whether the library makes of words what `jitflow.runtime.pcg64_text` makes of them."""
     asked, words = _Asked(name), np.random.PCG64(3).random_raw(_WORDS).tolist()
     if name == "bounded_uint64":
         asks = [(word >> 32, low, span) for word, (low, span) in zip(words, _SPANS * _WORDS, strict=False)]
@@ -344,7 +344,11 @@ def quick_draws(name: str) -> Quick | None:
     if name not in _PARAMETERS or not _next_double():
         return None
     parameters = _PARAMETERS[name]
-    code = NativeCode(_ziggurat_text(name) if _kind(name) else _uniform_text(name), optimisation=2, for_host=True)
+    kind, outside = _kind(name), dict[str, int]()
+    if kind:
+        outside = {"layers": ctypes.addressof(_layers(kind)), "c_function": function_address(DRAWS[kind])}
+    text = partial(_ziggurat_text if kind else _uniform_text, name)
+    code = NativeCode(text, optimisation=2, for_host=True, outside=outside)
     make_immortal(code)
     fill = code.address("fill")
     ours, theirs = np.random.PCG64(1), np.random.Generator(np.random.PCG64(1))

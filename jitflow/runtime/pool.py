@@ -12,7 +12,7 @@ import ctypes
 import mmap
 import os
 import sys
-from functools import cache
+from functools import cache, partial
 
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pool_text import NO_CLASS, STATE_FIELDS, SYSTEM_FUNCTIONS, pool_text
@@ -30,7 +30,7 @@ class Pool:
 
     def __init__(self) -> None:
         has_mmap = hasattr(mmap, "MAP_PRIVATE")
-        code = NativeCode(pool_text(map_flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if has_mmap else 0))
+        code = NativeCode(partial(pool_text, map_flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if has_mmap else 0))
         make_immortal(code)
         self.allocate_address = code.address("pool_allocate")
         self.free_address = code.address("pool_free")

@@ -29,7 +29,7 @@ _UNKNOWN = 1 << 17
 @cache
 def room_address() -> int:
     """The function's address."""
-    code = NativeCode(_text())
+    code = NativeCode(_text)
     end = ctypes.CFUNCTYPE(ctypes.c_uint64)(_end_here)
     for thing in (code, end):
         make_immortal(thing)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from jitflow.records import record
 from jitflow.runtime.pool import pool
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def record_offset(field: str) -> int:
     return 8 * RECORD_FIELDS.index(field)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class EntryCode:
     """The text of a native entry, the objects that its constants table must hold, and how many versions it notes."""
 

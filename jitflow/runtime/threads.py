@@ -19,7 +19,6 @@ from typing import Protocol
 from jitflow.config import CONFIG
 from jitflow.cores import usable_cores
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.notes import TRACKS
 from jitflow.runtime.workers_text import JOB_FIELDS, MOST_NAMED, SYSTEM_FUNCTIONS, workers_text
 
 __all__ = ["most_threads", "name_helpers", "note_compiled", "num_threads", "set_num_threads", "share_address"]
@@ -111,7 +110,7 @@ class _Workers:
     """The threads of this process, and what they share."""
 
     def __init__(self) -> None:
-        code = NativeCode(workers_text())
+        code = NativeCode(workers_text)
         make_immortal(code)
         self.share_address = code.address("share")
         self._job = (ctypes.c_int64 * len(JOB_FIELDS)).from_address(code.address("job"))
@@ -130,6 +129,8 @@ class _Workers:
 
     def name_tracks(self) -> None:
         """Tell profiles which threads these are."""
+        from jitflow.runtime.notes import TRACKS
+
         started = min(self._job[JOB_FIELDS.index("started")], MOST_NAMED)
         TRACKS.update({thread: f"helper {number}" for number, thread in enumerate(self._names[:started], 1)})
 

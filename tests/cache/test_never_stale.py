@@ -252,7 +252,7 @@ def test_what_all_code_depends_on(
     elif what == "the printing of arrays":
         monkeypatch.setattr(key.np, "get_printoptions", lambda: {"precision": 3})
     else:
-        monkeypatch.setattr(key, "_fixed", lambda: ("another one",))
+        monkeypatch.setattr(key, "lasting", lambda: ("another one",))
     second = load(tmp_path / "program_versions.py", text)
     np.testing.assert_array_equal(second.run(X), np.exp(X))
     assert second.run.cache_info().misses == 1

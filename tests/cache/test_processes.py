@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from jitflow.cache.store import Store
+from jitflow.runtime import object_files
 from tests.gallery import PROGRAMS
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,7 @@ found = {"result": run(x, 2).tolist(), "expected": run.__wrapped__(x, 2).tolist(
 found["traced"] = "jitflow.frontend.entry.function" in sys.modules
 found["passes"] = any(name.startswith(("jitflow.passes", "jitflow.backends")) for name in sys.modules)
 found["misses"] = run.cache_info().misses
+found["llvm"] = "llvmlite.binding" in sys.modules
 try:
     run(x, 9)
 except IndexError as error:
@@ -69,6 +71,7 @@ def test_the_second_process_traces_nothing(tmp_path: Path) -> None:
     first, second = ran(program, folder), ran(program, folder, PYTHONHASHSEED="7")
     assert (first["traced"], first["misses"]) == (True, 1)
     assert (second["traced"], second["passes"], second["misses"]) == (False, False, 0)
+    assert second["llvm"] is not object_files.are_known()
     assert first["result"] == second["result"]
     assert second["error"] == first["error"]
     assert "in helper" in second["error"]
@@ -81,6 +84,38 @@ def test_the_second_process_traces_nothing(tmp_path: Path) -> None:
     elsewhere = ran(moved, folder)
     assert elsewhere["misses"] == 1
     assert "elsewhere.py" in elsewhere["error"]
+
+
+PROGRAM_THAT_LEARNS = """\
+import sys, json
+import numpy as np
+import jitflow
+
+weights = [jitflow.Variable(np.ones((3, 3), np.float32)), jitflow.Variable(np.ones(3, np.float32))]
+adam, x, rng = jitflow.optim.Adam(0.1), np.ones((2, 3), np.float32), np.random.default_rng(3)
+
+def loss(weights, x):
+    return ((np.tanh(x @ weights[0] + weights[1]) - 1) ** 2).sum()
+
+@jitflow.function
+def step(x, rng):
+    noisy = x + rng.standard_normal(3).astype(np.float32) * rng.random()
+    value, gradients = jitflow.value_and_grad(loss)(weights, noisy)
+    adam.apply(gradients, weights)
+    return value
+
+print(json.dumps({"losses": [float(step(x, rng)) for _ in range(3)], "misses": step.cache_info().misses,
+                  "llvm": "llvmlite.binding" in sys.modules}))
+"""
+
+
+def test_a_step_of_training_that_draws(tmp_path: Path) -> None:
+    """What jitflow imports late, and machine code that calls NumPy's C functions, are found as all else is."""
+    program, folder = tmp_path / "learning.py", tmp_path / "cache"
+    program.write_text(PROGRAM_THAT_LEARNS)
+    first, second = ran(program, folder), ran(program, folder)
+    assert (first["misses"], second["misses"], second["llvm"]) == (1, 0, not object_files.are_known())
+    assert first["losses"] == second["losses"]
 
 
 PROGRAM_OF_GALLERY = """\

@@ -18,8 +18,8 @@ from jitflow.backends.llvm.emitter import Emission, Emitter, returned_type
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.tapes import take_tapes
 from jitflow.backends.llvm.types import register_type
+from jitflow.ir.context_names import ROOM
 from jitflow.ir.core import Function, Op, walk
-from jitflow.ir.routines import ROOM
 from jitflow.ir.status import CHECK_FAILED, OUT_OF_MEMORY
 from jitflow.ir.types import Buffer
 

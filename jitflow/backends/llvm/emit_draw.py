@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emitter import Emission, Emitter
-from jitflow.backends.llvm.pcg64 import INTRINSICS, NATIVE_DRAWS
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.core import Op
 from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, NATIVE_PREFIX
+from jitflow.runtime.pcg64_text import INTRINSICS, NATIVE_DRAWS
 
 __all__ = ["DRAW_EMISSION"]
 

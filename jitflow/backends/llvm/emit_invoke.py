@@ -14,9 +14,9 @@ from jitflow.backends.llvm.emit_short_rows import call_short_row, short_row
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.ledger import ENTRY_BYTES
 from jitflow.errors import CompilerBug
+from jitflow.ir.context_names import SITE_PREFIX, TRAMPOLINE
 from jitflow.ir.core import Op, Value, walk_loops
 from jitflow.ir.inner_loops import inner_loop
-from jitflow.ir.routines import SITE_PREFIX, TRAMPOLINE
 from jitflow.ir.status import OUT_OF_MEMORY, ROUTINE_FAILED
 
 __all__ = ["INVOKE_EMISSION"]

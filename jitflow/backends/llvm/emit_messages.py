@@ -13,8 +13,8 @@ from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText
 from jitflow.backends.llvm.slots import ERROR_SLOTS, from_slot, to_slots
 from jitflow.errors import CompilerBug
+from jitflow.ir.context_names import POLL
 from jitflow.ir.core import Function, Op, walk
-from jitflow.ir.routines import POLL
 from jitflow.ir.status import OUT_OF_MEMORY, STOPPED
 from jitflow.ir.together import FRAME, MEET, PART_WORDS, RECEIVE, SEND, SHAPE_FIELDS, TOGETHER
 from jitflow.ir.types import Buffer

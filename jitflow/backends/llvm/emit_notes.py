@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.ir.context_names import CLOCK, NOTE, NOTE_ROW, NOTES
 from jitflow.ir.core import Function, Op
-from jitflow.ir.routines import CLOCK, NOTE, NOTE_ROW, NOTES
 
 __all__ = ["NOTES_EMISSION", "note_end", "read_clock", "write_note"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emitter
+from jitflow.ir.context_names import POLL
 from jitflow.ir.core import Function, Op, walk
-from jitflow.ir.routines import POLL
 from jitflow.ir.status import INTERRUPTED, STOPPED
 from jitflow.ir.together import FRAME, STOPS
 

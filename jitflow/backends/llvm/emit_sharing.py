@@ -24,8 +24,8 @@ from jitflow.backends.llvm.emit_poll import open_polls
 from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText, can_fail, region_can_fail
 from jitflow.backends.llvm.slots import ERROR_SLOTS
 from jitflow.backends.llvm.types import register_type
+from jitflow.ir.context_names import SHARE
 from jitflow.ir.core import Function, Op, Region, Value, free_values, walk
-from jitflow.ir.routines import SHARE
 from jitflow.ir.status import INTERRUPTED
 from jitflow.ir.types import Vector
 

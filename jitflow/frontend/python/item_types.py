@@ -23,9 +23,9 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.texts.building import can_be_built, is_text
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import NONE, TEXT, Container, Item, Scalar, Several, leaves_of
+from jitflow.runtime.returned_containers import FACTORIES
 
 __all__ = [
-    "FACTORIES",
     "are_sorted_as_items",
     "as_key",
     "common_dtype",
@@ -82,9 +82,6 @@ def factory_name(factory: Any) -> str:
     name = getattr(factory, "__name__", "")
     return name if name in FACTORIES else ""
 
-
-FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
-"""Python's classes of numbers, by name."""
 
 _LISTS = frozenset({list, collections.deque})
 _KEYED = frozenset({dict, set, collections.defaultdict, collections.Counter})

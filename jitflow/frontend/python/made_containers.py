@@ -27,7 +27,6 @@ from jitflow.frontend.python.program_counters import ProgramCounter
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
-from jitflow.frontend.python.set_orders import order_of_adding
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import TracedText
@@ -35,6 +34,7 @@ from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container, Scalar
+from jitflow.runtime.set_orders import order_of_adding
 
 __all__ = ["CONSTRUCTORS", "changeable", "keyed", "list_of", "list_of_program", "made_container", "made_dict",
            "made_set", "restart_keyed", "unpacked"]  # fmt: skip

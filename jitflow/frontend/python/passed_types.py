@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.python.item_types import FACTORIES, factory_name
+from jitflow.frontend.python.item_types import factory_name
 from jitflow.ir.dtypes import BOOL, F64, I64, dtype_of
 from jitflow.ir.types import Container, Item, Scalar
+from jitflow.runtime.returned_containers import FACTORIES
 
 __all__ = ["are_bounded", "has_factory", "type_of_passed"]
 

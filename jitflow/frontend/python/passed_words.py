@@ -23,10 +23,10 @@ from zlib import crc32
 import numpy as np
 
 from jitflow.frontend.python.passed_types import are_bounded, has_factory
-from jitflow.frontend.python.returned_containers import unfilled
 from jitflow.frontend.python.told_words import Told
 from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
 from jitflow.runtime.python_results import pool_free
+from jitflow.runtime.returned_containers import unfilled
 from jitflow.runtime.stores import MetOtherwise
 
 __all__ = ["PassedWords"]

@@ -17,13 +17,13 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.held_items import KINDS, python_int, size_of, words
-from jitflow.frontend.python.item_types import FACTORIES
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container
+from jitflow.runtime.returned_containers import FACTORIES
 
 __all__ = ["ProgramDefaultDict", "ProgramDict"]
 

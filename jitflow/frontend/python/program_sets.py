@@ -16,10 +16,10 @@ from jitflow.frontend.python.containers import NOTHING, ProgramContainer, made, 
 from jitflow.frontend.python.held_items import KINDS, python_int, standing_for
 from jitflow.frontend.python.item_types import item_type
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
-from jitflow.frontend.python.set_orders import order_of_adding
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.types import TEXT, Container
+from jitflow.runtime.set_orders import order_of_adding
 
 __all__ = ["ProgramSet"]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from jitflow.frontend.python.returned_containers import item_of_words, numbers_of_words
-from jitflow.frontend.python.set_orders import fill_in_order
 from jitflow.ir.types import Container, Item, NoneKind, Scalar, Several, words_of
+from jitflow.runtime.returned_containers import item_of_words, numbers_of_words
+from jitflow.runtime.set_orders import fill_in_order
 from jitflow.runtime.stores import replace_content
 
 __all__ = ["Told"]

@@ -12,6 +12,7 @@ it. Relies on `fuse`, runs behind `reload`, and moves no product past a write to
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from jitflow.passes.fusion.beside import arrays_beside, axes_varied, in_c_order
 
 __all__ = ["absorb", "is_elementwise", "product_of", "without_product"]
 
+_OF_TAPES = frozenset(("push", "pop", "peek", "poke"))
 _PRODUCTS = ("matmul", "contract")
 _DTYPES = {"matmul": ("f32", "f64", "f16", "bf16", "i32"), "contract": ("f32", "f64")}
 
@@ -86,6 +88,7 @@ class _Absorbing:
         """The region with its products moved, and those of the regions inside it."""
         products: dict[Value, int] = {}
         ops: list[Op | None] = []
+        changing = [number for number, op in enumerate(region.ops) if self._changes(op)]
         for number, op in enumerate(region.ops):
             if op.name in _PRODUCTS:
                 products[op.result] = number
@@ -96,7 +99,10 @@ class _Absorbing:
                     start is not None
                     and product is not None
                     and self._fits(product, op)
-                    and self._may_wait(product, region.ops[start + 1 : number])
+                    and self._may_wait(
+                        product,
+                        [region.ops[at] for at in changing[bisect(changing, start) : bisect(changing, number - 1)]],
+                    )
                 ):
                     op, ops[start] = _with_product(op, product), None
                     self.decisions.append(f"{op.attributes['kernel']} may make tiles of {product.name} ({product.loc})")
@@ -119,12 +125,18 @@ class _Absorbing:
             return _follows_rows_or_columns(product, region, inside)
         return type.rank == 2 and 1 not in type.dims and is_elementwise(region, inside)
 
+    def _changes(self, op: Op) -> bool:
+        """Whether an op may change what a product reads; behind all others a product may be computed as well."""
+        return any(access.kind in ("writes", "external") for access in self.effects.of(op)) or any(
+            inner.name in _OF_TAPES for inner in walk(Region((), (op,)))
+        )
+
     def _may_wait(self, product: Op, between: Sequence[Op]) -> bool:
-        """Whether none of the ops ``between`` writes to what a product reads."""
+        """Whether none of the ops ``between``, which change something, writes to what a product reads."""
         shown = [self.loads[operand] for operand in product.operands if operand in self.loads]
         if any(self.effects.conflict(op, load) for op in between for load in shown):
             return False
-        if any(inner.name in ("push", "pop", "peek", "poke") for inner in walk(Region((), tuple(between)))):
+        if any(inner.name in _OF_TAPES for inner in walk(Region((), tuple(between)))):
             return False  # what is popped lies on its tape for a while
         accesses = (access for op in between for access in self.effects.of(op))
         return not self.overlap or all(access.kind not in ("writes", "external") for access in accesses)

@@ -9,6 +9,7 @@ the store replaces: then it may write there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value, clone_op
@@ -40,23 +41,9 @@ def fusion_op(group: Group, wanted: Sequence[Value], producer: Mapping[Value, Op
     inside: dict[Value, Value] = {}
     operands: list[Value] = []
     body: list[Op] = []
-
-    def bring(value: Value) -> None:
-        """Make ``value`` available in the region: as a parameter, or by copying free ops."""
-        if value in inside:
-            return
-        op = producer.get(value)
-        if op is not None and is_free(op):
-            for operand in op.operands:
-                bring(operand)
-            body.append(clone_op(op, inside))
-        else:
-            inside[value] = Value(value.type, value.name)
-            operands.append(value)
-
     for op in group.ops:
         for operand in op.operands:
-            bring(operand)
+            _bring(operand, producer, inside, operands, body)
         body.append(clone_op(op, inside))
     parameters = tuple(inside[operand] for operand in operands)
     body.append(Op(OPS["yield"], tuple(inside[value] for value in wanted), ()))
@@ -64,6 +51,22 @@ def fusion_op(group: Group, wanted: Sequence[Value], producer: Mapping[Value, Op
         OPS["fusion"], tuple(operands), tuple(wanted), MappingProxyType({"kernel": name}),
         (Region(parameters, tuple(body)),), group.ops[-1].loc,
     )  # fmt: skip
+
+
+def _bring(
+    value: Value, producer: Mapping[Value, Op], inside: dict[Value, Value], operands: list[Value], body: list[Op]
+) -> None:
+    """Make ``value`` available in a region: as a parameter, or by copying free ops."""
+    if value in inside:
+        return
+    op = producer.get(value)
+    if op is not None and is_free(op):
+        for operand in op.operands:
+            _bring(operand, producer, inside, operands, body)
+        body.append(clone_op(op, inside))
+    else:
+        inside[value] = Value(value.type, value.name)
+        operands.append(value)
 
 
 def scheduled(
@@ -78,39 +81,52 @@ def scheduled(
     A group that ``may_wait`` is written where something needs it, all others where their first op stood. A view of what
     is not written yet waits as well: it must not draw a kernel to where it stood.
     """
-    ordered: list[Op] = []
-    waiting: list[Op] = []
-    begun: set[Group] = set()
-    written: set[Group] = set()
     missing = {result for op in body for result in op.results}
-    stores = _stores(body, group_of)
-
-    def emit(group: Group) -> None:
-        if group in begun:
-            return
-        begun.add(group)
-        for needed in needs(group):
-            emit(needed)
-        for store in stores.get(group, ()):
-            for reader in needs(store):
-                if reader not in begun and may_wait(reader) and _may_come(reader, needs, begun, written):
-                    emit(reader)
-        ordered.append(write(group))
-        written.add(group)
-        missing.difference_update(result for op in group.ops for result in op.results)
-
+    writer = _Writer(needs, write, may_wait, _stores(body, group_of), missing)
+    waiting: list[Op] = []
     for op in body:
         if is_free(op):
             if missing.isdisjoint(op.operands):
-                ordered.append(op)
+                writer.ordered.append(op)
                 missing.difference_update(op.results)
             else:
                 waiting.append(op)
         elif not may_wait(group_of[op]):
-            emit(group_of[op])
+            writer.emit(group_of[op])
     for group in group_of.values():
-        emit(group)
-    return _in_order(ordered + waiting)
+        writer.emit(group)
+    return _in_order(writer.ordered + waiting)
+
+
+@dataclass(slots=True, eq=False)
+class _Writer:
+    """Writes groups, each behind what it needs. ``missing`` are the values that nothing written gives yet."""
+
+    needs: Callable[[Group], Iterable[Group]]
+    write: Callable[[Group], Op]
+    may_wait: Callable[[Group], bool]
+    stores: Mapping[Group, Sequence[Group]]
+    missing: set[Value]
+    ordered: list[Op] = field(default_factory=list)
+    _begun: set[Group] = field(default_factory=set)
+    _written: set[Group] = field(default_factory=set)
+
+    def emit(self, group: Group) -> None:
+        """Write a group, unless it has been."""
+        if group in self._begun:
+            return
+        self._begun.add(group)
+        for needed in self.needs(group):
+            self.emit(needed)
+        for store in self.stores.get(group, ()):
+            for reader in self.needs(store):
+                if reader in self._begun or not self.may_wait(reader):
+                    continue
+                if _may_come(reader, self.needs, self._begun, self._written):
+                    self.emit(reader)
+        self.ordered.append(self.write(group))
+        self._written.add(group)
+        self.missing.difference_update(result for op in group.ops for result in op.results)
 
 
 def _stores(body: Sequence[Op], group_of: Mapping[Op, Group]) -> dict[Group, list[Group]]:
@@ -142,17 +158,18 @@ def _in_order(ops: list[Op]) -> list[Op]:
     """The ops sorted so that each follows what it reads, otherwise as they were."""
     producer = {result: op for op in ops for result in op.results}
     ordered: dict[Op, None] = {}
-
-    def place(op: Op) -> None:
-        if op not in ordered:
-            for operand in reads_of(op) if op.regions else op.operands:
-                if operand in producer:
-                    place(producer[operand])
-            ordered[op] = None
-
     for op in ops:
-        place(op)
+        _place(op, producer, ordered)
     return list(ordered)
+
+
+def _place(op: Op, producer: Mapping[Value, Op], ordered: dict[Op, None]) -> None:
+    """Put an op behind what it reads."""
+    if op not in ordered:
+        for operand in reads_of(op) if op.regions else op.operands:
+            if operand in producer:
+                _place(producer[operand], producer, ordered)
+        ordered[op] = None
 
 
 def without_unused(ops: Sequence[Op], results: Sequence[Value]) -> list[Op]:

@@ -1,0 +1,185 @@
+"""Containers of Python's, made of the arrays of words that a compiled function returns.
+
+`frontend/python/returned_containers.py` says how they are told.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, words_of
+from jitflow.runtime.set_orders import fill_in_order
+from jitflow.runtime.texts import text_of_characters
+
+__all__ = ["FACTORIES", "deque_of", "dict_of", "item_of_words", "numbers_of_words", "of_columns", "of_words", "set_of",
+           "unfilled"]  # fmt: skip
+
+FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+"""Python's classes of numbers, by name."""
+
+
+def set_of(kind: Any, keys: Sequence[Any]) -> Any:
+    """A set of these keys, which it goes through in this order."""
+    made: set[Any] = set()
+    fill_in_order(made, [*keys])
+    return kind(made)
+
+
+def deque_of(maxlen: int | None, _: Any, *items: Any) -> Any:
+    """A deque of these items. It has no keys, which come first as for `dict_of`."""
+    return collections.deque(items, maxlen)
+
+
+def dict_of(make: Callable[[], Any], keys: Sequence[Any], *items: Any) -> Any:
+    """What ``make`` makes, with these keys and items."""
+    made = make()
+    for key, item in zip(keys, items, strict=True):
+        made[key] = item
+    return made
+
+
+def unfilled(held: Container) -> Any:
+    """An object of Python's that holds nothing yet."""
+    if held.kind != "defaultdict":
+        return (getattr(builtins, held.kind, None) or getattr(collections, held.kind))()
+    item = held.item
+    if isinstance(item, Container):
+        return collections.defaultdict(getattr(builtins, item.kind, None) or getattr(collections, item.kind))
+    return collections.defaultdict(FACTORIES[held.factory])
+
+
+def _fill(made: Any, held: Container, columns: Iterator[Any]) -> None:
+    """Put entries there, of a column for each of their words."""
+    keys = None if held.key is None else _rows(held.key, columns)
+    items = None if held.item is None else _rows(held.item, columns)
+    if keys is not None and items is not None:
+        dict.update(made, zip(keys, items, strict=True))
+    elif keys is not None:
+        fill_in_order(made, keys)
+    elif items is not None:
+        made.extend(items)
+
+
+def _rows(item: Item, columns: Iterator[Any]) -> list[Any]:
+    """The items of which the words stand in columns: arrays of numbers, and lists of containers."""
+    if isinstance(item, tuple):
+        return [*zip(*[_rows(part, columns) for part in item], strict=True)]
+    if isinstance(item, Several):
+        return _rows_of_several(item, columns)
+    if isinstance(item, Container):
+        return [*next(columns)]
+    assert isinstance(item, Scalar)
+    column = next(columns)
+    if item.dtype.is_complex:
+        parts, column = (column, next(columns)), np.empty(len(column), item.dtype.numpy)
+        column.real, column.imag = parts
+    column = column.astype(item.dtype.numpy, copy=False)
+    return column.tolist() if item.weak else [*column]
+
+
+def _rows_of_several(item: Several, columns: Iterator[Any]) -> list[Any]:
+    tags = next(columns)
+    carried = [next(columns) for _ in item.carriers]
+    found: list[Any] = [None] * len(tags)
+    for number, (kind, places) in enumerate(zip(item.kinds, item.places, strict=True)):
+        rows = np.flatnonzero(tags == number)
+        if len(rows) and places:
+            mine = [_at(carried[place], rows) for place in places]
+            for row, thing in zip(rows.tolist(), _rows(kind, iter(mine)), strict=True):
+                found[row] = thing
+    return found
+
+
+def _at(column: Any, rows: Any) -> Any:
+    return [column[row] for row in rows] if isinstance(column, list) else column[rows]
+
+
+def of_columns(held: Container, *columns: Any) -> Any:
+    """A container of numbers, or a text, of an array for each word of its entries."""
+    if held == TEXT:
+        return text_of_characters(columns[0])
+    made = unfilled(held)
+    _fill(made, held, iter(columns))
+    return made
+
+
+class _Made(threading.local):
+    """What was made of the words of one call, until all that it returns is made."""
+
+    words: Any = None
+    objects: Mapping[int, Any] = {}
+    left = 0
+
+
+_MADE = _Made()
+
+
+def of_words(held: Container, place: int, count: int, words: Any) -> Any:
+    """The container at a place among those that a call returns."""
+    if _MADE.words is not words:
+        _MADE.words, _MADE.left = words, count
+        _MADE.objects = {}
+    objects: dict[int, Any] = dict(_MADE.objects)
+    found = _unpacked(held, int(words[place]), words, count, objects)
+    _MADE.objects, _MADE.left = objects, _MADE.left - 1
+    if not _MADE.left:
+        _MADE.words, _MADE.objects = None, {}
+    return found
+
+
+def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dict[int, Any]) -> Any:
+    if number == 0:
+        return None
+    if not objects:
+        objects[0] = [*_entries(words, roots)]
+    waiting, fresh = [(held, number)], dict[int, Container]()
+    for kind, one in waiting:  # which grows
+        if one in objects:
+            continue
+        start, width, rows = objects[0][one - 1]
+        table = words[start : start + width * rows].reshape(rows, width)
+        if kind == TEXT:
+            objects[one] = text_of_characters(table[:, 0])
+            continue
+        objects[one], fresh[one] = unfilled(kind), kind
+        for column, word in enumerate(kind.words):
+            if isinstance(word, Container):
+                waiting += [(word, inner) for inner in table[:, column].tolist() if inner]
+    for one, kind in fresh.items():
+        start, width, rows = objects[0][one - 1]
+        table = words[start : start + width * rows].reshape(rows, width)
+        _fill(objects[one], kind, (_column(table[:, column], word, objects) for column, word in enumerate(kind.words)))
+    return objects[number]
+
+
+def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> Any:
+    if isinstance(word, Container):
+        return [objects[number] if number else None for number in column.tolist()]
+    dtype = word.dtype.numpy
+    narrow = np.ascontiguousarray(column).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
+    return narrow[:: 8 // dtype.itemsize].view(dtype)
+
+
+def numbers_of_words(words: Any, kind: Scalar) -> list[Any]:
+    """The numbers of a type that lie in words."""
+    return _rows(kind, iter([_column(words, kind, {})]))
+
+
+def item_of_words(item: Item, words: Any, objects: Any) -> Any:
+    """The item of a type that has these words, where ``objects`` are the containers by their numbers."""
+    columns = [_column(words[place : place + 1], word, objects) for place, word in enumerate(words_of(item))]
+    return _rows(item, iter(columns))[0]
+
+
+def _entries(words: Any, start: int) -> Iterator[tuple[int, int, int]]:
+    """Where the entries of each container begin, how wide they are, and how many there are."""
+    while start < len(words):
+        width, rows = int(words[start]), int(words[start + 1])
+        yield start + 2, width, rows
+        start += 2 + width * rows
