@@ -60,8 +60,9 @@ KEEP_MEMORY = {
 }
 """Let glibc's malloc recycle what is freed, however large: then no peer pays for fresh pages at each call."""
 
-_PACKAGES = ("jitflow", "numpy", "scipy", "llvmlite", "numba", "jax", "jaxlib", "torch", "tensorflow", "tensorflow-cpu",
-             "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")  # fmt: skip
+_PACKAGES = ("jitflow", "numpy", "scipy", "llvmlite", "numba", "jax", "jaxlib", "ray", "torch", "tensorflow",
+             "tensorflow-cpu", "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cuda-nvrtc",
+             "nvidia-cuda-nvrtc-cu12")  # fmt: skip
 
 _CORES: set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 

@@ -38,6 +38,8 @@ class _Host:
 
     def call(self, part: str, method: str, *arguments: Any) -> tuple[bool, Any]:
         """Whether a call went through, and what it gave; or the interruption."""
+        if part not in self.parts:
+            return False, Aborted(f"there is no {part} here yet")
         try:
             return True, getattr(self.parts[part], method)(*arguments)
         except Interruption as interruption:

@@ -7,6 +7,7 @@ has come furthest.
 
 from __future__ import annotations
 
+import math
 import pickle
 import time
 from collections.abc import Sequence
@@ -70,6 +71,8 @@ class Attempt:
         self._kept = self.first
         self._made: list[int] = []
         self._dropped = [0] * replicas._count
+        self._running: dict[Any, int] = {}
+        self.peers = RayPeers((), (), replicas._patience)
         self._moved = time.monotonic()
 
     def run(self) -> Run:
@@ -85,39 +88,44 @@ class Attempt:
                 mend="make files, locks and connections in the functions of the dataset, rather than outside",
             ) from error
         with Watch(replicas._count, self.first, self.last, shown=replicas._progress) as watch:
-            while not self._try(held, watch):
-                self.run_.restarts += 1
-                if self.run_.restarts > replicas._restarts:
-                    raise UserRuntimeError(
-                        f"{replicas._restarts} restarts have not been enough", mend="see the errors above"
-                    )
-        self._finish()
+            while not self._ends(held, watch):
+                self._count_restart("the run has begun anew")
+                self._recover()
         return self.run_
+
+    def _ends(self, held: Any, watch: Watch) -> bool:
+        """Whether a try comes to its end, and what came of it is here."""
+        try:
+            if not self._try(held, watch):
+                return False
+            self._finish()
+        except Aborted:
+            return False
+        return True
+
+    def _count_restart(self, why: str) -> None:
+        self.run_.restarts += 1
+        if self.run_.restarts > self.replicas._restarts:
+            raise UserRuntimeError(
+                f"{why} for the {self.run_.restarts}th time, and restarts={self.replicas._restarts} were allowed",
+                mend="see what the processes say, in front of this or in Ray's logs",
+            )
 
     # -- one try ------------------------------------------------------------------------------------------
 
     def _try(self, held: Any, watch: Watch) -> bool:
         """Begin at the state that is known. Whether all came to the end."""
-        replicas, library = self.replicas, ray()
-        try:
-            running = self._begin(held)
-        except Aborted:
-            replicas._find_dead()
-            return False
+        library = ray()
+        self._running = {}
+        running = self._running = self._begin(held)
         lost, heard, self._moved = False, time.monotonic(), time.monotonic()
-        while running:
+        while running and not lost:
             ready, _ = library.wait(list(running), timeout=0.2)
             for ref in ready:
                 lost |= self._ended(running, ref, running.pop(ref), held)
             if time.monotonic() - heard > 0.5:
                 heard = time.monotonic()
                 lost |= self._look(watch, running)
-            if lost:
-                self._give_up(running)
-        if lost:
-            self._dropped = self.run_.dropped or self._dropped
-            if replicas.mode == "allreduce":
-                self._take_over()
         return not lost
 
     def _begin(self, held: Any) -> dict[Any, int]:
@@ -150,17 +158,12 @@ class Attempt:
             replicas._trainers[part] = None
             if replicas.mode == "allreduce":
                 return True
-            self.run_.restarts += 1
-            if self.run_.restarts > replicas._restarts:
-                raise UserRuntimeError(
-                    f"replica {part} died, and {replicas._restarts} restarts have been enough"
-                ) from None
-            try:
-                replicas._start(part)
-                self._ask_trainer(part, "load", replicas._state)
-            except Aborted:
-                return True
-            running[self._go(part, held, replicas.step, joins=True)] = part
+            self._count_restart(f"replica {part} has died")
+            replicas._start(part)
+            self._ask_trainer(part, "load", replicas._state)
+            # Asynchronous steps are counted by each replica for itself.
+            made = self._made[part] if replicas.mode == "async" and self._made else 0
+            running[self._go(part, held, max(made, replicas.step), joins=True)] = part
             return False
         except library.exceptions.RayTaskError as error:
             raise as_raised(error, f"in replica {part}") from error
@@ -212,10 +215,17 @@ class Attempt:
         replicas, library = self.replicas, ray()
         asked = {replicas._trainers[part].call.remote("worker", "silence"): part for part in running.values()}
         answered, hanging = library.wait(list(asked), num_returns=len(asked), timeout=10)
-        busy = [asked[ref] for ref in answered if library.get(ref)[1] > replicas._patience]
+        busy = [asked[ref] for ref in answered if self._silence(ref) > replicas._patience]
         for part in (*busy, *(asked[ref] for ref in hanging)):
             library.kill(replicas._trainers[part])
         return not busy and not hanging
+
+    def _silence(self, asked: Any) -> float:
+        try:
+            (seconds,) = self.peers.answers([asked])
+        except Aborted:
+            return math.inf
+        return float(seconds)
 
     def _keep_newest(self) -> None:
         """Fetch the newest copy that all shards have, if there is a new one."""
@@ -226,14 +236,14 @@ class Attempt:
             if replicas.mode == "allreduce":
                 steps = self._ask_trainer(0, "snapshots")
                 newest = max(steps, default=0)
-                if newest <= self._kept:
+                if not self._kept < newest < self.last:
                     return
                 state = self._ask_trainer(0, "snapshot", newest)
             else:
                 count = range(len(replicas._hosts))
                 found = self.peers.answers([self.peers.ask(where, "shard", "snapshots") for where in count])
                 newest = max(set.intersection(*map(set, found)), default=0)
-                if newest <= self._kept:
+                if not self._kept < newest < self.last:
                     return
                 parts = self.peers.answers([self.peers.ask(where, "shard", "snapshot", newest) for where in count])
                 state = {**(replicas._state or {}), **self._ask_trainer(0, "snapshot", newest)}
@@ -243,50 +253,50 @@ class Attempt:
         self._kept = newest
         replicas._keep(newest, state, save=True)
 
-    def _give_up(self, running: dict[Any, int]) -> None:
-        """Stop those that still run, and find out who is left."""
-        replicas, library = self.replicas, ray()
+    def _recover(self) -> None:
+        """Stop those that still run, find out who is left, and in an all-reduce who has come furthest."""
+        replicas, library, running = self.replicas, ray(), self._running
+        self._dropped = self.run_.dropped or self._dropped
         self._tell("abort", "a process of the run has died")
-        ended, hanging = (
-            library.wait(list(running), num_returns=len(running), timeout=min(replicas._patience, 60))
-            if running
-            else ([], [])
-        )
+        limit = min(replicas._patience, 60)
+        ended, hanging = library.wait(list(running), num_returns=len(running), timeout=limit) if running else ([], [])
         for ref in ended:
-            part = running[ref]
             try:
                 went_through, outcome = library.get(ref)
-                if went_through:
-                    self._note(part, outcome)
             except library.exceptions.RayTaskError as error:
-                raise as_raised(error, f"in replica {part}") from error
+                raise as_raised(error, f"in replica {running[ref]}") from error
             except library.exceptions.RayActorError:
-                replicas._trainers[part] = None
+                continue
+            if went_through:
+                self._note(running[ref], outcome)
         for ref in hanging:
             library.kill(replicas._trainers[running[ref]])
-            replicas._trainers[running[ref]] = None
         running.clear()
         replicas._find_dead()
+        if replicas.mode == "allreduce":
+            for part, actor in enumerate(replicas._trainers):
+                if actor is not None:
+                    self._take_over(part)
 
-    def _take_over(self) -> None:
-        """All-reduce: go on from the replica that has come furthest."""
+    def _take_over(self, part: int) -> None:
+        """Go on from what a replica has, if it has come further."""
         replicas = self.replicas
-        alive = [part for part, actor in enumerate(replicas._trainers) if actor is not None]
-        steps = {part: self._ask_trainer(part, "position") for part in alive}
-        if steps:
-            furthest = max(steps, key=lambda part: steps[part])
-            replicas.step, replicas._state = steps[furthest], self._ask_trainer(furthest, "state")
+        try:
+            step = self._ask_trainer(part, "position")
+            if step > replicas.step:
+                replicas.step, replicas._state = step, self._ask_trainer(part, "state")
+        except Aborted:
+            return  # it has never begun, or died by now
 
     def _tell(self, method: str, given: Any) -> None:
         """Let every process that others wait for begin, or give up."""
         replicas = self.replicas
         number, asked = replicas._generation, []
-        for where in range(len(replicas._hosts)):
-            if replicas._hosts[where] is None:
-                continue
-            asked.append(self.peers.ask(where, "shard", method, number if method == "begin" else given))
-            if where == 0:
-                asked.append(self.peers.ask(0, "leader", method, *((number, given) if method == "begin" else (given,))))
+        for where, host in enumerate(replicas._hosts):
+            if host is not None:
+                asked.append(host.call.remote("shard", method, number if method == "begin" else given))
+            if host is not None and where == 0:
+                asked.append(host.call.remote("leader", method, *((number, given) if method == "begin" else (given,))))
         for one in asked:
             try:
                 self.peers.answers([one])

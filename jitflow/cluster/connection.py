@@ -89,7 +89,8 @@ def connect(address: str | None = None) -> Cluster:
         try:
             library.init(address=address, logging_level="error", namespace="jitflow")
         except (ConnectionError, RuntimeError, ValueError) as error:
-            raise ConnectionError(f"there is no Ray cluster at {address!r}: {error}") from None
+            hint = "one that asks for a token wants RAY_AUTH_MODE=token, and the token in ~/.ray/auth_token"
+            raise ConnectionError(f"there is no Ray cluster at {address!r} ({hint}): {error}") from None
         return Cluster(True)
     _keep_to_this_machine(library)
     _make_private_token(Path.home() / ".ray" / "auth_token")

@@ -18,6 +18,7 @@ from jitflow.checkpoints import CheckpointManager
 from jitflow.cluster.actors import RayPeers, Server, Trainer, start, versions
 from jitflow.cluster.attempt import Attempt, Run, as_raised
 from jitflow.cluster.connection import connect, ray
+from jitflow.cluster.packing import packed
 from jitflow.cluster.rounds import Aborted
 from jitflow.cluster.setup import MODES
 from jitflow.cluster.worker import load_state, model_of
@@ -80,7 +81,7 @@ class Replicas:
         self.model = model_of(make_model)
         self.step = 0
         """How many steps have been made."""
-        self._packed = _packed(make_model)
+        self._packed = _checked(make_model)
         self._count = self.workers + self.backup
         self._staleness, self._patience, self._restarts = staleness, patience, restarts
         self._share, self._delay, self._progress = share_memory, delay, progress
@@ -267,18 +268,14 @@ def _filled(actors: list[Any], count: int, begin: Callable[[int], Any]) -> list[
     return [begin(place) if actor is None else actor for place, actor in enumerate(found)]
 
 
-def _packed(make_model: Any) -> bytes:
+def _checked(make_model: Any) -> bytes:
     if not callable(make_model):
         raise UserTypeError(
             f"make_model is a {type(make_model).__name__}",
             expected="a function, or a class, that makes a model in each process",
         )
     try:
-        import cloudpickle
-
-        return bytes(cloudpickle.dumps(make_model))
-    except ImportError:
-        raise UserRuntimeError("clusters need cloudpickle", mend="pip install 'jitflow[cluster]'") from None
+        return packed(make_model)
     except Exception as error:  # whatever the objects raise that it reaches
         raise UserTypeError(
             f"make_model cannot be sent to other processes: {error}",

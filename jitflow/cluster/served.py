@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from jitflow.cluster.exchange import Exchanges
 from jitflow.cluster.groups import Group
 from jitflow.cluster.memory import Address
+from jitflow.cluster.packing import packed
 from jitflow.cluster.rounds import Aborted, Closed, Contribution, Late, Round
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.runtime.snapshots import assign_all, snapshot
@@ -44,8 +44,8 @@ class Servers(Exchanges):
         if self.part == 0:
             values = snapshot(variables)
             for where, places in enumerate(group.shares(len(self.peers.machines))):
-                packed = _packed((_part_of(optimiser, variables, places), [values[place] for place in places]))
-                self._require_same(group, self._ask(where, "hold", group, packed, self.step))
+                part = packed((_part_of(optimiser, variables, places), [values[place] for place in places]))
+                self._require_same(group, self._ask(where, "hold", group, part, self.step))
         self._fetch(group, optimiser, variables)
 
     def _require_same(self, group: Group, answer: Any) -> None:
@@ -220,12 +220,3 @@ def _part_of(optimiser: Any, variables: Sequence[Variable], places: Sequence[int
     part._owners = part._owners[: len(chosen)] if any(slots.values()) else []
     part.slots, part.schedule = slots, None
     return part
-
-
-def _packed(thing: Any) -> bytes:
-    """As bytes; a class of the user's script goes by value."""
-    try:
-        import cloudpickle
-    except ImportError:
-        return pickle.dumps(thing)
-    return bytes(cloudpickle.dumps(thing))

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.cluster.hosts import servers_of
-from jitflow.cluster.table import packed, rows_of
+from jitflow.cluster.packing import packed
+from jitflow.cluster.table import rows_of
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
 from jitflow.remote import Remote, Request, Server, Step

@@ -20,7 +20,7 @@ from jitflow.checkpoints.files import open_contents, read_tensors, write_file
 from jitflow.remote import Step
 from jitflow.runtime.variable import Variable, using
 
-__all__ = ["Part", "Tables", "packed", "rows_of"]
+__all__ = ["Part", "Tables", "rows_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -28,15 +28,6 @@ Array = np.ndarray[Any, Any]
 def rows_of(size: int, number: int, count: int) -> int:
     """How many of so many rows shard ``number`` of ``count`` holds."""
     return (size - number + count - 1) // count
-
-
-def packed(thing: Any) -> bytes:
-    """As bytes for a server; functions and classes of the user's script go by value, where cloudpickle is installed."""
-    try:
-        import cloudpickle
-    except ImportError:
-        return pickle.dumps(thing)
-    return bytes(cloudpickle.dumps(thing))
 
 
 class Part:
