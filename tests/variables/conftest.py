@@ -11,6 +11,8 @@ from jitflow.runtime.dispatcher import make_function_type
 @pytest.fixture(params=["native", "python"], autouse=True)
 def entry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make compiled functions of a test take this entry."""
-    kind = make_function_type(api.CompiledFunction, native=request.param == "native")
-    monkeypatch.setattr(api, "_function_type", lambda: kind)
+    native = request.param == "native"
+    monkeypatch.setattr(
+        api, "_function_type", lambda kind=api.CompiledFunction: make_function_type(kind, native=native)
+    )
     return request.param
