@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 __all__ = ["Drawing", "begin", "make"]
@@ -48,9 +49,7 @@ def _locks(generators: Sequence[Any]) -> list[Any]:
 
     A `random.Random` has none: who draws from it has the GIL.
     """
-    from jitflow.ir.draws import bits_of
-
-    bits = {id(one): one for one in map(bits_of, generators) if hasattr(one, "lock")}
+    bits = {id(one): one for one in map(_bits_of(), generators) if hasattr(one, "lock")}
     return [bits[key].lock for key in sorted(bits)]
 
 
@@ -76,3 +75,10 @@ def make(what: str, *seeds: Any) -> int:
     made = getattr(module, name)(*given)
     _CALLS.made[-1].append(made)
     return id(made)
+
+
+@cache
+def _bits_of() -> Callable[[Any], Any]:
+    from jitflow.ir.draws import bits_of  # asked for when something is drawn, not when a process starts
+
+    return bits_of
