@@ -165,7 +165,7 @@ class _Products:
 
 
 def _place(key: str, where: Sequence[Loc]) -> tuple[str, ...]:
-    return (key, *(f"{place.file}:{place.line}" for place in where))
+    return (key, *(f"{place.file}:{place.line}:{place.column}" for place in where))
 
 
 class QuantisedFunction(CompiledFunction[_Parameters, _Result]):

@@ -344,3 +344,53 @@ def test_a_classifier_of_digits_is_as_good() -> None:
     assert accuracy > 0.93
     assert quantised >= accuracy - 0.005
     assert all(layer.error < 0.02 for layer in small.report())
+
+
+def error_of(found: Any, expected: Any) -> float:
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def test_what_calls_may_change_is_no_weight() -> None:
+    square, x = normal(8, 8), normal(12, 8)
+
+    def written(x: Any) -> Any:
+        w = square.copy()
+        w[0] = x[0]
+        return np.tanh(x @ square) @ w
+
+    small = jitflow.quantise(written, [x])
+    assert error_of(small(x[::-1]), written(x[::-1])) < 0.03
+    tall = normal(40, 8)
+
+    def chosen(x: Any, i: Any) -> Any:
+        return x @ tall[i : i + 8] + x @ square
+
+    small = jitflow.quantise(chosen, [(x, 1)])
+    assert error_of(small(x, 1), chosen(x, 1)) < 0.03
+    with pytest.raises(UserValueError, match="was not reached with the calibration data"):
+        small(x, 5)
+
+    def by_size(x: Any) -> Any:
+        return x @ (square / x.shape[0])
+
+    small = jitflow.quantise(by_size, [x, x[:5]])
+    assert error_of(small(x), by_size(x)) < 0.03
+    assert error_of(small(x[:5]), by_size(x[:5])) < 0.03
+
+
+def test_each_product_of_a_line_has_a_range_of_its_own() -> None:
+    square, x = normal(8, 8), normal(12, 8)
+
+    def twice(x: Any) -> Any:
+        return np.tanh(x @ square) * 1e4 @ square
+
+    assert error_of(jitflow.quantise(twice, [x])(x), twice(x)) < 0.05
+
+
+def test_a_weight_that_is_a_product_of_weights_stays_in_floats() -> None:
+    square, low, x = normal(8, 8), normal(8, 2), normal(12, 8)
+
+    def adapted(x: Any) -> Any:
+        return x @ (square + low @ low.T)
+
+    assert error_of(jitflow.quantise(adapted, [x])(x), adapted(x)) < 0.03

@@ -28,7 +28,7 @@ from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers import located, wrap
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, evaluate
+from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dtypes import F32, I32, U8
 from jitflow.ir.interpreter import concrete_attributes
 from jitflow.ir.location import Loc
@@ -63,6 +63,8 @@ def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | Non
             found="levels of int8 have none", mend="quantise the function that predicts, not the one that trains",
         ))  # fmt: skip
     where, weight = lines_inside(), _weight(second, trace)
+    if weight is not None and _weight(first, trace) is not None:
+        return None
     if weight is None:
         layers.left_alone(where, "both operands depend on arguments")
     elif values.rank(first) > 2 or (trace.is_batched and layers.is_watching):
@@ -178,6 +180,9 @@ def _object(register: int, inputs: Any) -> Any:
 
 def _spelled(value: Value, trace: Trace, leaf: Callable[[int], str], depth: int = 0) -> str | None:
     """How a value is computed of what is read from outside, which a ``leaf`` tells of."""
+    root = trace.storage.root(value)
+    if root in trace.storage.written and _position(root, trace) is None:
+        return None  # what the program writes there may depend on anything
     position = _position(value, trace)
     if position is not None:
         inputs = trace.state(Stores).inputs
@@ -185,6 +190,8 @@ def _spelled(value: Value, trace: Trace, leaf: Callable[[int], str], depth: int 
         return None if inputs.comes_from_argument(register) else leaf(register)
     op = _maker(value, trace)
     if op is None or depth > _DEEPEST or op.regions or any(effect.kind != "reads" for effect in op.own_effects):
+        return None
+    if any(_depends(option, trace) for option in op.attributes.values()):
         return None
     parts = [_spelled(operand, trace, leaf, depth + 1) for operand in _operands(op, value, trace)]
     if None in parts:
@@ -222,3 +229,15 @@ def _parameters(value: Value, trace: Trace) -> Sequence[Value]:
     op = _maker(value, trace)
     operands = () if op is None else _operands(op, value, trace)
     return [found for operand in operands for found in _parameters(operand, trace)]
+
+
+def _depends(option: Any, trace: Trace) -> bool:
+    """Whether an attribute has sizes that a call may pass others of; where it can, a guard holds them as they are."""
+    if isinstance(option, tuple):
+        return any(_depends(one, trace) for one in option)
+    named = symbols(option)
+    if not named:
+        return False
+    if not set(named) <= set(trace.hints):
+        return True
+    return not trace.decide(option, "==", evaluate(option, trace.hints), "a quantised weight")
