@@ -246,6 +246,8 @@ class Attempt:
                 if not self._kept < newest < self.last:
                     return
                 parts = self.peers.answers([self.peers.ask(where, "shard", "snapshot", newest) for where in count])
+                if None in parts:
+                    return
                 state = {**(replicas._state or {}), **self._ask_trainer(0, "snapshot", newest)}
                 state.update((name, value) for part in parts for name, value in part.items())
         except Aborted:

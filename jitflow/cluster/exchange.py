@@ -56,9 +56,9 @@ class Exchanges:
         """Seconds of this step in exchanges."""
         self.counts = True
         """Whether the gradients of this step have been among those that were summed."""
-        self.groups: list[Group] = []
-        self._known: list[tuple[Any, list[Variable]]] = []
-        self._blocks: list[Block | None] = []
+        self.groups: dict[int, Group] = {}
+        self._known: dict[int, tuple[Any, list[Variable]]] = {}
+        self._blocks: dict[int, Block | None] = {}
         self._shared: list[bool] = []
 
     def connect(self, peers: Peers, share: bool = True) -> None:
@@ -100,7 +100,7 @@ class Exchanges:
         return record_call(trace, run, specs, (*given, *numbers), {}, name="exchange", borrows=True)
 
     def _group_of(self, optimiser: Any, variables: list[Variable]) -> int:
-        for number, (known, members) in enumerate(self._known):
+        for number, (known, members) in self._known.items():
             if known is optimiser and [id(one) for one in members] == [id(one) for one in variables]:
                 return number
         names = {id(variable): name for name, variable in named_variables(self.model).items()}
@@ -111,17 +111,16 @@ class Exchanges:
                 f"{what} is not found in the model that the replicas train",
                 mend="make it an attribute of what make_model returns, so that it can be saved and restored",
             )
-        before = [id(one) for known, members in self._known if known is optimiser for one in members]
+        before = [id(one) for known, members in self._known.values() if known is optimiser for one in members]
         places = [*dict.fromkeys([*before, *(id(variable) for variable in variables)])]
         positions = tuple(places.index(id(variable)) for variable in variables)
         group = Group(
-            len(self.groups), objects[id(optimiser)], tuple(names[id(variable)] for variable in variables),
+            objects[id(optimiser)], tuple(names[id(variable)] for variable in variables),
             tuple(variable.dtype for variable in variables), tuple(variable.shape for variable in variables), positions,
         )  # fmt: skip
         self._hold(group, optimiser, variables)
-        self.groups.append(group)
-        self._known.append((optimiser, variables))
-        self._blocks.append(Block(self._bytes_of(group)) if any(self._shared) else None)
+        self.groups[group.number], self._known[group.number] = group, (optimiser, variables)
+        self._blocks[group.number] = Block(self._bytes_of(group)) if any(self._shared) else None
         return group.number
 
     def _bytes_of(self, group: Group) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -37,12 +38,16 @@ class Group:
     ``positions`` are the numbers of their slots in the optimiser, as the whole model has them.
     """
 
-    number: int
     optimiser: str
     names: tuple[str, ...]
     dtypes: tuple[np.dtype[Any], ...]
     shapes: tuple[tuple[int, ...], ...]
     positions: tuple[int, ...]
+
+    @cached_property
+    def number(self) -> int:
+        """The same in all processes, in whatever order their steps are compiled."""
+        return crc32(f"{self.optimiser} {self.names}".encode())
 
     @property
     def kinds(self) -> dict[str, tuple[str, tuple[int, ...]]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import secrets
 import socket
 import sys
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ class Address:
     process: int
     descriptor: int
     size: int
+    mark: int = 0
+    """Tells it from one of another process that has the same numbers later."""
 
 
 class Block:
@@ -46,7 +49,7 @@ class Block:
         except BaseException:
             os.close(descriptor)
             raise
-        self.address = Address(machine_name(), os.getpid(), descriptor, max(size, 1))
+        self.address = Address(machine_name(), os.getpid(), descriptor, max(size, 1), secrets.randbits(62))
 
     def close(self) -> None:
         """Let nobody find it any more; who has mapped it keeps it."""

@@ -16,6 +16,7 @@ from jitflow.cluster.groups import Group, add_up
 from jitflow.cluster.memory import Address, Block, can_share
 from jitflow.cluster.rounds import Aborted, Contribution, Round
 from jitflow.cluster.shard import Memories
+from jitflow.errors import UserRuntimeError, UserValueError
 
 __all__ = ["Reducer"]
 
@@ -31,6 +32,7 @@ class Reducer:
         self._groups: dict[int, Group] = {}
         self._sums: dict[int, tuple[Block | None, list[Array]]] = {}
         self._waiting: dict[Round, dict[int, tuple[Contribution, Sequence[Array] | None]]] = {}
+        self._groups_of: dict[Round, int] = {}
         self._done: dict[int, Round] = {}
         self._memories = Memories()
         self._changed = Condition()
@@ -38,7 +40,7 @@ class Reducer:
     def begin(self, generation: int) -> None:
         """Wait for the first round of a run."""
         with self._changed:
-            self.generation, self._waiting, self._done = generation, {}, {}
+            self.generation, self._waiting, self._groups_of, self._done = generation, {}, {}, {}
             self._changed.notify_all()
 
     def abort(self, why: str) -> None:
@@ -59,13 +61,15 @@ class Reducer:
             self._require(generation)
             known = self._groups.setdefault(group.number, group)
             if known.kinds != group.kinds:
-                raise Aborted(f"replica {given.part} steps along other variables than the others")
+                raise UserValueError(f"replica {given.part} has variables of other shapes than the others")
             waiting = self._waiting.setdefault(round_, {})
+            if self._groups_of.setdefault(round_, group.number) != group.number:
+                raise UserRuntimeError("two replicas step along different variables at the same time")
             waiting[given.part] = (given, pieces)
             if len(waiting) == self.count:
                 self._sum(group, [waiting[part] for part in range(self.count)])
                 self._done[group.number] = round_
-                del self._waiting[round_]
+                del self._waiting[round_], self._groups_of[round_]
                 self._changed.notify_all()
             while self._done.get(group.number, Round(-1, 0)) < round_:
                 self._changed.wait()

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Condition
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from jitflow.cluster.memory import Address
+from jitflow.errors import UserRuntimeError
 
 __all__ = ["Aborted", "Closed", "Contribution", "Interruption", "Late", "Leader", "Progress", "Round"]
 
@@ -81,6 +82,7 @@ class Leader:
         self._step = 0
         self._arrived: dict[Round, dict[int, Contribution]] = {}
         self._closed: dict[Round, Closed] = {}
+        self._groups: dict[Round, int] = {}
         self._changed = Condition()
         self._why = ""
 
@@ -88,6 +90,7 @@ class Leader:
         """Start anew at a training step; what belongs to an earlier try is given up."""
         with self._changed:
             self.generation, self._step, self._why = generation, step, ""
+            self._groups = {}
             self._arrived, self._closed, self.dropped = {}, {}, [0] * len(self.dropped)
             for progress in self.progress:
                 progress.step = step
@@ -105,6 +108,8 @@ class Leader:
             self._require(generation)
             if round_.step > self._step:
                 self._advance(round_)
+            if round_.step == self._step and self._groups.setdefault(round_, group) != group:
+                self._refuse("two replicas step along different variables at the same time")
             if round_.step == self._step and round_ not in self._closed:
                 arrived = self._arrived.setdefault(round_, {})
                 arrived[contribution.part] = contribution
@@ -151,18 +156,18 @@ class Leader:
     def _advance(self, round_: Round) -> None:
         unfinished = [one for one in self._arrived if one not in self._closed]
         if unfinished or round_.step > self._step + 1:
-            self._why = (
-                f"a replica is in step {round_.step} while others wait for each other in step {self._step}: "
-                "all of them must make the same steps of optimisers"
-            )
-            self.generation = -1
-            self._changed.notify_all()
-            raise Aborted(self._why)
+            self._refuse(f"a replica is in step {round_.step} while others wait for each other in step {self._step}")
         # Rounds of the step before stay: who joins finds there what the shards last did.
         self._step = round_.step
+        self._groups = {}
         self._closed = {one: closed for one, closed in self._closed.items() if one.step == round_.step - 1}
         self._arrived = {one: found for one, found in self._arrived.items() if one in self._closed}
         self._changed.notify_all()
+
+    def _refuse(self, why: str) -> NoReturn:
+        self._why, self.generation = why, -1
+        self._changed.notify_all()
+        raise UserRuntimeError(why, expected="replicas that make the same steps of optimisers in the same order")
 
     def _require(self, generation: int) -> None:
         if generation != self.generation:

@@ -12,7 +12,7 @@ from jitflow.cluster.exchange import Exchanges
 from jitflow.cluster.groups import Group
 from jitflow.cluster.memory import Address
 from jitflow.cluster.packing import packed
-from jitflow.cluster.rounds import Aborted, Closed, Contribution, Late, Round
+from jitflow.cluster.rounds import Closed, Contribution, Late, Round
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.runtime.snapshots import assign_all, snapshot
 from jitflow.runtime.variable import Variable
@@ -20,10 +20,17 @@ from jitflow.runtime.variable import Variable
 __all__ = ["Asynchronous", "Servers"]
 
 Array = np.ndarray[Any, Any]
+_LOOKED_AT = 3
+"""Steps behind which variables are compared with what servers hold."""
 
 
 class Servers(Exchanges):
     """Synchronous steps on servers: the first so many replicas of each round are summed, in their order."""
+
+    def __init__(self, model: Any, part: int) -> None:
+        super().__init__(model, part)
+        self._last: dict[int, tuple[Sequence[Array], int]] = {}
+        """The values that came last for each group, and how often they are still to be compared."""
 
     def combined(self, optimiser: Any, gradients: Sequence[Any], variables: Sequence[Any]) -> list[Any] | None:
         """As in `jitflow.replication.Exchange`."""
@@ -41,6 +48,18 @@ class Servers(Exchanges):
 
     def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
         """Let the servers hold a group's variables: those of replica 0, for which the others wait."""
+        others = [known for number, known in self._known.items() if number != group.number]
+        shared = {id(one) for _, members in others for one in members} & {id(one) for one in variables}
+        if shared or any(known is optimiser for known, _ in others):
+            what = (
+                "a variable is updated by several steps"
+                if shared
+                else "an optimiser steps along several sets of variables"
+            )
+            raise UserNotImplementedError(
+                f"{what}, and servers hold each variable with one optimiser",
+                mend="make one step of all variables, or an optimiser for each set; or train with mode='allreduce'",
+            )
         if self.part == 0:
             values = snapshot(variables)
             for where, places in enumerate(group.shares(len(self.peers.machines))):
@@ -59,9 +78,12 @@ class Servers(Exchanges):
         """Make the variables of this replica be what the servers hold, and the optimiser have as many steps."""
         count = len(self.peers.machines)
         found = self.peers.answers([self._ask(where, "values", group.number) for where in range(count)])
-        for places, (_, values) in zip(group.shares(count), found, strict=True):
+        for places, (_, kinds, values) in zip(group.shares(count), found, strict=True):
+            if kinds != group.kinds:
+                raise UserValueError("replicas have models of several shapes", found=f"{group.kinds}, {kinds}")
             assign_all([variables[place] for place in places], values)
         optimiser.steps.assign(self._steps_of(found[0][0]))
+        self._last.pop(group.number, None)
 
     def _steps_of(self, made: int) -> int:
         """The steps of this replica's optimiser, where a server's has made so many: a schedule depends on them."""
@@ -77,7 +99,7 @@ class Servers(Exchanges):
             last = {how.group: (round_, how) for round_, how in closed}  # in their order, so the last of each group
             try:
                 for round_, how in last.values():
-                    if how.group < len(self.groups):
+                    if how.group in self.groups:
                         self._commit(self.groups[how.group], round_, how)
             except Late:
                 continue  # the others have gone on meanwhile
@@ -85,16 +107,17 @@ class Servers(Exchanges):
             return int(step)
 
     def _fetch_all(self) -> None:
-        for group, (optimiser, variables) in zip(self.groups, self._known, strict=True):
-            self._fetch(group, optimiser, variables)
+        for number, (optimiser, variables) in self._known.items():
+            self._fetch(self.groups[number], optimiser, variables)
 
     def hold_again(self) -> None:
         """Tell servers that have begun anew of the groups that this replica knows."""
-        for group, (optimiser, variables) in zip(self.groups, self._known, strict=True):
-            self._hold(group, optimiser, variables)
+        for number, (optimiser, variables) in self._known.items():
+            self._hold(self.groups[number], optimiser, variables)
 
     def _run(self, number: int, *given: Any) -> Any:
         *gradients, rate = given
+        left = self._require_unwritten(number)
         group, round_ = self.groups[number], self._next_round()
         contribution = self._lay_down(group, gradients)
         self._send(group, round_, gradients)
@@ -102,10 +125,25 @@ class Servers(Exchanges):
             0, "leader", "arrive", self.generation, round_, number, contribution, float(rate)
         )  # fmt: skip
         (closed,) = self.peers.answers([arrival])
-        if closed.group != number:
-            raise Aborted("the replicas do not make the same steps of optimisers in the same order")
         self.counts = self.counts and self.part in {one.part for one in closed.chosen}
-        return tuple(self._commit(group, round_, closed))
+        values = self._commit(group, round_, closed)
+        self._last[number] = values, left - 1
+        return tuple(values)
+
+    def _require_unwritten(self, number: int) -> int:
+        """Raise NotImplementedError if something besides the optimiser has written to variables that servers hold.
+
+        That would be lost, since the servers do not see it. The first steps are looked at; how many are left of these.
+        """
+        values, left = self._last.get(number, ((), _LOOKED_AT))
+        for variable, value in zip(self._known[number][1] if left > 0 else (), values, strict=False):
+            if variable._elements.tobytes() != value.tobytes():
+                raise UserNotImplementedError(
+                    f"a variable of shape {variable.shape} is written to besides the steps of its optimiser",
+                    found="what servers, which hold it, do not see",
+                    mend="train it with mode='allreduce'",
+                )
+        return left
 
     def _send(self, group: Group, round_: Round, gradients: Sequence[Array]) -> None:
         """Send gradients to those that share no memory with this process."""

@@ -16,12 +16,15 @@ import numpy as np
 from jitflow.cluster.groups import Group, add_up
 from jitflow.cluster.memory import Address, mapped
 from jitflow.cluster.rounds import Aborted, Contribution, Late, Round
+from jitflow.errors import UserRuntimeError
 from jitflow.runtime.snapshots import assign_all, snapshot
 from jitflow.runtime.variable import Variable
 
 __all__ = ["Memories", "Shard"]
 
 Array = np.ndarray[Any, Any]
+_LONGEST_WAIT = 600.0
+"""Seconds in which replica 0 brings the variables of a group."""
 
 
 class Memories:
@@ -35,7 +38,10 @@ class Memories:
         if address not in self._mapped:
             while len(self._mapped) > 256:  # of replicas that have gone
                 self._mapped.pop(next(iter(self._mapped)))
-            self._mapped[address] = mapped(address)
+            try:
+                self._mapped[address] = mapped(address)
+            except UserRuntimeError as error:
+                raise Aborted(f"a replica has died: {error}") from None
         return self._mapped[address]
 
 
@@ -45,7 +51,9 @@ class _Held:
     def __init__(self, group: Group, mine: Sequence[int], optimiser: Any, values: Sequence[Array], first: int) -> None:
         self.group, self.mine, self.optimiser, self.first = group, tuple(mine), optimiser, first
         self.variables = [Variable(value, group.names[place]) for place, value in zip(mine, values, strict=True)]
-        self.limit, optimiser.clip_norm, optimiser.schedule = optimiser.clip_norm, None, None
+        # The sum is clipped, by value before its norm is taken.
+        self.bound = optimiser.clip_value
+        optimiser.clip_value = optimiser.clip_norm = optimiser.schedule = None
         self.sums = [np.empty(group.shapes[place], group.dtypes[place]) for place in mine]
         self.round = self.summed = Round(first - 1, 0)
         self.updates = 0
@@ -162,27 +170,32 @@ class Shard:
             late, held.updates = held.updates - seen, held.updates + 1
             return held.updates, late, self._answer(held, reply)
 
-    def values(self, generation: int, number: int) -> tuple[int, list[Array]]:
-        """How many steps the optimiser of a group has made, and what the variables are now."""
+    def values(self, generation: int, number: int) -> tuple[int, Mapping[str, Any], list[Array]]:
+        """How many steps the optimiser of a group has made, what kinds the variables are, and what they are now."""
         with self._changed:
             held = self._group(generation, number)
-            return int(held.optimiser.steps), snapshot(held.variables) if held.variables else []
+            now = snapshot(held.variables) if held.variables else []
+            return int(held.optimiser.steps), held.group.kinds, now
 
     def snapshots(self) -> list[int]:
         """The steps of which this shard has copies."""
         return sorted(self._snapshots)
 
-    def snapshot(self, step: int) -> dict[str, Array]:
-        """A copy of all that is held, as it was in front of a step; as it is now for one that has not begun."""
+    def snapshot(self, step: int) -> dict[str, Array] | None:
+        """A copy of all that is held, as it was in front of a step, or as it is now for -1; None if it is gone."""
         with self._changed:
-            return self._snapshots.get(step) or self._state()
+            return self._state() if step < 0 else self._snapshots.get(step)
 
     # -- inside, with the lock ----------------------------------------------------------------------------
 
     def _group(self, generation: int, number: int) -> _Held:
         self._require(generation)
         while number not in self._held:
-            self._changed.wait()
+            if not self._changed.wait(_LONGEST_WAIT):
+                raise UserRuntimeError(
+                    "replica 0 has not brought variables that another one steps along",
+                    expected="models whose variables have the same names, and the same steps of optimisers",
+                )
             self._require(generation)
         return self._held[number]
 
@@ -209,6 +222,9 @@ class Shard:
                 whole = held.group.arrays(self._memories.at(given.block))
                 gradients.append([whole[place] for place in held.mine])
         add_up(held.sums, gradients)
+        if held.bound is not None:
+            for total in held.sums:
+                np.clip(total, -held.bound, held.bound, out=total)
         held.summed = round_
 
     def _step(self, held: _Held, rate: float, scale: Any) -> None:

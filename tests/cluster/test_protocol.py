@@ -64,7 +64,7 @@ def test_asynchronous_steps_keep_to_their_staleness() -> None:
         Classifier, batches(), 6, mode="async", delays=[None, lambda step: time.sleep(0.02)], servers=1
     )
     assert [len(one.results) for one in outcomes] == [6, 6]
-    assert int(parts[0]["shard"]._held[0].optimiser.steps) == 12
+    assert int(next(iter(parts[0]["shard"]._held.values())).optimiser.steps) == 12
     leader = Leader(2, 2, staleness=1)
     leader.begin(1, 0)
     leader.advance(1, 0, 1)
@@ -106,6 +106,49 @@ def test_what_replicas_cannot_do_is_refused() -> None:
         model_of(lambda: {"w": jitflow.Variable(1.0)})
 
 
+def stepping(step: Any) -> Any:
+    """What makes classifiers whose step is ``step(model, images, labels)``."""
+
+    def make() -> Any:
+        model = Classifier(lambda: jitflow.optim.SGD(0.1))
+        model.step = jitflow.function(lambda images, labels: step(model, images, labels))
+        return model
+
+    return make
+
+
+def test_sums_are_clipped_by_value_and_then_by_norm() -> None:
+    def both() -> Classifier:
+        return Classifier(lambda: jitflow.optim.SGD(0.1, clip_value=0.02, clip_norm=0.1))
+
+    alone, _ = trained_alone(4, 2, both)
+    workers, _, _ = run_locally(both, batches(), 4, workers=2)
+    assert same(workers[0].model, alone)
+
+
+def test_what_servers_would_not_see_is_refused() -> None:
+    def in_parts(model: Any, images: Any, labels: Any) -> Any:
+        loss, found = jitflow.value_and_grad(model.loss, variables=model.weights)(images, labels)
+        model.optimiser.apply(found[:2], model.weights[:2])
+        model.optimiser.apply(found[2:], model.weights[2:])
+        return loss
+
+    def written(model: Any, images: Any, labels: Any) -> Any:
+        loss = model.optimiser.minimize(model.loss, model.weights, images, labels)
+        model.w1[...] = np.clip(model.w1, -0.05, 0.05)
+        return loss
+
+    for step, message in ((in_parts, "several sets of variables"), (written, "is written to besides the steps")):
+        with pytest.raises(NotImplementedError, match=message):
+            run_locally(stepping(step), batches(), 4, workers=1)
+        alone = stepping(step)()
+        data = iter(batches())
+        for _ in range(4):
+            alone.step(*next(data))
+        workers, _, _ = run_locally(stepping(step), batches(), 4, workers=1, mode="allreduce")
+        assert same(workers[0].model, alone)
+
+
 def test_rounds_are_closed_by_those_who_come_first() -> None:
     leader = Leader(1, 2)
     leader.begin(7, 3)
@@ -131,7 +174,7 @@ def test_replicas_that_make_different_steps_are_told() -> None:
         waiting = pool.submit(leader.arrive, 1, Round(0, 0), 0, Contribution(0, None), 0.1)
         while not leader._arrived:
             time.sleep(0.001)
-        with pytest.raises(Aborted, match="the same steps of optimisers"):
+        with pytest.raises(RuntimeError, match="while others wait for each other in step 0"):
             leader.arrive(1, Round(1, 0), 0, Contribution(1, None), 0.1)
         with pytest.raises(Aborted):
             waiting.result(5)
@@ -144,7 +187,7 @@ def test_groups_share_out_all_elements_once() -> None:
         shapes = [tuple(int(size) for size in rng.integers(0, 9, int(rng.integers(0, 4)))) for _ in range(count)]
         dtypes = [np.dtype(rng.choice(["f4", "f8", "f2"])) for _ in range(count)]
         names = tuple(f"v{place}" for place in range(count))
-        group = Group(0, "optimiser", names, tuple(dtypes), tuple(shapes), tuple(range(count)))
+        group = Group("optimiser", names, tuple(dtypes), tuple(shapes), tuple(range(count)))
         given = [[rng.standard_normal(shape).astype(dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
                  for _ in range(3)]  # fmt: skip
         parts = int(rng.integers(1, 6))
