@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,10 +23,11 @@ import typer
 
 import jitflow
 from jitflow import Variable, cluster, nn
+from jitflow.cluster.measuring import seconds_of
 
 from .machine import COMPILED_NOW, describe_machine, ensure_environment, usable_cores, versions
 
-__all__ = ["Null", "Perceptron", "main"]
+__all__ = ["Null", "Perceptron", "main", "measure_parts"]
 
 WIDTHS = (784, 2048, 1600, 10)
 BATCH, WORKERS, STEPS = 64, 2, 40
@@ -64,7 +66,7 @@ def _alone(connection: Any) -> None:
     model, (_, inputs, labels) = Perceptron(), numbers()
     jitflow.set_num_threads(max(1, usable_cores() // WORKERS))
     while count := connection.recv():
-        connection.send(_timed(lambda: model.step(inputs[:BATCH], labels[:BATCH]), count))
+        connection.send(seconds_of(lambda: model.step(inputs[:BATCH], labels[:BATCH]), count))
 
 
 def _in_torch(rank: int, port: int, connection: Any) -> None:
@@ -95,17 +97,8 @@ def _in_torch(rank: int, port: int, connection: Any) -> None:
         return float(loss)
 
     while count := connection.recv():
-        connection.send(_timed(step, count))
+        connection.send(seconds_of(step, count))
     distributed.destroy_process_group()
-
-
-def _timed(step: Any, count: int) -> list[float]:
-    found = []
-    for _ in range(count):
-        began = time.perf_counter()
-        step()
-        found.append(time.perf_counter() - began)
-    return found
 
 
 class _Processes:
@@ -303,6 +296,19 @@ def _predict(rows: list[dict[str, Any]], times: tuple[float, ...]) -> None:
 PARTS = {"peers": peers, "null": null, "stragglers": stragglers}
 
 
+def measure_parts(
+    parts: Mapping[str, Callable[[int], Any]], names: Sequence[str] | None, rounds: int, json_file: Path | None
+) -> None:
+    """Measure some parts, all if none are named, and store what there is after each: a long run leaves what it has."""
+    stored: dict[str, Any] = {"machine": describe_machine(), "versions": versions()}
+    print(f"{stored['machine']['cpu']}, {stored['versions']}")
+    for name in names or [*parts]:
+        print(name)
+        stored[name] = parts[name](rounds)
+        if json_file is not None:
+            json_file.write_text(json.dumps(stored, indent=1) + "\n")
+
+
 def main(
     names: Annotated[list[str] | None, typer.Argument(help="parts; all if none")] = None,
     rounds: Annotated[int, typer.Option(help="turns that are taken", min=1)] = 5,
@@ -310,13 +316,7 @@ def main(
 ) -> None:
     """Measure steps of replicas, in milliseconds."""
     ensure_environment(COMPILED_NOW, "benchmarks.replicas")
-    print(f"{describe_machine()['cpu']}, {versions()}")
-    stored: dict[str, Any] = {"machine": describe_machine(), "versions": versions()}
-    for name in names or [*PARTS]:
-        print(name)
-        stored[name] = PARTS[name](rounds)
-        if json_file is not None:
-            json_file.write_text(json.dumps(stored, indent=1) + "\n")
+    measure_parts(PARTS, names, rounds, json_file)
 
 
 if __name__ == "__main__":

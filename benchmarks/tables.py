@@ -7,7 +7,6 @@ softmax, in one process and with its tables on 1 to 4 servers. All processes sha
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 import subprocess
@@ -23,7 +22,8 @@ import typer
 import jitflow
 from jitflow import cluster
 
-from .machine import COMPILED_NOW, describe_machine, ensure_environment, versions
+from .machine import COMPILED_NOW, ensure_environment
+from .replicas import measure_parts
 
 __all__ = ["main"]
 
@@ -103,13 +103,7 @@ def main(
 ) -> None:
     """Measure steps of tables on servers."""
     ensure_environment(COMPILED_NOW, "benchmarks.tables")
-    stored: dict[str, Any] = {"machine": describe_machine(), "versions": versions()}
-    print(f"{stored['machine']['cpu']}, {stored['versions']}")
-    for name in names or [*PARTS]:
-        print(name)
-        stored[name] = PARTS[name](rounds)
-        if json_file is not None:
-            json_file.write_text(json.dumps(stored, indent=1) + "\n")
+    measure_parts(PARTS, names, rounds, json_file)
 
 
 if __name__ == "__main__":

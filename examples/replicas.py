@@ -11,6 +11,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 import numpy as np
+from digits import load_digits
 
 import jitflow
 from jitflow import Variable, cluster, nn
@@ -38,20 +39,6 @@ class Classifier:
     @jitflow.function
     def correct(self, images, labels):
         return (self.scores(images).argmax(axis=1) == labels).sum()
-
-
-def load_digits():
-    """Images for training and for testing, and their labels; every pixel has mean 0 and deviation 1 in training."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        raise SystemExit("this example reads scikit-learn's digits: pip install 'jitflow[examples]'") from None
-    images, labels = load_digits(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(labels))
-    train, test = order[360:], order[:360]
-    mean, deviation = images[train].mean(0), images[train].std(0)
-    images = ((images - mean) / np.maximum(deviation, 1e-3)).astype(np.float32)  # some pixels are always white
-    return (images[train], labels[train]), (images[test], labels[test])
 
 
 def main():

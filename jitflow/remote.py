@@ -18,6 +18,7 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -145,20 +146,15 @@ def _summed(ids: Array, rows: Array) -> RowGradient:
     return RowGradient(distinct, sums)
 
 
+@cache
 def _added() -> Any:
-    global _compiled
-    if _compiled is None:
-        from jitflow.api import function
+    from jitflow.api import function
 
-        @function
-        def add(sums: Any, places: Any, rows: Any) -> None:
-            np.add.at(sums, places, rows)
+    @function
+    def add(sums: Any, places: Any, rows: Any) -> None:
+        np.add.at(sums, places, rows)
 
-        _compiled = add
-    return _compiled
-
-
-_compiled: Any = None
+    return add
 
 
 def gradient_by(gradients: Any, table: Remote) -> RowGradient:
@@ -182,6 +178,7 @@ def step_elsewhere(optimiser: Any, found: Sequence[tuple[RowGradient, Remote]], 
     Each server gets one request, whatever it holds, and all are under way at once. The program goes on when they have
     been answered.
     """
+    from jitflow.frontend.control.calls_out import called_out
     from jitflow.optim.outside import object_outside, plainly
 
     owner, tables = object_outside(optimiser), [table for _, table in found]
@@ -203,16 +200,4 @@ def step_elsewhere(optimiser: Any, found: Sequence[tuple[RowGradient, Remote]], 
             for wait in [servers[key].begin(calls) for key, calls in wanted.items()]:
                 wait()
 
-    called(run, None, rate, optimiser.steps[()], *given)
-
-
-def called(function: Callable[..., Any], spec: Any, *args: Any) -> Any:
-    """``function(*args)``: recorded as a call out of the program that is traced, if there is one."""
-    from jitflow.frontend.recording.trace import active_trace
-
-    trace = active_trace()
-    if trace is None:
-        return function(*args)
-    from jitflow.frontend.control.calls_out import record_call
-
-    return record_call(trace, function, spec, args, {}, name=function.__name__, borrows=True)
+    called_out(run, None, rate, optimiser.steps[()], *given)

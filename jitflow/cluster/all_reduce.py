@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from jitflow.cluster.exchange import Exchanges
-from jitflow.cluster.memory import Address, mapped
-from jitflow.cluster.reducer import laid_out
+from jitflow.cluster.groups import Group
+from jitflow.cluster.memory import Address
+from jitflow.cluster.shard import Memories
+from jitflow.runtime.variable import Variable
 
 __all__ = ["AllReduce"]
-
-Array = np.ndarray[Any, Any]
 
 
 class AllReduce(Exchanges):
@@ -21,30 +21,27 @@ class AllReduce(Exchanges):
 
     def __init__(self, model: Any, part: int) -> None:
         super().__init__(model, part)
-        self._mapped: dict[Address, Array] = {}
+        self._memories = Memories()
 
     def combined(self, optimiser: Any, gradients: Sequence[Any], variables: Sequence[Any]) -> list[Any] | None:
         """As in `jitflow.replication.Exchange`."""
         return list(self._call(optimiser, gradients, variables))
 
+    def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
+        count = len(self.peers.machines)
+        self.peers.answers([self._ask(where, "know", self.part, group) for where in range(count)])
+
     def _run(self, number: int, *gradients: Any) -> Any:
         group, round_ = self.groups[number], self._next_round()
-        given, count = self._lay_down(group, gradients), len(self.peers.machines)
-        pieces = group.pieces(count)
+        given, pieces = self._lay_down(group, gradients), group.pieces(len(self.peers.machines))
         asked = []
-        for where in range(count):
-            own = None if self._shared[where] else [*map(np.ascontiguousarray, group.cut(gradients, pieces[where]))]
-            asked.append(self.peers.ask(where, "shard", "reduce", self.generation, round_, group, given, own))
+        for where, mine in enumerate(pieces):
+            own = None if self._shared[where] else [*map(np.ascontiguousarray, group.cut(gradients, mine))]
+            asked.append(self._ask(where, "reduce", round_, number, given, own))
         sums = [np.empty(shape, dtype) for shape, dtype in zip(group.shapes, group.dtypes, strict=True)]
         for mine, answer in zip(pieces, self.peers.answers(asked), strict=True):
             if isinstance(answer, Address):
-                lengths = [(piece.stop - piece.start, group.dtypes[piece.place]) for piece in mine]
-                answer = laid_out(lengths, self._at(answer))
+                answer = group.cut(group.arrays(self._memories.at(answer)), mine)
             for place, part in zip(group.cut(sums, mine), answer, strict=True):
                 place[...] = part
         return tuple(sums)
-
-    def _at(self, address: Address) -> Array:
-        if address not in self._mapped:
-            self._mapped[address] = mapped(address)
-        return self._mapped[address]

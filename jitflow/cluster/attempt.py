@@ -11,6 +11,7 @@ import math
 import pickle
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +118,7 @@ class Attempt:
         """Begin at the state that is known. Whether all came to the end."""
         library = ray()
         self._running = {}
-        running = self._running = self._begin(held)
+        self._running = running = self._begin(held)
         lost, heard, self._moved = False, time.monotonic(), time.monotonic()
         while running and not lost:
             ready, _ = library.wait(list(running), timeout=0.2)
@@ -134,7 +135,7 @@ class Attempt:
         replicas._start()
         replicas._generation += 1
         self.peers = RayPeers(replicas._hosts, replicas._machines, replicas._patience)
-        self._tell("begin", replicas.step)
+        self._tell("begin", replicas._generation, replicas.step)
         if replicas._state is None:  # nobody has made a step: what the first one's model is
             replicas._state = self._ask_trainer(0, "state")
         state = ray().put(replicas._state)
@@ -259,7 +260,8 @@ class Attempt:
         """Stop those that still run, find out who is left, and in an all-reduce who has come furthest."""
         replicas, library, running = self.replicas, ray(), self._running
         self._dropped = self.run_.dropped or self._dropped
-        self._tell("abort", "a process of the run has died")
+        with suppress(Aborted):  # which is why
+            self._tell("abort", "a process of the run has died")
         limit = min(replicas._patience, 60)
         ended, hanging = library.wait(list(running), num_returns=len(running), timeout=limit) if running else ([], [])
         for ref in ended:
@@ -290,21 +292,12 @@ class Attempt:
         except Aborted:
             return  # it has never begun, or died by now
 
-    def _tell(self, method: str, given: Any) -> None:
-        """Let every process that others wait for begin, or give up."""
-        replicas = self.replicas
-        number, asked = replicas._generation, []
-        for where, host in enumerate(replicas._hosts):
-            if host is not None:
-                asked.append(host.call.remote("shard", method, number if method == "begin" else given))
-            if host is not None and where == 0:
-                asked.append(host.call.remote("leader", method, *((number, given) if method == "begin" else (given,))))
-        for one in asked:
-            try:
-                self.peers.answers([one])
-            except Aborted:
-                if method == "begin":
-                    raise
+    def _tell(self, method: str, *given: Any) -> None:
+        """Call a method of all parts that replicas wait in. Raises `Aborted` if one of their processes has died."""
+        hosts = self.replicas._hosts
+        parts = [(host, "shard") for host in hosts if host is not None]
+        parts += [(host, "leader") for host in hosts[:1] if host is not None]
+        self.peers.answers([host.call.remote(part, method, *given) for host, part in parts])
 
     def _ask_trainer(self, part: int, method: str, *arguments: Any) -> Any:
         (answer,) = self.peers.answers([self.replicas._trainers[part].call.remote("worker", method, *arguments)])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,6 +55,8 @@ class Exchanges:
         """Seconds of this step in exchanges."""
         self.counts = True
         """Whether the gradients of this step have been among those that were summed."""
+        self.staleness = (0, 0, 0)
+        """Gradients that were stepped along at once, the steps that they did not know of in all, and at most."""
         self.groups: dict[int, Group] = {}
         self._known: dict[int, tuple[Any, list[Variable]]] = {}
         self._blocks: dict[int, Block | None] = {}
@@ -75,9 +76,8 @@ class Exchanges:
 
     def _call(self, optimiser: Any, gradients: Sequence[Any], variables: Sequence[Any], *numbers: Any) -> Any:
         """Record the call, which gives one array for each variable."""
-        from jitflow.frontend.control.calls_out import record_call
+        from jitflow.frontend.control.calls_out import called_out
         from jitflow.frontend.outside.arguments import Spec
-        from jitflow.frontend.recording.trace import active_trace
         from jitflow.optim.outside import object_outside, plainly
         from jitflow.scaling import in_force
 
@@ -93,11 +93,11 @@ class Exchanges:
         given = [gradient.astype(variable.dtype) for gradient, variable in zip(gradients, variables, strict=True)]
         # Of the variables' own sizes, so that what follows is one loop over both.
         specs = tuple(Spec(str(dtype), variable.shape) for dtype, variable in zip(group.dtypes, variables, strict=True))
-        trace = active_trace()
-        run = partial(self._wait, number)
-        if trace is None:  # plain Python, with JITFLOW_DISABLE
-            return run(*map(np.asarray, given), *numbers)
-        return record_call(trace, run, specs, (*given, *numbers), {}, name="exchange", borrows=True)
+
+        def exchange(*given: Any) -> Any:
+            return self._wait(number, *given)
+
+        return called_out(exchange, specs, *given, *numbers)
 
     def _group_of(self, optimiser: Any, variables: list[Variable]) -> int:
         for number, (known, members) in self._known.items():
@@ -128,6 +128,19 @@ class Exchanges:
 
     def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
         """Tell the peers of a group."""
+        raise NotImplementedError
+
+    def hold_again(self) -> None:
+        """Tell peers that have begun anew of the groups that this replica knows."""
+        for number, (optimiser, variables) in self._known.items():
+            self._hold(self.groups[number], optimiser, variables)
+
+    def join(self) -> int:
+        """Come to the step that is under way; which step it is."""
+        raise NotImplementedError
+
+    def _ask(self, where: int, method: str, *arguments: Any) -> Any:
+        return self.peers.ask(where, "shard", method, self.generation, *arguments)
 
     # -- while a step runs ---------------------------------------------------------------------------------
 

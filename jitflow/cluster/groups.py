@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
@@ -82,33 +82,43 @@ class Group:
             for offset, size, dtype, shape in zip(self.offsets, self.sizes, self.dtypes, self.shapes, strict=False)
         ]
 
-    def shares(self, count: int) -> list[list[int]]:
+    def shares(self, count: int) -> Sequence[Sequence[int]]:
         """Which variables each of ``count`` servers holds: the largest first, to the one that has least."""
-        loads, found = [0] * count, [[] for _ in range(count)]  # type: list[int], list[list[int]]
-        for place in sorted(range(len(self.names)), key=lambda place: -self.sizes[place]):
-            server = min(range(count), key=lambda number: loads[number])
-            loads[server] += self.sizes[place] + _ALIGNMENT
-            found[server].append(place)
-        return [sorted(places) for places in found]
+        return _shares(self.sizes, count)
 
-    def pieces(self, count: int) -> list[list[Piece]]:
+    def pieces(self, count: int) -> Sequence[Sequence[Piece]]:
         """Which elements each of ``count`` replicas sums: as many bytes for each, in the order of the layout."""
-        borders = [self.size * number // count for number in range(count + 1)]
-        return [[*self._within(first, last)] for first, last in pairwise(borders)]
+        return _pieces(self.sizes, tuple(dtype.itemsize for dtype in self.dtypes), self.offsets, count)
 
     def cut(self, arrays: Sequence[Array], pieces: Sequence[Piece]) -> list[Array]:
         """The elements of some pieces, of arrays in C order."""
         return [arrays[piece.place].reshape(-1)[piece.start : piece.stop] for piece in pieces]
 
-    def _within(self, first: int, last: int) -> Sequence[Piece]:
-        found = []
-        for place, (offset, size, dtype) in enumerate(zip(self.offsets, self.sizes, self.dtypes, strict=False)):
+
+@lru_cache  # each step asks
+def _shares(sizes: tuple[int, ...], count: int) -> Sequence[Sequence[int]]:
+    loads, found = [0] * count, [[] for _ in range(count)]  # type: list[int], list[list[int]]
+    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
+        server = min(range(count), key=lambda number: loads[number])
+        loads[server] += sizes[place] + _ALIGNMENT
+        found[server].append(place)
+    return [sorted(places) for places in found]
+
+
+@lru_cache
+def _pieces(
+    sizes: tuple[int, ...], itemsizes: tuple[int, ...], offsets: tuple[int, ...], count: int
+) -> Sequence[Sequence[Piece]]:
+    borders = [offsets[-1] * number // count for number in range(count + 1)]
+    found: list[list[Piece]] = [[] for _ in range(count)]
+    for pieces, (first, last) in zip(found, pairwise(borders), strict=True):
+        for place, (offset, size, itemsize) in enumerate(zip(offsets, sizes, itemsizes, strict=False)):
             # A border within an element belongs to the part in which the element begins.
-            start = max(0, -(-(first - offset) // dtype.itemsize))
-            stop = min(size // dtype.itemsize, -(-(last - offset) // dtype.itemsize))
+            start = max(0, -(-(first - offset) // itemsize))
+            stop = min(size // itemsize, -(-(last - offset) // itemsize))
             if start < stop:
-                found.append(Piece(place, start, stop))
-        return found
+                pieces.append(Piece(place, start, stop))
+    return found
 
 
 def add_up(totals: Sequence[Array], given: Sequence[Sequence[Array]]) -> None:

@@ -13,7 +13,7 @@ from jitflow.cluster.connection import connect, ray
 from jitflow.cluster.costs import Costs, fit
 from jitflow.cores import usable_cores
 
-__all__ = ["measure"]
+__all__ = ["measure", "seconds_of"]
 
 _SIZES = (0, 1_000_000, 30_000_000)
 _BURSTS = (1, 10, 100)
@@ -39,9 +39,9 @@ def measure(step_times: Iterable[float], *, work: float | None = None) -> Costs:
             library.get([echo.take.remote(given) for _ in range(count)])
 
         try:
-            _seconds(partial(ask, None), 3 * _REPEATS)  # at first nothing is warm
+            seconds_of(partial(ask, None), 3 * _REPEATS)  # at first nothing is warm
             trips = list(_trips(ask, alone))
-            bursts = [(count, one) for count in _BURSTS for one in _seconds(partial(ask, None, count), 5)]
+            bursts = [(count, one) for count in _BURSTS for one in seconds_of(partial(ask, None, count), 5)]
         finally:
             library.kill(echo)
     total = np.zeros(_SIZES[-1] // 4, np.float32)
@@ -50,22 +50,23 @@ def measure(step_times: Iterable[float], *, work: float | None = None) -> Costs:
 
 
 def _trips(ask: Callable[[Any], None], alone: bool) -> Iterator[tuple[float, float]]:
-    empty = _seconds(partial(ask, None), _REPEATS)
+    empty = seconds_of(partial(ask, None), _REPEATS)
     for size in _SIZES:
         array = np.zeros(size, np.uint8)
         if alone:  # the same messages for all sizes, so that copies tell them apart
-            copies = _seconds(partial(np.copyto, np.empty_like(array), array), _REPEATS)
+            copies = seconds_of(partial(np.copyto, np.empty_like(array), array), _REPEATS)
             yield from ((size, one + other) for one, other in zip(empty, copies, strict=True))
         else:
-            yield from ((size, one) for one in _seconds(partial(ask, array), _REPEATS))
+            yield from ((size, one) for one in seconds_of(partial(ask, array), _REPEATS))
 
 
 def _sums(total: np.ndarray[Any, Any]) -> list[float]:
     part = np.ones_like(total)
-    return _seconds(partial(np.add, total, part, total), _REPEATS)
+    return seconds_of(partial(np.add, total, part, total), _REPEATS)
 
 
-def _seconds(call: Callable[[], Any], count: int) -> list[float]:
+def seconds_of(call: Callable[[], Any], count: int) -> list[float]:
+    """How long each of so many calls takes."""
     found = []
     for _ in range(count):
         began = time.perf_counter()

@@ -6,7 +6,6 @@ some step: at the beginning, from the last checkpoint, at the end (`attempt.py`)
 
 from __future__ import annotations
 
-import operator
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,9 +20,10 @@ from jitflow.cluster.connection import connect, ray
 from jitflow.cluster.packing import packed
 from jitflow.cluster.rounds import Aborted
 from jitflow.cluster.setup import MODES
-from jitflow.cluster.worker import load_state, model_of
+from jitflow.cluster.worker import load_state, model_of, state_of
 from jitflow.cores import usable_cores
 from jitflow.data import Dataset
+from jitflow.data.dataset import whole_number
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 
 __all__ = ["Replicas"]
@@ -72,8 +72,8 @@ class Replicas:
     ) -> None:  # fmt: skip
         if mode not in MODES:
             raise UserValueError(f"there is no mode {mode!r}", expected=" or ".join(map(repr, MODES)))
-        self.workers, self.servers = _count(workers, "workers", 1), _count(servers, "servers", 1)
-        self.mode, self.backup = mode, _count(backup, "backup", 0)
+        self.workers, self.servers = whole_number(workers, "workers", 1), whole_number(servers, "servers", 1)
+        self.mode, self.backup = mode, whole_number(backup, "backup", 0)
         if backup and mode != "sync":
             raise UserValueError(f"backup replicas have no meaning in mode {mode!r}", expected="mode='sync'")
         if staleness is not None and mode != "async":
@@ -86,7 +86,7 @@ class Replicas:
         self._staleness, self._patience, self._restarts = staleness, patience, restarts
         self._share, self._delay, self._progress = share_memory, delay, progress
         self._cpus, self._gpus = cpus, gpus
-        self._every = _count(every, "every", 1) if checkpoint is not None else 0
+        self._every = whole_number(every, "every", 1) if checkpoint is not None else 0
         self._manager = None if checkpoint is None else CheckpointManager(checkpoint, self.model, keep_last=keep_last)
         self._state: Mapping[str, Array] | None = None
         self._cluster = connect()
@@ -112,7 +112,7 @@ class Replicas:
         """
         if self._closed:
             raise UserRuntimeError("these replicas have been closed")
-        attempt = Attempt(self, data if isinstance(data, Dataset) else Dataset(data), _count(steps, "steps", 0))
+        attempt = Attempt(self, data if isinstance(data, Dataset) else Dataset(data), whole_number(steps, "steps", 0))
         try:
             return attempt.run()
         except BaseException:
@@ -238,11 +238,7 @@ class Replicas:
         assert self._manager is not None
         found = self._manager.restore_latest()
         if found is not None:
-            from jitflow.runtime.snapshots import snapshot
-            from jitflow.structure import named_variables
-
-            named = named_variables(self.model)
-            self.step, self._state = found.step, dict(zip(named, snapshot([*named.values()]), strict=True))
+            self.step, self._state = found.step, state_of(self.model)
 
     def _keep(self, step: int, state: Mapping[str, Array], *, save: bool) -> None:
         """Note the state in front of a step."""
@@ -281,13 +277,3 @@ def _checked(make_model: Any) -> bytes:
             f"make_model cannot be sent to other processes: {error}",
             mend="make files, locks and connections within it, rather than outside",
         ) from error
-
-
-def _count(given: Any, name: str, least: int) -> int:
-    try:
-        number = operator.index(given)
-    except TypeError:
-        raise UserTypeError(f"{name} is a {type(given).__name__}", expected="an integer") from None
-    if number < least:
-        raise UserValueError(f"{name} is {number}", expected=f"at least {least}")
-    return number

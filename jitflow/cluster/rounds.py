@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 from jitflow.cluster.memory import Address
 from jitflow.errors import UserRuntimeError
 
-__all__ = ["Aborted", "Closed", "Contribution", "Interruption", "Late", "Leader", "Progress", "Round"]
+__all__ = ["Aborted", "Closed", "Contribution", "Fenced", "Interruption", "Late", "Leader", "Progress", "Round"]
 
 
 class Interruption(BaseException):
@@ -67,7 +67,42 @@ class Progress:
     """What its last step returned, if that was a number."""
 
 
-class Leader:
+class Fenced:
+    """What answers calls of the present try alone, known by its generation (a fencing token): others are given up.
+
+    Whoever waits in a call waits for ``_changed``, whose lock guards all that is held here.
+    """
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self._changed = Condition()
+        self._why = ""
+
+    def begin(self, generation: int, step: int) -> None:
+        """Begin a try at a training step, with nothing of earlier ones."""
+        with self._changed:
+            self.generation, self._why = generation, ""
+            self._clear(step)
+            self._changed.notify_all()
+
+    def abort(self, why: str) -> None:
+        """Give up the calls that are under way, and answer nobody any more."""
+        with self._changed:
+            self._end(why)
+
+    def _clear(self, step: int) -> None:
+        raise NotImplementedError
+
+    def _end(self, why: str) -> None:
+        self.generation, self._why = -1, why
+        self._changed.notify_all()
+
+    def _require(self, generation: int) -> None:
+        if generation != self.generation:
+            raise Aborted(self._why or "the run has begun anew")
+
+
+class Leader(Fenced):
     """Closes the rounds of ``replicas``, of which ``needed`` have to come to each.
 
     With ``staleness``, no replica goes on that is more than so many steps ahead of the slowest (asynchronous steps).
@@ -75,32 +110,20 @@ class Leader:
     """
 
     def __init__(self, needed: int, replicas: int, staleness: int | None = None) -> None:
+        super().__init__()
         self.needed, self.staleness = needed, staleness
-        self.generation = 0
         self.progress = [Progress() for _ in range(replicas)]
         self.dropped = [0] * replicas
         self._step = 0
         self._arrived: dict[Round, dict[int, Contribution]] = {}
         self._closed: dict[Round, Closed] = {}
         self._groups: dict[Round, int] = {}
-        self._changed = Condition()
-        self._why = ""
 
-    def begin(self, generation: int, step: int) -> None:
-        """Start anew at a training step; what belongs to an earlier try is given up."""
-        with self._changed:
-            self.generation, self._step, self._why = generation, step, ""
-            self._groups = {}
-            self._arrived, self._closed, self.dropped = {}, {}, [0] * len(self.dropped)
-            for progress in self.progress:
-                progress.step = step
-            self._changed.notify_all()
-
-    def abort(self, why: str) -> None:
-        """Give up the steps that are under way."""
-        with self._changed:
-            self.generation, self._why = -1, why
-            self._changed.notify_all()
+    def _clear(self, step: int) -> None:
+        self._step, self._groups, self._arrived, self._closed = step, {}, {}, {}
+        self.dropped = [0] * len(self.dropped)
+        for progress in self.progress:
+            progress.step = step
 
     def arrive(self, generation: int, round_: Round, group: int, contribution: Contribution, rate: float) -> Closed:
         """Wait until the round is closed, and tell how. Raises `Late` if it belongs to a step that is over."""
@@ -165,13 +188,8 @@ class Leader:
         self._changed.notify_all()
 
     def _refuse(self, why: str) -> NoReturn:
-        self._why, self.generation = why, -1
-        self._changed.notify_all()
+        self._end(why)
         raise UserRuntimeError(why, expected="replicas that make the same steps of optimisers in the same order")
-
-    def _require(self, generation: int) -> None:
-        if generation != self.generation:
-            raise Aborted(self._why or "the run has begun anew")
 
 
 def value_of(result: Any) -> float | None:

@@ -62,17 +62,10 @@ class Servers(Exchanges):
             )
         if self.part == 0:
             values = snapshot(variables)
-            for where, places in enumerate(group.shares(len(self.peers.machines))):
-                part = packed((_part_of(optimiser, variables, places), [values[place] for place in places]))
-                self._require_same(group, self._ask(where, "hold", group, part, self.step))
+            parts = [packed((_part_of(optimiser, variables, places), [values[place] for place in places]))
+                     for places in group.shares(len(self.peers.machines))]  # fmt: skip
+            self.peers.answers([self._ask(where, "hold", group, part, self.step) for where, part in enumerate(parts)])
         self._fetch(group, optimiser, variables)
-
-    def _require_same(self, group: Group, answer: Any) -> None:
-        (found,) = self.peers.answers([answer])
-        if found is not None:
-            raise UserValueError(
-                "the replicas have models of several shapes", found=f"{group.kinds}", expected=f"{found}"
-            )
 
     def _fetch(self, group: Group, optimiser: Any, variables: Sequence[Variable]) -> None:
         """Make the variables of this replica be what the servers hold, and the optimiser have as many steps."""
@@ -88,9 +81,6 @@ class Servers(Exchanges):
     def _steps_of(self, made: int) -> int:
         """The steps of this replica's optimiser, where a server's has made so many: a schedule depends on them."""
         return made
-
-    def _ask(self, where: int, method: str, *arguments: Any) -> Any:
-        return self.peers.ask(where, "shard", method, self.generation, *arguments)
 
     def join(self) -> int:
         """Come to the step that is under way, with what the servers hold then; which step it is."""
@@ -110,25 +100,22 @@ class Servers(Exchanges):
         for number, (optimiser, variables) in self._known.items():
             self._fetch(self.groups[number], optimiser, variables)
 
-    def hold_again(self) -> None:
-        """Tell servers that have begun anew of the groups that this replica knows."""
-        for number, (optimiser, variables) in self._known.items():
-            self._hold(self.groups[number], optimiser, variables)
-
     def _run(self, number: int, *given: Any) -> Any:
         *gradients, rate = given
         left = self._require_unwritten(number)
         group, round_ = self.groups[number], self._next_round()
         contribution = self._lay_down(group, gradients)
         self._send(group, round_, gradients)
-        arrival = self.peers.ask(
-            0, "leader", "arrive", self.generation, round_, number, contribution, float(rate)
-        )  # fmt: skip
-        (closed,) = self.peers.answers([arrival])
-        self.counts = self.counts and self.part in {one.part for one in closed.chosen}
-        values = self._commit(group, round_, closed)
+        values = self._stepped(group, round_, contribution, float(rate))
         self._last[number] = values, left - 1
         return tuple(values)
+
+    def _stepped(self, group: Group, round_: Round, given: Contribution, rate: float) -> list[Array]:
+        """The new values, once the servers have made the step."""
+        arrival = self.peers.ask(0, "leader", "arrive", self.generation, round_, group.number, given, rate)
+        (closed,) = self.peers.answers([arrival])
+        self.counts = self.counts and self.part in {one.part for one in closed.chosen}
+        return self._commit(group, round_, closed)
 
     def _require_unwritten(self, number: int) -> int:
         """Raise NotImplementedError if something besides the optimiser has written to variables that servers hold.
@@ -204,8 +191,6 @@ class Asynchronous(Servers):
     def __init__(self, model: Any, part: int) -> None:
         super().__init__(model, part)
         self._seen: dict[int, list[int]] = {}
-        self.staleness = [0, 0, 0]
-        """Pushes, steps that they did not know of in all, and at most."""
 
     def begin(self, step: int) -> None:
         """Wait until nobody is too far behind."""
@@ -227,22 +212,19 @@ class Asynchronous(Servers):
             )
         super()._hold(group, optimiser, variables)
 
-    def _run(self, number: int, *given: Any) -> Any:
-        *gradients, rate = given
-        group, round_ = self.groups[number], self._next_round()
-        contribution = self._lay_down(group, gradients)
-        self._send(group, round_, gradients)
+    def _stepped(self, group: Group, round_: Round, given: Contribution, rate: float) -> list[Array]:
         count = len(self.peers.machines)
-        seen = self._seen.setdefault(number, [0] * count)
+        seen = self._seen.setdefault(group.number, [0] * count)
         asked = [
-            self._ask(where, "push", round_, number, *self._as_seen([contribution], where), float(rate), seen[where],
+            self._ask(where, "push", round_, group.number, *self._as_seen([given], where), rate, seen[where],
                       self._reply(group, where)) for where in range(count)
         ]  # fmt: skip
         answers = self.peers.answers(asked)
-        self._seen[number] = [updates for updates, _, _ in answers]
+        self._seen[group.number] = [updates for updates, _, _ in answers]
         late = max(late for _, late, _ in answers)
-        self.staleness = [self.staleness[0] + 1, self.staleness[1] + late, max(self.staleness[2], late)]
-        return tuple(self._received(group, [values for _, _, values in answers]))
+        pushes, sum_, most = self.staleness
+        self.staleness = (pushes + 1, sum_ + late, max(most, late))
+        return self._received(group, [values for _, _, values in answers])
 
 
 def _part_of(optimiser: Any, variables: Sequence[Variable], places: Sequence[int]) -> Any:

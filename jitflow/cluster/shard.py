@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from threading import Condition
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitflow.cluster.groups import Group, add_up
 from jitflow.cluster.memory import Address, mapped
-from jitflow.cluster.rounds import Aborted, Contribution, Late, Round
+from jitflow.cluster.rounds import Aborted, Contribution, Fenced, Late, Round
 from jitflow.errors import UserRuntimeError
-from jitflow.runtime.snapshots import assign_all, snapshot
+from jitflow.runtime.snapshots import snapshot
 from jitflow.runtime.variable import Variable
 
 __all__ = ["Memories", "Shard"]
@@ -73,48 +73,32 @@ class _Held:
         return dict(zip(everything, snapshot([*everything.values()]), strict=True))
 
 
-class Shard:
+class Shard(Fenced):
     """The part of a model that server ``number`` of ``count`` holds. Every ``every`` steps it keeps a copy.
 
     ``replicas`` is how many asynchronous steps count as one. Any thread may call any method.
     """
 
     def __init__(self, number: int, count: int, every: int = 0, replicas: int = 1) -> None:
+        super().__init__()
         self.number, self.count, self.every, self.replicas = number, count, every, replicas
-        self.generation = 0
         self._held: dict[int, _Held] = {}
         self._deposits: dict[tuple[Round, int], Sequence[Array]] = {}
         self._snapshots: dict[int, dict[str, Array]] = {}
         self._memories = Memories()
-        self._changed = Condition()
 
-    def begin(self, generation: int) -> None:
-        """Hold nothing, until somebody brings the variables."""
-        with self._changed:
-            self.generation, self._held, self._deposits, self._snapshots = generation, {}, {}, {}
-            self._changed.notify_all()
+    def _clear(self, step: int) -> None:
+        self._held, self._deposits, self._snapshots = {}, {}, {}
 
-    def abort(self, why: str) -> None:
-        """Answer nobody any more."""
-        with self._changed:
-            self.generation = -1
-            self._changed.notify_all()
-
-    def hold(self, generation: int, group: Group, packed: bytes, first: int) -> Mapping[str, Any] | None:
-        """Hold a group's variables from step ``first`` on, unless that is so already.
-
-        If other variables are held under that number, what they are; None where all is well.
-        """
+    def hold(self, generation: int, group: Group, packed: bytes, first: int) -> None:
+        """Hold a group's variables from step ``first`` on, unless that is so already."""
         with self._changed:
             self._require(generation)
-            held = self._held.get(group.number)
-            if held is not None:
-                return None if held.group.kinds == group.kinds else held.group.kinds
-            optimiser, values = pickle.loads(packed)
-            mine = group.shares(self.count)[self.number]
-            self._held[group.number] = _Held(group, mine, optimiser, values, first)
-            self._changed.notify_all()
-            return None
+            if group.number not in self._held:
+                optimiser, values = pickle.loads(packed)
+                mine = group.shares(self.count)[self.number]
+                self._held[group.number] = _Held(group, mine, optimiser, values, first)
+                self._changed.notify_all()
 
     def deposit(self, generation: int, round_: Round, part: int, arrays: Sequence[Array]) -> None:
         """Take the gradients of a replica that shares no memory with this process."""
@@ -199,10 +183,6 @@ class Shard:
             self._require(generation)
         return self._held[number]
 
-    def _require(self, generation: int) -> None:
-        if generation != self.generation:
-            raise Aborted("the run has begun anew")
-
     def _state(self) -> dict[str, Array]:
         return {name: array for held in self._held.values() for name, array in held.state().items()}
 
@@ -244,21 +224,13 @@ class Shard:
             places[place][...] = variable._elements
         return None
 
-    def assign(self, values: Mapping[str, Array]) -> None:
-        """Give variables that are held here other values."""
-        with self._changed:
-            for held in self._held.values():
-                named = [variable for variable in held.variables if variable.name in values]
-                assign_all(named, [values[str(variable.name)] for variable in named])
-
 
 def _squares(gradients: Sequence[Array]) -> Any:
-    global _compiled
-    if _compiled is None:
-        from jitflow.api import function
-
-        _compiled = function(lambda arrays: [(array * array).sum() for array in arrays])
-    return _compiled(gradients) if gradients else []
+    return _compiled_squares()(gradients) if gradients else []
 
 
-_compiled: Any = None
+@cache
+def _compiled_squares() -> Any:
+    from jitflow.api import function
+
+    return function(lambda arrays: [(array * array).sum() for array in arrays])

@@ -96,8 +96,7 @@ class Worker:
 
     def state(self) -> dict[str, Array]:
         """All variables of the model by name."""
-        named = named_variables(self.model)
-        return dict(zip(named, snapshot([*named.values()]), strict=True))
+        return state_of(self.model)
 
     def position(self) -> int:
         """How many steps it has made."""
@@ -124,18 +123,16 @@ class Worker:
         exchange, outcome = self.exchange, Outcome("done", first)
         self._snapshots = {}
         exchange.generation, exchange.step, self.step = generation, first, first
+        exchange.staleness = outcome.staleness
         iterator = iter(data.shard(self.part, self.count))
         try:
-            if not isinstance(exchange, AllReduce):
-                exchange.hold_again()
-                if joins:
-                    self.step = exchange.join()
+            exchange.hold_again()
+            if joins:
+                self.step = exchange.join()
             self._go_on(iterator, last, outcome, every)
         except Interruption:
             outcome.end = "interrupted"
-        outcome.step = self.step
-        if isinstance(exchange, Asynchronous):
-            outcome.staleness = (exchange.staleness[0], exchange.staleness[1], exchange.staleness[2])
+        outcome.step, outcome.staleness = self.step, exchange.staleness
         return outcome
 
     def _go_on(self, iterator: Any, last: int, outcome: Outcome, every: int) -> None:
@@ -194,6 +191,12 @@ def model_of(make_model: Callable[[], Any]) -> Any:
         )
     named_variables(model)  # which raises for a model without variables
     return model
+
+
+def state_of(model: Any) -> dict[str, Array]:
+    """All variables of a model by name, as they are between two steps."""
+    named = named_variables(model)
+    return dict(zip(named, snapshot([*named.values()]), strict=True))
 
 
 def load_state(model: Any, state: Mapping[str, Array]) -> None:

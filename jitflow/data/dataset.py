@@ -28,7 +28,7 @@ from jitflow.data.stages import (
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.runtime.variable import Variable
 
-__all__ = ["DataIterator", "Dataset", "arrays", "from_ray"]
+__all__ = ["DataIterator", "Dataset", "arrays", "from_ray", "whole_number"]
 
 
 class Dataset:
@@ -60,7 +60,7 @@ class Dataset:
         Where elements have positions (sequences and what is made of them by `map`, `batch`, `take`...), the order is
         any of all elements. Else each is drawn out of a ``buffer`` of so many elements.
         """
-        return Dataset(Shuffled(self._stage, _count(seed, "seed", 0), _count(buffer, "buffer", 1)))
+        return Dataset(Shuffled(self._stage, whole_number(seed, "seed", 0), whole_number(buffer, "buffer", 1)))
 
     def batch(self, size: int, partial: bool = True) -> Dataset:
         """Batches of ``size`` elements, their arrays stacked along a new first axis.
@@ -68,26 +68,26 @@ class Dataset:
         With ``partial`` the last batch of a pass may be smaller; without, it is left out then. Texts and other objects
         become lists. Raises ValueError, when a batch is made, if its elements have several shapes.
         """
-        return Dataset(Batches(self._stage, _count(size, "size", 1), partial))
+        return Dataset(Batches(self._stage, whole_number(size, "size", 1), partial))
 
     def repeat(self, times: int | None = None) -> Dataset:
         """Pass after pass, ``times`` of them, or without end."""
-        return Dataset(Repeated(self._stage, None if times is None else _count(times, "times", 0)))
+        return Dataset(Repeated(self._stage, None if times is None else whole_number(times, "times", 0)))
 
     def take(self, count: int) -> Dataset:
         """The first ``count`` elements of a pass."""
-        return Dataset(Part(self._stage, 0, _count(count, "count", 0), 1))
+        return Dataset(Part(self._stage, 0, whole_number(count, "count", 0), 1))
 
     def skip(self, count: int) -> Dataset:
         """All but the first ``count`` elements of a pass."""
-        return Dataset(Part(self._stage, _count(count, "count", 0), None, 1))
+        return Dataset(Part(self._stage, whole_number(count, "count", 0), None, 1))
 
     def shard(self, index: int, count: int) -> Dataset:
         """Worker ``index``'s part where ``count`` workers share the elements: every ``count``-th, from ``index`` on.
 
         In front of `shuffle`, each worker shuffles its own part; behind it, the workers share one order.
         """
-        if not 0 <= operator.index(index) < _count(count, "count", 1):
+        if not 0 <= operator.index(index) < whole_number(count, "count", 1):
             raise UserValueError(f"there is no part {index} of {count}", expected="0 <= index < count")
         return Dataset(Part(self._stage, operator.index(index), None, count))
 
@@ -97,7 +97,7 @@ class Dataset:
         More ``threads`` than one make several elements at the same time, and still give them in their order. What a
         function raises is raised where its element is asked for.
         """
-        return Dataset(Prefetched(self._stage, _count(ahead, "ahead", 1), _count(threads, "threads", 1)))
+        return Dataset(Prefetched(self._stage, whole_number(ahead, "ahead", 1), whole_number(threads, "threads", 1)))
 
     def __len__(self) -> int:
         """Elements of an iteration. Raises TypeError where nobody knows, or where there is no end."""
@@ -212,7 +212,8 @@ def _callable(given: Any, name: str) -> Any:
     return given
 
 
-def _count(given: Any, name: str, least: int) -> int:
+def whole_number(given: Any, name: str, least: int) -> int:
+    """An argument that is to be an integer, of at least so much. Raises TypeError and ValueError, which name it."""
     try:
         number = operator.index(given)
     except TypeError:

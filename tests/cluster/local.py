@@ -38,7 +38,7 @@ def run_locally(
     parts = [{"leader": leader, "shard": kind(number, hosts, *([every] * (kind is Shard)))} for number in range(hosts)]
     leader.begin(1, 0)
     for one in parts:
-        one["shard"].begin(1)
+        one["shard"].begin(1, 0)
     with ThreadPoolExecutor(64) as calls, ThreadPoolExecutor(count) as runs:
         peers = LocalPeers(parts, calls)
 

@@ -76,3 +76,16 @@ def trained_alone(steps: int, parts: int, make: Callable[[], Any] = Classifier) 
 
 def same(model: Any, other: Any) -> bool:
     return all(np.array_equal(one.numpy(), two.numpy()) for one, two in zip(model.weights, other.weights, strict=True))
+
+
+def wait_for_step(replicas: Any, step: int) -> None:
+    """Until the leader of a run is at a step, or the replicas have been closed."""
+    import ray
+
+    while not replicas._closed:
+        time.sleep(0.02)
+        if not replicas._hosts or replicas._hosts[0] is None:
+            continue
+        went_through, answer = ray.get(replicas._hosts[0].call.remote("leader", "status"))
+        if went_through and max(one.step for one in answer[0]) >= step:
+            return

@@ -20,7 +20,7 @@ import pytest
 
 import jitflow
 from jitflow import cluster
-from tests.cluster.models import Classifier, batches, now_and_then, same, slowly, trained_alone
+from tests.cluster.models import Classifier, batches, now_and_then, same, slowly, trained_alone, wait_for_step
 
 pytestmark = [pytest.mark.stress, pytest.mark.filterwarnings("ignore")]
 
@@ -69,13 +69,7 @@ def _harm(replicas: Any, fault: str, step: int, wait: float) -> None:
 
     if fault == "worker is slow":
         return
-    while True:
-        time.sleep(0.02)
-        if not replicas._hosts or replicas._hosts[0] is None:
-            continue
-        went_through, answer = ray.get(replicas._hosts[0].call.remote("leader", "status"))
-        if went_through and max(one.step for one in answer[0]) >= step:
-            break
+    wait_for_step(replicas, step)
     time.sleep(wait)
     place = {"leader dies": 0, "server dies": 1}.get(fault)
     victim = replicas._trainers[1] if place is None else replicas._hosts[place]

@@ -141,6 +141,8 @@ def test_what_servers_would_not_see_is_refused() -> None:
     for step, message in ((in_parts, "several sets of variables"), (written, "is written to besides the steps")):
         with pytest.raises(NotImplementedError, match=message):
             run_locally(stepping(step), batches(), 4, workers=1)
+        with pytest.raises(NotImplementedError, match=message):
+            run_locally(stepping(step), batches(), 4, workers=1, mode="async")
         alone = stepping(step)()
         data = iter(batches())
         for _ in range(4):

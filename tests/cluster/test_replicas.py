@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 
 import jitflow
 from jitflow import cluster
-from tests.cluster.models import Classifier, batches, same, slowly, trained_alone
+from tests.cluster.models import Classifier, batches, same, slowly, trained_alone, wait_for_step
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
@@ -36,13 +35,7 @@ def kill_when(replicas: Any, step: int, victim: Callable[[], Any]) -> threading.
     import ray
 
     def wait() -> None:
-        while not replicas._closed:
-            time.sleep(0.02)
-            if not replicas._hosts or replicas._hosts[0] is None:
-                continue
-            went_through, answer = ray.get(replicas._hosts[0].call.remote("leader", "status"))
-            if went_through and max(one.step for one in answer[0]) >= step:
-                break
+        wait_for_step(replicas, step)
         os.kill(ray.get(victim().pid.remote()), signal.SIGKILL)
 
     thread = threading.Thread(target=wait, daemon=True)

@@ -11,7 +11,7 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.outside.arguments import Spec
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
-from jitflow.frontend.recording.trace import Trace
+from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.building import passed
 from jitflow.frontend.tracers import Tracer, dim_of, lift, located, wrap
@@ -21,7 +21,7 @@ from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Scalar, Tensor, Type
 from jitflow.runtime.texts import text_of
 
-__all__ = ["PLAIN", "call_out", "kind_name", "name_of", "record_call", "template_of"]
+__all__ = ["PLAIN", "call_out", "called_out", "kind_name", "name_of", "record_call", "template_of"]
 
 OwnTemplate = Callable[[Any, list[Tracer]], Callable[[tuple[Any, ...]], Any] | None]
 
@@ -48,6 +48,17 @@ def record_call(
 
     made = iter(call_out(trace, run, name or name_of(function), args, kwargs, types, own, borrows))
     return _arranged(spec, lambda: wrap(next(made), owned=True))
+
+
+def called_out(function: Callable[..., Any], spec: Any, *args: Any) -> Any:
+    """``function(*args)``: recorded as a call out of the program that is traced, if there is one.
+
+    The function is jitflow's own and borrows its arguments.
+    """
+    trace = active_trace()
+    if trace is None:
+        return function(*args)
+    return record_call(trace, function, spec, args, {}, name=function.__name__, borrows=True)
 
 
 def call_out(

@@ -11,6 +11,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserNotImplementedError
+from jitflow.frontend.control.calls_out import called_out
 from jitflow.frontend.control.joining import outside_type
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.outside.arguments import Spec
@@ -19,7 +20,6 @@ from jitflow.frontend.tracers.base import located
 from jitflow.frontend.transforms.derivatives import alone, called, program_object, trace_function, traced_floats
 from jitflow.ir.core import Value
 from jitflow.remote import Remote, RowGradient, mapped_rows
-from jitflow.remote import called as call_out
 
 __all__ = ["Gathers", "apart", "gathered"]
 
@@ -63,7 +63,7 @@ class Gathers:
         """The function and its arguments, with the tickets behind the others."""
         if not self.tables:
             return function, args
-        self.tickets = tuple(call_out(table.begin, Spec("float")) for table in self.tables)
+        self.tickets = tuple(called_out(table.begin, Spec("float")) for table in self.tables)
 
         def gathering(*args: Any, **kwargs: Any) -> Any:
             *rest, tickets = args
@@ -85,7 +85,7 @@ class Gathers:
         for place, table, ticket, end in zip(self.places, self.tables, self.tickets, ends, strict=True):
             rows = f"rows{place}"
             spec = (Spec("i64", (rows,)), Spec(str(table.dtype), (rows, *table.shape[1:])))
-            gradient = RowGradient(*call_out(table.collect, spec, ticket, end))
+            gradient = RowGradient(*called_out(table.collect, spec, ticket, end))
             every.insert(place, gradient if scale is None else mapped_rows(scale.unscaled, gradient))
         return gradients, every
 
@@ -98,7 +98,7 @@ def gathered(table: Remote, index: Any) -> Any:
     spec = Spec(str(table.dtype), dims) if dims else Spec(f"np.{table.dtype}")
 
     def rows() -> Any:
-        return call_out(table.read, spec) if ids is None else call_out(table.gather, spec, ids)
+        return called_out(table.read, spec) if ids is None else called_out(table.gather, spec, ids)
 
     ticket = next((ticket for own, ticket in reversed(current_trace().state(_Tickets).of) if own is table), None)
     return rows() if ticket is None else _differentiated(table, ticket, ids, rows)
@@ -112,7 +112,7 @@ def _differentiated(table: Remote, ticket: Any, ids: Any, rows: Callable[[], Any
     own, cotangent = Value(traced.inputs[0].type, "ticket"), Value(result.type)
     with trace.region() as scope:
         given = (program_object(own), ids, program_object(cotangent))
-        end = tracers.lift(call_out(table.arrive, Spec("float"), *given))
+        end = tracers.lift(called_out(table.arrive, Spec("float"), *given))
     backward = scope.close([own, cotangent], [end])
     found = trace.add(
         "custom_vjp", *traced.inputs, types=[outside_type(result.type)], regions=(traced.region, backward)
