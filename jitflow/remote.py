@@ -45,6 +45,9 @@ class Server(Protocol):
     def begin(self, calls: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
         """Begin some calls, which are made one after the other; what waits for their end, and gives their answers."""
 
+    def drop(self, key: str) -> None:
+        """Let a table go, at any moment: whoever collects garbage may be in the middle of another call."""
+
 
 class Request(NamedTuple):
     """What a server is to do: the name of what is called, and the arguments."""

@@ -9,18 +9,27 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jitflow.cluster.connection import ray
-from jitflow.cluster.memory import machine_name
+from jitflow.cluster.lines import Answering, Asked, line_to
+from jitflow.cluster.memory import can_share, machine_name
 from jitflow.cluster.reducer import Reducer
 from jitflow.cluster.rounds import Aborted, Interruption, Leader
 from jitflow.cluster.shard import Shard
+from jitflow.cluster.table import Tables
 from jitflow.cluster.worker import Worker
 
-__all__ = ["RayPeers", "Server", "Trainer", "start", "versions"]
+__all__ = ["NearPeers", "Place", "RayPeers", "Server", "TableServer", "Trainer", "start", "versions"]
+
+
+class Place(NamedTuple):
+    """The machine that a process is on, and where it answers those of the same one."""
+
+    machine: str
+    address: str | None
 
 
 def versions() -> dict[str, str]:
@@ -32,9 +41,16 @@ def versions() -> dict[str, str]:
 
 
 class _Host:
-    """Parts of a process by name."""
+    """Parts of a process by name, and what it answers of them."""
 
     parts: dict[str, Any]
+
+    def __init__(self, parts: dict[str, Any], threads: int) -> None:
+        from jitflow.runtime.threads import set_num_threads
+
+        set_num_threads(threads)
+        self.parts = parts
+        self._address = Answering(self.call).address if can_share() else None
 
     def call(self, part: str, method: str, *arguments: Any) -> tuple[bool, Any]:
         """Whether a call went through, and what it gave; or the interruption."""
@@ -49,9 +65,9 @@ class _Host:
         """The number of this process."""
         return os.getpid()
 
-    def about(self) -> tuple[str, dict[str, str]]:
-        """The machine that this process is on, and the versions of what it runs."""
-        return machine_name(), versions()
+    def about(self) -> tuple[Place, dict[str, str]]:
+        """Where this process is, and the versions of what it runs."""
+        return Place(machine_name(), self._address), versions()
 
 
 class Server(_Host):
@@ -60,10 +76,7 @@ class Server(_Host):
     def __init__(
         self, number: int, count: int, every: int, replicas: int, leader: tuple[int, int, int | None] | None
     ) -> None:
-        from jitflow.runtime.threads import set_num_threads
-
-        set_num_threads(1)
-        self.parts = {"shard": Shard(number, count, every, replicas)}
+        super().__init__({"shard": Shard(number, count, every, replicas)}, 1)
         if leader is not None:
             self.parts["leader"] = Leader(*leader)
 
@@ -74,10 +87,7 @@ class Trainer(_Host):
     def __init__(
         self, make_model: Callable[[], Any], part: int, count: int, mode: str, delay: Any, threads: int
     ) -> None:  # fmt: skip
-        from jitflow.runtime.threads import set_num_threads
-
-        set_num_threads(threads)
-        self.parts = {}
+        super().__init__({}, threads)
         self._given = (make_model, part, count, mode, delay)
         if mode == "allreduce":
             self.parts["shard"] = Reducer(part, count)
@@ -89,16 +99,23 @@ class Trainer(_Host):
         if "worker" not in self.parts:
             self.parts["worker"] = Worker(*self._given)
 
-    def connect(self, actors: Sequence[Any], machines: Sequence[str], share: bool) -> None:
+    def connect(self, actors: Sequence[Any], places: Sequence[Place], share: bool) -> None:
         """Say who the peers are."""
-        self.parts["worker"].connect(RayPeers(actors, machines), share)
+        self.parts["worker"].connect(NearPeers(actors, places) if share else RayPeers(actors, places), share)
+
+
+class TableServer(_Host):
+    """The server that holds parts of tables."""
+
+    def __init__(self) -> None:
+        super().__init__({"tables": Tables()}, 1)
 
 
 class RayPeers:
     """Peers that are actors. Who does not answer within ``timeout`` seconds counts as dead."""
 
-    def __init__(self, actors: Sequence[Any], machines: Sequence[str], timeout: float | None = None) -> None:
-        self.actors, self.machines, self._timeout = actors, machines, timeout
+    def __init__(self, actors: Sequence[Any], places: Sequence[Place], timeout: float | None = None) -> None:
+        self.actors, self.machines, self._timeout = actors, [place.machine for place in places], timeout
 
     def ask(self, where: int, part: str, method: str, *arguments: Any) -> Any:
         """As in `jitflow.cluster.exchange.Peers`."""
@@ -108,8 +125,8 @@ class RayPeers:
         """As in `jitflow.cluster.exchange.Peers`."""
         library = ray()
         try:
-            found = library.get(list(asked), timeout=self._timeout)
-        except (library.exceptions.RayActorError, library.exceptions.ObjectLostError) as error:
+            found = self._found(asked)
+        except (library.exceptions.RayActorError, library.exceptions.ObjectLostError, EOFError, OSError) as error:
             raise Aborted(f"a process of the run has died: {error}") from None
         except library.exceptions.GetTimeoutError:
             raise Aborted(f"a process of the run has not answered for {self._timeout} s") from None
@@ -117,6 +134,32 @@ class RayPeers:
             if not went_through:
                 raise answer
         return [answer for _, answer in found]
+
+    def _found(self, asked: Sequence[Any]) -> Sequence[tuple[bool, Any]]:
+        found: Sequence[tuple[bool, Any]] = ray().get(list(asked), timeout=self._timeout)
+        return found
+
+
+class NearPeers(RayPeers):
+    """Peers of which those of this machine are asked by lines."""
+
+    def __init__(self, actors: Sequence[Any], places: Sequence[Place]) -> None:
+        super().__init__(actors, places)
+        self._addresses = [place.address if place.machine == machine_name() else None for place in places]
+
+    def ask(self, where: int, part: str, method: str, *arguments: Any) -> Any:
+        """As in `jitflow.cluster.exchange.Peers`."""
+        address = self._addresses[where]
+        if address is None:
+            return super().ask(where, part, method, *arguments)
+        try:
+            return line_to(address).ask(part, method, *arguments)
+        except (EOFError, OSError) as error:
+            raise Aborted(f"a process of the run has died: {error}") from None
+
+    def _found(self, asked: Sequence[Any]) -> Sequence[tuple[bool, Any]]:
+        far = iter(super()._found([one for one in asked if not isinstance(one, Asked)]))
+        return [one.answer() if isinstance(one, Asked) else next(far) for one in asked]
 
 
 def start(kind: type, *arguments: Any, concurrency: int, cpus: float = 0, gpus: float = 0) -> Any:

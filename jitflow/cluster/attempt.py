@@ -134,7 +134,7 @@ class Attempt:
         replicas = self.replicas
         replicas._start()
         replicas._generation += 1
-        self.peers = RayPeers(replicas._hosts, replicas._machines, replicas._patience)
+        self.peers = RayPeers(replicas._hosts, replicas._places, replicas._patience)
         self._tell("begin", replicas._generation, replicas.step)
         if replicas._state is None:  # nobody has made a step: what the first one's model is
             replicas._state = self._ask_trainer(0, "state")

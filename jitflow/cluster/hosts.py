@@ -7,9 +7,12 @@ one server about several variables is one request, and a machine has as many pro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
+from jitflow.cluster.actors import NearPeers, Place, TableServer, start
 from jitflow.cluster.connection import connect, ray
+from jitflow.cluster.rounds import Aborted
 from jitflow.cluster.table import Tables
 from jitflow.errors import UserValueError
 from jitflow.remote import Server
@@ -28,45 +31,44 @@ class LocalServer:
         found = self.tables.several(calls)
         return lambda: found
 
-
-class TableServer:
-    """The actor that holds parts of tables. Its requests come one at a time."""
-
-    def __init__(self) -> None:
-        from jitflow.runtime.threads import set_num_threads
-
-        set_num_threads(1)
-        self._tables = Tables()
-
-    def several(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """As in `Tables`."""
-        return self._tables.several(calls)
+    def drop(self, key: str) -> None:
+        """As in `jitflow.remote.Server`."""
+        self.tables.drop(key)
 
 
 class _ActorServer:
-    """A server that is an actor."""
+    """A server that is an actor, asked by a line where it is on the same machine, or else by Ray."""
 
-    def __init__(self, actor: Any) -> None:
-        self.actor = actor
+    def __init__(self, actor: Any, place: Place) -> None:
+        self.actor, self._place = actor, place
 
     def begin(self, calls: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
         """As in `jitflow.remote.Server`."""
-        asked = self.actor.several.remote(calls)
-        return lambda: _answer(asked)
+        (asked,) = self._answered(lambda: [self._peers.ask(0, "tables", "several", calls)])
+        return lambda: self._answered(lambda: self._peers.answers([asked])[0])
 
+    def drop(self, key: str) -> None:
+        """As in `jitflow.remote.Server`."""
+        self.actor.call.remote("tables", "drop", key)
 
-def _answer(asked: Any) -> list[Any]:
-    library = ray()
-    try:
-        found: list[Any] = library.get(asked)
-    except library.exceptions.RayActorError as error:
-        _STARTED.clear()  # variables that are made from now on get servers that live
-        raise RuntimeError(
-            f"a server of a variable has died: {error}; make the variable anew, and restore a checkpoint"
-        ) from None
-    except library.exceptions.RayTaskError as error:
-        raise error.cause if isinstance(error.cause, Exception) else error from None
-    return found
+    @cached_property
+    def _peers(self) -> NearPeers:
+        return NearPeers([self.actor], [self._place])
+
+    def _answered(self, ask: Callable[[], list[Any]]) -> list[Any]:
+        library = ray()
+        try:
+            return ask()
+        except Aborted as error:
+            _STARTED.clear()  # variables that are made from now on get servers that live
+            raise RuntimeError(
+                f"a server of a variable has died: {error}; make the variable anew, and restore a checkpoint"
+            ) from None
+        except library.exceptions.RayTaskError as error:
+            raise error.cause if isinstance(error.cause, Exception) else error from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _ActorServer, (self.actor, self._place)
 
 
 _STARTED: dict[str, list[_ActorServer]] = {}
@@ -83,6 +85,7 @@ def servers_of(where: str | None, count: int) -> Sequence[Server]:
     if not library.is_initialized():
         connect()
     started = _STARTED.setdefault(library.get_runtime_context().get_job_id(), [])
-    while len(started) < count:
-        started.append(_ActorServer(library.remote(num_cpus=0, max_restarts=0)(TableServer).remote()))
+    actors = [start(TableServer, concurrency=1) for _ in range(len(started), count)]
+    found = library.get([actor.about.remote() for actor in actors])
+    started += [_ActorServer(actor, place) for actor, (place, _) in zip(actors, found, strict=True)]
     return started[:count]

@@ -15,6 +15,7 @@ import secrets
 import socket
 import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def can_share() -> bool:
     return sys.platform == "linux" and hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd")
 
 
+@cache
 def machine_name() -> str:
     """What tells this machine from others: its name, and when it was started."""
     try:

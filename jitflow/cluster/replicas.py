@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.checkpoints import CheckpointManager
-from jitflow.cluster.actors import RayPeers, Server, Trainer, start, versions
+from jitflow.cluster.actors import Place, RayPeers, Server, Trainer, start, versions
 from jitflow.cluster.attempt import Attempt, Run, as_raised
 from jitflow.cluster.connection import connect, ray
 from jitflow.cluster.packing import packed
@@ -93,7 +93,7 @@ class Replicas:
         self._threads = threads or max(1, usable_cores() // self.workers)
         self._hosts: list[Any] = []
         self._trainers: list[Any] = []
-        self._machines: list[str] = []
+        self._places: list[Place] = []
         self._generation = 0
         self._closed = False
         if self._manager is not None:
@@ -174,8 +174,8 @@ class Replicas:
                     found=", ".join(f"{name} {version}" for name, version in there.items()),
                     expected=", ".join(f"{name} {version}" for name, version in versions().items()),
                 )
-        self._machines = [machine for machine, _ in found]
-        given = (self._hosts, self._machines, self._share)
+        self._places = [place for place, _ in found]
+        given = (self._hosts, self._places, self._share)
         self._answers([self._trainers[place].connect.remote(*given) for place in parts])
 
     def _answers(self, asked: list[Any]) -> list[Any]:

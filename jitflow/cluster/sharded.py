@@ -302,4 +302,4 @@ def _known(
 def _drop(servers: Sequence[Server], key: str) -> None:
     with suppress(Exception):  # the cluster may have ended before
         for server in servers:
-            server.begin([("drop", key)])
+            server.drop(key)

@@ -10,6 +10,7 @@ they are where a table is an ordinary variable, with the same bits.
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,15 +90,17 @@ class Part:
 
 
 class Tables:
-    """The parts of all tables that a server holds, by key. Calls come one at a time."""
+    """The parts of all tables that a server holds, by key. Any thread may call `several`."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._parts: dict[str, Part] = {}
         self._kept: dict[str, Mapping[str, Array]] = {}
 
     def several(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """What some calls of methods give, each a name and arguments."""
-        return [getattr(self, name)(*arguments) for name, *arguments in calls]
+        """What some calls of methods give, each a name and arguments, with no others in between."""
+        with self._lock:
+            return [getattr(self, name)(*arguments) for name, *arguments in calls]
 
     def hold(self, key: str, rows: Array | None, make: bytes | None = None) -> tuple[str, tuple[int, ...]]:
         """Hold rows, or those that a function makes; their dtype and shape."""
