@@ -1,4 +1,4 @@
-"""Steps of replicas: ``python -m benchmarks.replicas [peers|null|stragglers]... [--json FILE]``.
+"""Steps of replicas: ``python -m benchmarks.replicas [peers|null|stragglers|stragglers of two]... [--json FILE]``.
 
 ``peers``: a step of a model of 5 million parameters by two workers, beside torch's DistributedDataParallel (gloo), and
 beside the same step alone. ``null``: steps that compute nothing, of one number, 10 MB and 100 MB, by 1 to 8 workers.
@@ -13,8 +13,8 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -245,55 +245,71 @@ def _delayed(step: int) -> None:
     time.sleep(0.04 + 0.01 * draw.random() + (0.12 if draw.random() < 1 / 12 else 0.0))
 
 
-def stragglers(rounds: int) -> list[dict[str, Any]]:
-    """Percentiles of the time from one step to the next: 4 workers that count, 0 to 3 backups; asynchronous ones."""
+def stragglers(rounds: int, workers: int = 4) -> list[dict[str, Any]]:
+    """Percentiles of the time from one step to the next: some workers that count, 0 to 3 backups; asynchronous ones.
+
+    Beside them what the simulator says of the same, from what steps of the first way take a worker alone.
+    """
     draw = np.random.default_rng(1)
     pictures, labels = draw.standard_normal((512, 1, 8, 8)).astype(np.float32), draw.integers(0, 10, 512)
     data = jitflow.data.arrays(pictures, labels).batch(16).repeat()
     rows: list[dict[str, Any]] = []
+    measured: dict[int, float] = {}
     with cluster.connect():
         for mode, backup in (("sync", 0), ("sync", 1), ("sync", 2), ("sync", 3), ("async", 0)):
-            found: list[float] = []
-            alone: list[float] = []
+            setup = cluster.Setup(workers, 1, mode=mode, backup=backup, gradient_bytes=12_000, examples=16)
             with cluster.Replicas(
-                Pictures, workers=4, servers=1, mode=mode, backup=backup, delay=_delayed, progress=False
+                Pictures, workers=workers, mode=mode, backup=backup, delay=_delayed, progress=False
             ) as replicas:
                 replicas.run(5, data)
+                short = statistics.median(seconds_of(lambda: replicas.run(1, data), 5))
+                runs, elapsed = [], []
                 for _ in range(rounds):
                     began = time.perf_counter()
-                    run = replicas.run(60, data)
-                    found.append((time.perf_counter() - began) / 60)
-                    alone += [whole - waited for whole, waited in zip(run.seconds, run.waited, strict=True)]
-            seconds = np.array(run.seconds)
-            row: dict[str, Any] = {"mode": mode, "backup": backup, "ms a step": 1e3 * statistics.median(found)}
-            row |= {f"p{share}": 1e3 * float(np.percentile(seconds, share)) for share in (10, 50, 90, 99)}
-            row["dropped"] = sum(run.dropped) / (60 * (4 + backup))
-            if mode == "sync" and not backup:
-                times = tuple(alone)
-            rows.append(row)
+                    runs.append(replicas.run(100, data))
+                    elapsed.append((time.perf_counter() - began - short) / 99)
+            if not rows:
+                alone, worked = (list(chain(*(getattr(run, name) for run in runs))) for name in ("alone", "worked"))
+                costs = cluster.measure(cluster.StepTimes(tuple(alone), work=statistics.median(worked)))
+                print(costs.link, f"message {costs.message:.3g} s, work {costs.step.work:.3g} s")
+            rows.append(_beside_the_simulator(setup, runs, statistics.mean(elapsed), costs))
+            if mode == "sync":
+                measured[backup] = rows[-1]["ms a step"]
             print(", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-                            for name, value in row.items()))  # fmt: skip
-        _predict(rows, times)
+                            for name, value in rows[-1].items()), flush=True)  # fmt: skip
+    setup = cluster.Setup(workers, 1, gradient_bytes=12_000, examples=16)
+    chosen = cluster.best_backup(setup, costs, most=3, steps=1000)
+    share = measured[chosen] / min(measured.values())
+    rows.append({"workers": workers, "chosen by the simulator": chosen, "of the best measured": share})
+    print(f"{workers} workers: the simulator chooses {chosen}, {share:.3f} of the best measured time")
     return rows
 
 
-def _predict(rows: list[dict[str, Any]], times: tuple[float, ...]) -> None:
-    """What the simulator says of the same, from the times that steps take alone, and which backups it would choose."""
-    costs = cluster.measure(times, work=0.002)
-    setup = cluster.Setup(4, 1, gradient_bytes=12_000, examples=16)
-    for row in rows:
-        if row["mode"] == "sync":
-            found = cluster.simulate(replace(setup, backup=row["backup"]), costs, steps=400)
-            row["predicted ms a step"] = 1e3 / found.steps_per_second
-            print(f"backup {row['backup']}: {row['ms a step']:.1f} ms, predicted {row['predicted ms a step']:.1f}")
-    chosen = cluster.best_backup(setup, costs, most=3, steps=400)
-    synchronous = {row["backup"]: row["ms a step"] for row in rows if row["mode"] == "sync"}
-    share = synchronous[chosen] / min(synchronous.values())
-    rows.append({"chosen by the simulator": chosen, "of the best measured": share})
-    print(f"the simulator chooses {chosen}: {share:.3f} of the best measured time")
+def _beside_the_simulator(
+    setup: cluster.Setup, runs: list[cluster.Run], elapsed: float, costs: cluster.Costs
+) -> dict[str, Any]:
+    """Milliseconds of a step: on average, and percentiles of what it takes workers; and what is predicted of them."""
+    seconds = np.array([one for run in runs for one in run.seconds])
+    found = cluster.simulate(setup, costs, steps=1000)
+    each = 1 / found.steps_per_second * (setup.workers if setup.mode == "async" else 1)
+    row: dict[str, Any] = {"workers": setup.workers, "mode": setup.mode, "backup": setup.backup}
+    row |= {"ms a step": 1e3 * elapsed, "predicted": 1e3 * each}
+    for share in (10, 50, 90, 99):
+        row[f"p{share}"] = 1e3 * float(np.percentile(seconds, share))
+        row[f"predicted p{share}"] = 1e3 * found.percentile(share)
+    row["dropped"] = (
+        sum(sum(run.dropped) for run in runs) / sum(len(run.results) for run in runs) / len(runs[0].dropped)
+    )
+    row["predicted dropped"] = found.dropped
+    return row
 
 
-PARTS = {"peers": peers, "null": null, "stragglers": stragglers}
+PARTS = {
+    "peers": peers,
+    "null": null,
+    "stragglers": stragglers,
+    "stragglers of two": partial(stragglers, workers=2),
+}
 
 
 def measure_parts(
@@ -301,6 +317,9 @@ def measure_parts(
 ) -> None:
     """Measure some parts, all if none are named, and store what there is after each: a long run leaves what it has."""
     stored: dict[str, Any] = {"machine": describe_machine(), "versions": versions()}
+    if json_file is not None and json_file.exists():  # what was measured before, of the same machine and versions
+        before = json.loads(json_file.read_text())
+        stored = before if stored.items() <= before.items() else stored
     print(f"{stored['machine']['cpu']}, {stored['versions']}")
     for name in names or [*parts]:
         print(name)

@@ -19,6 +19,7 @@ import numpy as np
 
 from jitflow.cluster.actors import RayPeers
 from jitflow.cluster.connection import ray
+from jitflow.cluster.costs import StepTimes
 from jitflow.cluster.rounds import Aborted, value_of
 from jitflow.cluster.watching import Watch
 from jitflow.cluster.worker import Outcome
@@ -40,7 +41,8 @@ class Run:
     ``results`` has, for each step, what the step returned in each replica, None where its gradients were dropped, or
     where the replica has died since.
     ``seconds`` are the times of all steps of all replicas, ``waited`` how much of each went into exchanging gradients
-    and waiting for others: the rest is what the step takes alone. ``dropped`` counts gradients that came too late, by
+    and waiting for others; ``alone`` is the rest, without what it waited for a core that another process had (where the
+    system tells), and ``worked`` how many seconds of cores it took. ``dropped`` counts gradients that came too late, by
     replica; ``restarts`` what was started again. ``staleness`` is how many other steps a gradient did not know of: the
     mean, and the most (asynchronous steps).
     """
@@ -49,9 +51,19 @@ class Run:
     results: list[list[Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
+    alone: list[float] = field(default_factory=list)
+    worked: list[float] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     restarts: int = 0
     staleness: tuple[float, int] = (0.0, 0)
+
+    @property
+    def step_times(self) -> StepTimes:
+        """What the simulator is to know of the steps: what they take a worker alone, and how much of it needs a core.
+
+        Raises ValueError if there were none.
+        """
+        return StepTimes(tuple(self.alone), work=float(np.median(self.worked)) if self.worked else None)
 
     @property
     def losses(self) -> Array:
@@ -181,8 +193,11 @@ class Attempt:
     def _note(self, part: int, outcome: Outcome) -> None:
         for step, result in outcome.results:
             self.found.setdefault(step, {})[part] = result
-        self.run_.seconds += outcome.seconds
-        self.run_.waited += outcome.waited
+        for whole, alone in outcome.took:
+            self.run_.seconds.append(whole.seconds)
+            self.run_.waited.append(whole.seconds - alone.seconds)
+            self.run_.alone.append(max(0.0, alone.seconds - alone.starved))
+            self.run_.worked.append(alone.worked)
         pushes, late, most = outcome.staleness
         self.staleness = [self.staleness[0] + pushes, self.staleness[1] + late, max(self.staleness[2], most)]
 

@@ -118,31 +118,31 @@ class Costs:
 
 def fit(
     round_trips: Iterable[tuple[float, float]],
-    step_times: Iterable[float],
+    step_times: StepTimes | Iterable[float],
     *,
     bursts: Iterable[tuple[int, float]] = (),
     applied: Iterable[tuple[float, float]] = (),
-    work: float | None = None,
     cores: int | None = None,
 ) -> Costs:
     """The costs that explain measurements best.
 
     ``round_trips``: pairs of a size in bytes and the seconds until a message of that size to another process is
     answered by an empty one; at least two sizes, of which the largest should take several times as long as the
-    smallest. ``step_times``: the seconds that a worker computed for each of some steps, stragglers too; one alone is
-    what every step takes. ``bursts``: pairs of a number of empty messages, sent at once to one process, and the seconds
+    smallest. ``step_times``: the seconds that a worker computed for each of some steps, stragglers too, or what is
+    known of them. ``bursts``: pairs of a number of empty messages that are sent to one process at once, and the seconds
     until all are answered; without them messages keep nobody busy. ``applied``: pairs of a gradient's bytes and the
-    seconds in which a server has added it to another. ``work`` and ``cores``: those of `StepTimes` and `Costs`.
+    seconds in which a server has added it to another. ``cores``: those of `Costs`.
 
     Of what was measured more than once the median counts. Lines are fitted by least squares of relative errors, since
     a long time errs by more than a short one.
 
     Raises ValueError for measurements that tell nothing: of one size alone, or where more takes no longer.
     """
-    step = StepTimes(tuple(step_times), work=work)
+    step = step_times if isinstance(step_times, StepTimes) else StepTimes(tuple(step_times))
     message = apply = 0.0
     if bursts := list(bursts):
-        message = _line("bursts", "messages", bursts)[1] / 2  # the sender is busy with each of them and its answer
+        # Each end is busy with a message and its answer, and on a machine of one core they take turns.
+        message = _line("bursts", "messages", bursts)[1] / (4 if cores == 1 else 2)
     if applied := list(applied):
         apply = _line("applied", "bytes", applied)[1]
     start, for_a_byte = _line("round trips", "bytes", list(round_trips))

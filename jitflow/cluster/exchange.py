@@ -8,14 +8,15 @@ variables as they were.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
 from jitflow.cluster.groups import Group
 from jitflow.cluster.memory import Block, can_share, machine_name
+from jitflow.cluster.moments import Moment, now
 from jitflow.cluster.rounds import Contribution, Round
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.runtime.variable import Variable
@@ -24,6 +25,7 @@ from jitflow.structure import named_objects, named_variables
 __all__ = ["Exchanges", "Peers"]
 
 Array = np.ndarray[Any, Any]
+_NOTHING = Moment(0.0, 0.0, 0.0)
 
 
 class Peers(Protocol):
@@ -51,8 +53,8 @@ class Exchanges:
         self.exchanges = 0
         self.is_waiting = False
         """Whether this replica waits for answers, rather than the others for it."""
-        self.waited = 0.0
-        """Seconds of this step in exchanges."""
+        self.waited = _NOTHING
+        """What of this step went into exchanges."""
         self.counts = True
         """Whether the gradients of this step have been among those that were summed."""
         self.staleness = (0, 0, 0)
@@ -70,7 +72,7 @@ class Exchanges:
 
     def begin(self, step: int) -> None:
         """The training step that comes next."""
-        self.step, self._turn, self.counts, self.waited = step, 0, True, 0.0
+        self.step, self._turn, self.counts, self.waited = step, 0, True, _NOTHING
 
     # -- while a step is traced ----------------------------------------------------------------------------
 
@@ -144,13 +146,18 @@ class Exchanges:
 
     # -- while a step runs ---------------------------------------------------------------------------------
 
-    def _wait(self, number: int, *given: Any) -> Any:
-        self.is_waiting, began = True, time.perf_counter()
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        self.is_waiting, began = True, now().since(self.waited)
         try:
-            return self._run(number, *given)
+            yield
         finally:
             self.is_waiting = False
-            self.waited += time.perf_counter() - began
+            self.waited = now().since(began)
+
+    def _wait(self, number: int, *given: Any) -> Any:
+        with self._waiting():
+            return self._run(number, *given)
 
     def _run(self, number: int, *given: Any) -> Any:
         raise NotImplementedError

@@ -195,7 +195,8 @@ class Asynchronous(Servers):
     def begin(self, step: int) -> None:
         """Wait until nobody is too far behind."""
         super().begin(step)
-        self.peers.answers([self.peers.ask(0, "leader", "advance", self.generation, self.part, step)])
+        with self._waiting():
+            self.peers.answers([self.peers.ask(0, "leader", "advance", self.generation, self.part, step)])
 
     def join(self) -> int:
         """Begin with what the servers hold now."""

@@ -94,6 +94,8 @@ class Synchronous(Run):
         self.since = 0.0
         self.arrived: list[Then] = []
         """How to answer those workers whose gradients count."""
+        self.late: set[int] = set()
+        """Workers whose gradients came too late."""
         self.applied = dict.fromkeys(self.servers, 0)
         """The step that each server has applied."""
 
@@ -104,13 +106,18 @@ class Synchronous(Run):
             yield from self.read_rows(number)
             yield partial(self.compute, number)
             yield partial(self.network.lay_down, worker, self.servers, self.sent)
-            yield partial(ask, worker, self.servers[:1], 0.0, 0.0, partial(self.arrive, step))
+            yield partial(ask, worker, self.servers[:1], 0.0, 0.0, partial(self.arrive, number, step))
+            if number in self.late:  # it asks where the others are, and begins with what the servers have
+                self.late.remove(number)
+                yield partial(ask, worker, self.servers[:1], 0.0, 0.0, None)
+                yield partial(ask, worker, self.servers, 0.0, self.values, None)
             yield partial(ask, worker, self.servers, 0.0, self.values, self.commit)
 
-    def arrive(self, step: int, leader: Process, reply: Then) -> None:
+    def arrive(self, number: int, step: int, leader: Process, reply: Then) -> None:
         """The first gradients of a step count, as many as there are workers without backups; later ones are dropped."""
         if step < self.step:
             self.dropped += 1
+            self.late.add(number)
             reply()
             return
         self.arrived.append(reply)

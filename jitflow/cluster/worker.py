@@ -12,6 +12,7 @@ import numpy as np
 
 from jitflow.cluster.all_reduce import AllReduce
 from jitflow.cluster.exchange import Peers
+from jitflow.cluster.moments import Moment, now
 from jitflow.cluster.rounds import Interruption, Late, value_of
 from jitflow.cluster.served import Asynchronous, Servers
 from jitflow.errors import UserTypeError, UserValueError
@@ -49,16 +50,17 @@ def replica() -> Replica:
 
 @dataclass
 class Outcome:
-    """How a run ended in one replica: ``results`` are those of the steps it made, with their numbers and times.
+    """How a run ended in one replica.
 
+    ``results`` are those of the steps it made, with their numbers; ``took`` is what each took, and that without its
+    exchanges.
     ``end`` is ``"done"``, ``"interrupted"`` (the run begins anew elsewhere) or ``"ended"`` (there were no more data).
     """
 
     end: str
     step: int
     results: list[tuple[int, Any]] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    waited: list[float] = field(default_factory=list)
+    took: list[tuple[Moment, Moment]] = field(default_factory=list)
     staleness: tuple[int, int, int] = (0, 0, 0)
 
 
@@ -139,7 +141,7 @@ class Worker:
         exchange, seconds, reported = self.exchange, 0.0, 0.0
         while self.step < last:
             iterator.position.assign(self.step)
-            began, self._moved = time.perf_counter(), time.monotonic()
+            began, self._moved = now(), time.monotonic()
             if every and self.step // every > max(self._snapshots, default=0) // every:
                 self._snapshots = {**dict(list(self._snapshots.items())[-1:]), self.step: self.state()}
             try:
@@ -160,13 +162,12 @@ class Worker:
                     "the step of the model updates no variables by an optimiser",
                     mend="call optimiser.minimize(...) or optimiser.apply(...) in it",
                 )
-            took = time.perf_counter() - began
+            took = now().since(began)
             if exchange.counts:
                 outcome.results.append((self.step, result))
-            outcome.seconds.append(took)
-            outcome.waited.append(exchange.waited)
+            outcome.took.append((took, took.since(exchange.waited)))
             self.step += 1
-            seconds = took if not seconds else 0.9 * seconds + 0.1 * took
+            seconds = took.seconds if not seconds else 0.9 * seconds + 0.1 * took.seconds
             if time.perf_counter() - reported > 0.25 or self.step == last:
                 reported = time.perf_counter()
                 exchange.peers.ask(0, "leader", "report", self.part, self.step, seconds, value_of(result))
