@@ -16,8 +16,8 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.ir.context_names import DEVICE_PREFIX
 from jitflow.records import value_record
 
-__all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_nodes", "has_seen_gpus", "is_elsewhere", "is_gpu", "kind_of",
-           "node_of"]  # fmt: skip
+__all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_nodes", "has_seen_gpus", "is_elsewhere",
+           "is_gpu", "kind_of", "node_of"]  # fmt: skip
 
 HOME = "cpu:0"
 """The device of whoever calls."""

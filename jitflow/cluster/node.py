@@ -2,8 +2,8 @@
 
 A partition here is the native code that it would be in the driver. What it calls to send, to receive and to meet are
 functions of this module: they tell the driver, where what stands for the partition does the same to the frame of the
-call (`jitflow.cluster.standing_in`), and wait for the answer if there is one. So order, failures and meetings are decided
-in one place, the frame, wherever partitions run.
+call (`jitflow.cluster.standing_in`), and wait for the answer if there is one. So order, failures and meetings are
+decided in one place, the frame, wherever partitions run.
 
     driver                                   node
       begin(call, arguments)  ───────────▶     run the partition
@@ -19,11 +19,15 @@ import queue
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from jitflow.cluster.memory import Block
 from jitflow.cluster.packing import packed
-from jitflow.cluster.parcels import Mappings, Parcel, Rooms
+from jitflow.cluster.parcels import MAPPINGS, ROOMS, Given, Parcel, Rooms
+from jitflow.cluster.pipes import Ended, Ends, Pipe, make_pipe
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, walk
 from jitflow.ir.location import Loc
@@ -31,8 +35,10 @@ from jitflow.ir.status import STOPPED
 from jitflow.ir.together import FRAME, MEET, RECEIVE, SEND, STOPS
 from jitflow.runtime.channels_text import ERROR_WORDS
 
-__all__ = ["Given", "Node", "PartitionText", "as_text"]
+__all__ = ["Node", "PartitionText", "as_text"]
 
+_ON_THE_WAY = 1 << 26
+"""Bytes in blocks of which the driver may have been told without having said that it has them."""
 _Word = ctypes.c_int64
 _Words = ctypes.POINTER(_Word)
 
@@ -46,21 +52,10 @@ class PartitionText:
     device: str
     devices: tuple[str, ...]
     meets: bool
+    writes: bool
+    """Whether something that outlives the call is written behind the meeting."""
     fastmath: bool
     levels: int
-
-
-@dataclass(frozen=True)
-class Given:
-    """An array argument: its bytes from the lowest address on, and how it lies there."""
-
-    parcel: Parcel
-    low: int
-    """Where its first element is, seen from the lowest address."""
-    sizes: tuple[int, ...]
-    """Its dims, then its strides."""
-    returns: int = 0
-    """How many bytes go back at the end, since the program writes to them and the caller does not see them."""
 
 
 def as_text(function: Function) -> tuple[str, tuple[Loc, ...]]:
@@ -112,57 +107,108 @@ class _Program:
         executable = compile_program((expand(lowered.host),), fast_math=partition.fastmath, devices=partition.devices)
         linked = link_symbols(executable.symbols, executable.sites, functions=_addresses())
         self.sites = executable.sites
-        self.levels = partition.levels
+        self.levels, self.writes = partition.levels, partition.writes
         self.words = (pool().allocate_address, pool().free_address, *linked.addresses)
         self.frame_slot = 2 + executable.symbols.index(FRAME)
         self.run = run_function(executable.address(), releases_gil=True)
         self._keep = executable, linked
 
 
-class _Call:
-    """A call of a partition, on a thread of its own."""
+class _Queues:
+    """What a call says and hears where each event is fetched by a message (`Node.begin`, `Node.go_on`)."""
 
-    def __init__(self, node: Node, program: _Program, given: Sequence[Given | tuple[int, ...]]) -> None:
-        self.node, self.program, self.given = node, program, given
-        self.events: queue.SimpleQueue[tuple[tuple[Any, ...], list[Block]]] = queue.SimpleQueue()
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._events: queue.SimpleQueue[tuple[tuple[Any, ...], list[Block]]] = queue.SimpleQueue()
         """Each with the blocks that it tells of."""
-        self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._lent: list[Block] = []
+        """The blocks of which the driver has been told last."""
+
+    def tell(self, event: tuple[Any, ...], lent: list[Block]) -> None:
+        """Let the driver know."""
+        self._events.put((event, lent))
+
+    def ask(self, event: tuple[Any, ...]) -> Any:
+        """Let the driver know, and wait for what it says."""
+        self.tell(event, [])
+        return self._answers.get()
+
+    def answer(self, answer: Any) -> None:
+        """Answer what the call asks, and be done with the events before it."""
+        self._rooms.give_back(self._lent)
+        if answer is not None:
+            self._answers.put(answer)
+
+    def next_events(self) -> list[tuple[Any, ...]]:
+        """What has happened since, at least one thing."""
+        event, self._lent = self._events.get()
+        found = [event]
+        while True:
+            try:
+                event, lent = self._events.get_nowait()
+            except queue.Empty:
+                return found
+            found.append(event)
+            self._lent += lent
+
+
+class _OnPipe:
+    """The same where the two are at the ends of a pipe."""
+
+    def __init__(self, rooms: Rooms, pipe: Pipe) -> None:
+        self._rooms, self._pipe = rooms, pipe
+        self._lent: list[Block] = []
+
+    def tell(self, event: tuple[Any, ...], lent: list[Block]) -> None:
+        """As in `_Queues`."""
+        self._pipe.send(event)
+        self._lent += lent
+        if sum(block.address.size for block in self._lent) > _ON_THE_WAY:
+            self.ask(("wait",))
+
+    def ask(self, event: tuple[Any, ...]) -> Any:
+        """As in `_Queues`."""
+        self._pipe.send(event)
+        answer = self._pipe.receive()
+        self._rooms.give_back(self._lent)
+        return answer
+
+
+class _Call:
+    """A call of a partition."""
+
+    def __init__(
+        self, node: Node, program: _Program, given: Sequence[Given | tuple[int, ...]], line: _Queues | _OnPipe
+    ) -> None:
+        self.node, self.program, self.given, self.line = node, program, given, line
         self.frame = _Word()
         """What the code takes for the frame: not 0 as soon as another partition has failed."""
         self.first: tuple[int, ...] | None = None
         """How far the one has come that failed; None if all are to end."""
-        self.lent: list[Block] = []
-        """The blocks of which the driver has been told last."""
         self.failure: BaseException | None = None
         """What has failed outside of the partition's code."""
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def next_events(self) -> list[tuple[Any, ...]]:
-        """What has happened since, at least one thing."""
-        event, self.lent = self.events.get()
-        found = [event]
-        while True:
-            try:
-                event, lent = self.events.get_nowait()
-            except queue.Empty:
-                return found
-            found.append(event)
-            self.lent += lent
 
     def ask(self, *event: Any) -> Any:
         """Tell the driver, and wait for what it says."""
-        self.events.put((event, []))
-        return self.answers.get()
+        return STOPPED if self.failure is not None else self.line.ask(event)
 
-    def _run(self) -> None:
+    def fail(self, error: BaseException) -> int:
+        """Note what happened outside of the partition's code, which is to end; the status."""
+        self.failure = self.failure or error
+        return STOPPED
+
+    def run(self) -> None:
+        """From the first event to the last."""
         address = ctypes.addressof(self.frame)
         _CALLS[address] = self
         try:
-            self.events.put((self._end(), []))
+            end = self._end()
         except BaseException as error:
-            self.events.put((("end", -1, (), (packed_error(error), None), ()), []))
+            end = "end", -1, (), (packed_error(error), None), ()
         finally:
             del _CALLS[address]
+        self.line.tell(end, [])
 
     def _end(self) -> tuple[Any, ...]:
         from jitflow.failures import failure
@@ -180,7 +226,7 @@ class _Call:
         if status not in (0, STOPPED):
             exception = failure(program.sites, status, place)
             told = packed_error(exception), program.sites[error[1]].loc if 0 <= error[1] < len(program.sites) else None
-        written = ()
+        written: tuple[tuple[int, Parcel], ...] = ()
         if not status:
             written = tuple(
                 (number, self.node.rooms.pack(pointer, one.returns, False, []))
@@ -199,12 +245,13 @@ class _Call:
                 words += one
                 continue
             pointer, owner = self.node.mappings.pointer(one.parcel)
-            if owner is one.parcel:  # the code relies on its alignment, and may write to it
+            if isinstance(owner, np.ndarray) and owner is one.parcel:
+                # The code relies on its alignment, and may write to it.
                 home = memory(owner.dtype, owner.shape)
                 home[...] = owner
                 pointer, owner = home.ctypes.data, home
             keep += [(number, one, pointer), (-1, owner, 0)]
-            words += [pointer + one.low, *one.sizes]
+            words += [pointer, *one.sizes]
         return (_Word * max(len(words), 1))(*words), keep
 
 
@@ -226,9 +273,10 @@ class Node:
             from jitflow.runtime.threads import set_num_threads
 
             set_num_threads(threads)
-        self.rooms, self.mappings, self.shares = Rooms(), Mappings(), True
+        self.rooms, self.mappings, self.shares = ROOMS, MAPPINGS, True
         self._programs: dict[int, _Program] = {}
         self._calls: dict[int, _Call] = {}
+        self._lines: dict[int, _Queues] = {}
 
     def about(self) -> tuple[str, dict[str, str], tuple[str, ...]]:
         """The machine, the versions of what it runs, and the devices."""
@@ -254,18 +302,32 @@ class Node:
         self, call: int, key: int, given: Sequence[Given | tuple[int, ...]], forgotten: list[int]
     ) -> list[tuple[Any, ...]]:
         """Begin a call of a partition; what happens in it first. ``forgotten``: what is not needed any more."""
-        self.mappings.forget(forgotten)
-        for one in forgotten:
-            self._programs.pop(one, None)
-        self._calls[call] = _Call(self, self._programs[key], given)
+        self._forget(forgotten)
+        line = self._lines[call] = _Queues(self.rooms)
+        one = self._calls[call] = _Call(self, self._programs[key], given, line)
+        threading.Thread(target=one.run, daemon=True).start()
         return self._events(call)
+
+    def open(self) -> Ends:
+        """Where the driver finds an end of a pipe, on which it may talk to one call after the other."""
+        pipe, ends = make_pipe()
+        threading.Thread(target=self._serve, args=(pipe,), daemon=True).start()
+        return ends
+
+    def _serve(self, pipe: Pipe) -> None:
+        try:
+            while True:
+                call, key, given, forgotten = pipe.receive()
+                self._forget(forgotten)
+                one = self._calls[call] = _Call(self, self._programs[key], given, _OnPipe(self.rooms, pipe))
+                one.run()
+                del self._calls[call]
+        except Ended:
+            pipe.close()
 
     def go_on(self, call: int, answer: Any) -> list[tuple[Any, ...]]:
         """Answer what a call has asked, if it has, and wait for what happens in it next."""
-        one = self._calls[call]
-        self.rooms.give_back(one.lent)
-        if answer is not None:
-            one.answers.put(answer)
+        self._lines[call].answer(answer)
         return self._events(call)
 
     def stop(self, call: int, first: tuple[int, ...] | None) -> None:
@@ -274,6 +336,12 @@ class Node:
         if one is not None:
             one.first, one.frame.value = first, 1
 
+    def abandon(self, call: int) -> None:
+        """The driver will not answer any more."""
+        self.stop(call, None)
+        if call in self._lines:
+            self._lines[call].answer(STOPPED)
+
     def pid(self) -> int:
         """The number of this process."""
         import os
@@ -281,10 +349,15 @@ class Node:
         return os.getpid()
 
     def _events(self, call: int) -> list[tuple[Any, ...]]:
-        found = self._calls[call].next_events()
+        found = self._lines[call].next_events()
         if found[-1][0] == "end":
-            del self._calls[call]
+            del self._calls[call], self._lines[call]
         return found
+
+    def _forget(self, forgotten: list[int]) -> None:
+        self.mappings.forget(forgotten)
+        for one in forgotten:
+            self._programs.pop(one, None)
 
 
 # -- what native code calls
@@ -293,37 +366,49 @@ _CALLS: dict[int, _Call] = {}
 """Those that run, by what they take for the frame."""
 
 
-def _send(frame: int, channel: int, receiver: int, buffer: int, size: int, words: Any, count: int) -> None:
+def _send(frame: int, channel: int, receiver: int, buffer: int | None, size: int, words: Any, count: int) -> None:
     call = _CALLS[frame]
-    node, parcel, lent = call.node, None, list[Block]()
-    if buffer is not None:
-        parcel = node.rooms.pack(buffer, size, node.shares, lent)
-        _free()(buffer, size)
-    call.events.put((("send", channel, receiver, parcel, size, tuple(words[:count])), lent))
+    try:
+        node, parcel, lent = call.node, None, list[Block]()
+        if buffer is not None:
+            parcel = node.rooms.pack(buffer, size, node.shares, lent)
+            _free()(buffer, size)
+        call.line.tell(("send", channel, receiver, parcel, size, tuple(words[:count])), lent)
+    except BaseException as error:
+        call.fail(error)
 
 
 def _receive(frame: int, channel: int, sender: int, message: Any, count: int, polls: bool) -> int:
     call = _CALLS[frame]
-    answer = call.ask("receive", channel, sender, count)
-    if isinstance(answer, int):
-        return answer
-    parcel, size, words = answer
-    if parcel is not None:
-        buffer = _allocate()(size)
-        if not buffer:
-            call.failure = MemoryError(f"Unable to allocate {size} bytes for an array")
-            return STOPPED
-        source, _ = call.node.mappings.pointer(parcel)
-        ctypes.memmove(buffer, source, size)
-        message[0], message[1] = buffer, size
-    for place, word in enumerate(words):
-        message[2 + place] = word
+    try:
+        answer = call.ask("receive", channel, sender, count)
+        if isinstance(answer, int):
+            return answer
+        parcel, size, words = answer
+        if parcel is not None:
+            buffer = _allocate()(size)
+            if not buffer:
+                raise MemoryError(f"Unable to allocate {size} bytes for an array")
+            source, _ = call.node.mappings.pointer(parcel)
+            ctypes.memmove(buffer, source, size)
+            message[0], message[1] = buffer, size
+        for place, word in enumerate(words):
+            message[2 + place] = word
+    except BaseException as error:
+        return call.fail(error)
     return 0
 
 
 def _meet(frame: int, polls: bool) -> int:
-    answer: int = _CALLS[frame].ask("meet")
-    return answer
+    call = _CALLS[frame]
+    try:
+        if call.program.writes:
+            answer: int = call.ask("meet")
+            return answer
+        call.line.tell(("come",), [])  # what comes behind the meeting does nothing that anybody sees
+    except BaseException as error:
+        return call.fail(error)
+    return 0
 
 
 def _stops(frame: int, error: int) -> int:
@@ -350,17 +435,15 @@ def _addresses() -> dict[str, int]:
     return {name: address or 0 for name, address in found.items()}
 
 
+@cache
 def _allocate() -> Any:
     from jitflow.runtime.pool import pool
 
-    return _native(pool().allocate_address, ctypes.c_void_p, ctypes.c_int64)
+    return ctypes.CFUNCTYPE(_POINTER, _NUMBER)(pool().allocate_address)
 
 
+@cache
 def _free() -> Any:
     from jitflow.runtime.pool import pool
 
-    return _native(pool().free_address, None, ctypes.c_void_p, ctypes.c_int64)
-
-
-def _native(address: int, result: Any, *arguments: Any) -> Any:
-    return ctypes.CFUNCTYPE(result, *arguments)(address)
+    return ctypes.CFUNCTYPE(None, _POINTER, _NUMBER)(pool().free_address)

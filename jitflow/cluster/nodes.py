@@ -8,23 +8,31 @@ names one of them, or somebody asks which devices there are; one that has died i
 from __future__ import annotations
 
 import itertools
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from jitflow.cluster.connection import ray
 from jitflow.cluster.memory import can_share, machine_name
 from jitflow.cluster.node import Node
 from jitflow.cluster.parcels import FORGOTTEN
+from jitflow.cluster.pipes import Ended, Pipe, open_pipe
 from jitflow.errors import UserRuntimeError
 from jitflow.hardware import devices
 
-__all__ = ["Died", "Line", "NodeHandle", "RayLine", "forget", "known_names", "names", "node", "use", "want"]
+__all__ = ["Died", "Line", "NodeHandle", "RayLine", "Talk", "forget", "known_names", "names", "node", "use", "want"]
 
 CONCURRENCY = 64
 """How many calls a node runs at once; others wait."""
+_LONGEST_START = 120
+"""Seconds in which a process has to start."""
 _LOOK = 0.05
 """Seconds after which who waits for a node looks whether it is to go on."""
+
+
+Look = Callable[[float], None]
+"""What is called now and then while somebody waits, with the seconds that have gone by."""
 
 
 class Died(Exception):
@@ -74,18 +82,21 @@ class NodeHandle:
 
     def __init__(self, number: int, line: Line) -> None:
         self.number, self._line = number, line
-        machine, versions, own = self.ask("about")
+        machine, versions, own = self.ask("about", look=_not_too_long)
         _require_same(number, versions)
         self.devices: tuple[str, ...] = own
         self.shares = can_share() and machine == machine_name()
         self.ask("share", self.shares)
         self.lives = True
+        self.pipes = self.shares
+        """Whether calls talk by pipes, not by messages of Ray's."""
+        self._idle: list[Pipe] = []
         self._programs: set[int] = set()
         self._seen = len(FORGOTTEN)
         self._lock = threading.Lock()
 
-    def ask(self, method: str, *arguments: Any, look: Callable[[float], None] = lambda waited: None) -> Any:
-        """Call a method; ``look`` is called now and then, with the seconds that have gone by. Raises `Died`."""
+    def ask(self, method: str, *arguments: Any, look: Look = lambda waited: None) -> Any:
+        """Call a method. Raises `Died`."""
         try:
             asked = self._line.ask(method, *arguments)
             for turn in itertools.count(1):
@@ -96,6 +107,23 @@ class NodeHandle:
         except Died:
             self.lives = False
             raise
+
+    def talk(self, call: int, key: int, given: Sequence[Any], look: Look) -> Talk:
+        """Begin a call of a partition."""
+        if not self.pipes:
+            return _ByMessages(self, call, key, given, look)
+        try:
+            pipe = self._idle.pop()
+        except IndexError:
+            try:
+                pipe = open_pipe(self.ask("open"))
+            except Ended as error:
+                raise Died(str(error)) from None
+        return _OnPipe(self, pipe, call, key, given, look)
+
+    def is_idle(self, pipe: Pipe) -> None:
+        """A pipe may be used by the next call."""
+        self._idle.append(pipe)
 
     def tell(self, method: str, *arguments: Any) -> None:
         """Call a method whose answer nobody needs."""
@@ -122,6 +150,90 @@ class NodeHandle:
             news, self._seen = FORGOTTEN[self._seen :], len(FORGOTTEN)
             self._programs.difference_update(news)
         return news
+
+
+def _not_too_long(waited: float) -> None:
+    if waited > _LONGEST_START:
+        raise UserRuntimeError(
+            f"a node has not started for {_LONGEST_START} s",
+            mend="see whether all machines of the cluster live and have room: cluster.nodes()",
+        )
+
+
+class Talk(Protocol):
+    """How a driver and a call of a partition talk. Both methods raise `Died`."""
+
+    def events(self) -> Sequence[tuple[Any, ...]]:
+        """What has happened since the last time; waits until there is something."""
+
+    def answer(self, answer: Any) -> None:
+        """Answer what the call has asked last."""
+
+    def end(self, is_whole: bool) -> None:
+        """It is over; before the call has ended unless all ``is_whole``."""
+
+
+class _ByMessages:
+    """By messages of Ray's, each of which is answered when something has happened."""
+
+    def __init__(self, node: NodeHandle, call: int, key: int, given: Sequence[Any], look: Look) -> None:
+        self._node, self._call, self._look = node, call, look
+        self._next: tuple[Any, ...] = ("begin", call, key, given, node.forgotten())
+
+    def events(self) -> Sequence[tuple[Any, ...]]:
+        """As in `Talk`."""
+        found: Sequence[tuple[Any, ...]] = self._node.ask(*self._next, look=self._look)
+        self._next = "go_on", self._call, None
+        return found
+
+    def answer(self, answer: Any) -> None:
+        """As in `Talk`."""
+        self._next = "go_on", self._call, answer
+
+    def end(self, is_whole: bool) -> None:
+        """As in `Talk`."""
+        if not is_whole:
+            self._node.tell("abandon", self._call)
+
+
+class _OnPipe:
+    """On a pipe, which a call has for itself."""
+
+    def __init__(
+        self, node: NodeHandle, pipe: Pipe, call: int, key: int, given: Sequence[Any], look: Look
+    ) -> None:  # fmt: skip
+        self._node, self._pipe, self._call, self._look = node, pipe, call, look
+        self.answer((call, key, given, node.forgotten()))
+
+    def events(self) -> Sequence[tuple[Any, ...]]:
+        """As in `Talk`."""
+        for turn in itertools.count(1):
+            if self._pipe.arrives(_LOOK):
+                break
+            self._look(turn * _LOOK)
+        try:
+            return [self._pipe.receive()]
+        except Ended as error:
+            raise self._died(error) from None
+
+    def answer(self, answer: Any) -> None:
+        """As in `Talk`."""
+        try:
+            self._pipe.send(answer)
+        except Ended as error:
+            raise self._died(error) from None
+
+    def end(self, is_whole: bool) -> None:
+        """As in `Talk`."""
+        if is_whole:
+            self._node.is_idle(self._pipe)
+        else:
+            self._pipe.close()
+            self._node.tell("stop", self._call, None)
+
+    def _died(self, error: Ended) -> Died:
+        self._node.lives = False
+        return Died(str(error))
 
 
 def _require_same(number: int, there: dict[str, str]) -> None:
@@ -171,6 +283,10 @@ def forget() -> None:
         for handle in _NODES.handles.values():
             handle.lives = False
         _NODES.handles, _NODES.names, _NODES.count, _NODES.start = {}, (), None, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget)  # the ends of pipes are the parent's
 
 
 def known_names() -> tuple[str, ...]:

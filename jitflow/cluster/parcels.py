@@ -18,7 +18,18 @@ import numpy as np
 from jitflow.cluster.memory import Address, Block, mapped
 from jitflow.runtime.variable import HEADER
 
-__all__ = ["FORGOTTEN", "Known", "Mappings", "Parcel", "Rooms", "address_of", "memory_for"]
+__all__ = [
+    "FORGOTTEN",
+    "MAPPINGS",
+    "ROOMS",
+    "Given",
+    "Known",
+    "Mappings",
+    "Parcel",
+    "Rooms",
+    "address_of",
+    "memory_for",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -39,6 +50,17 @@ class Known:
 
 Parcel = Known | Array
 """The bytes of an array, or where they are."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """An array that is an argument: its bytes, and how it lies there."""
+
+    parcel: Parcel
+    sizes: tuple[int, ...]
+    """Its dims, then its strides."""
+    returns: int = 0
+    """How many bytes go back at the end, since the program writes to them and the caller does not see them."""
 
 
 class Rooms:
@@ -102,6 +124,9 @@ class Mappings:
                 self._known.pop(mark, None)
 
 
+ROOMS, MAPPINGS = Rooms(), Mappings()
+"""Those of this process."""
+
 # -- memory of variables that others map
 
 
@@ -125,7 +150,7 @@ class _Owned(np.ndarray[Any, Any]):
 
 
 def memory_for(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """Memory of zeros for the array of a variable, with a header in front of it, which processes of this machine map."""
+    """Memory of zeros for the array of a variable, with a header in front of it, which other processes map."""
     size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     block = Block(size + HEADER)
     owned = block.bytes.view(_Owned)

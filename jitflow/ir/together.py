@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "PARTITION_PREFIX", "PART_WORDS", "RECEIVE", "SEND", "SHAPE_FIELDS", "STOPS", "TOGETHER"]
+__all__ = [
+    "DEVICE_FUNCTIONS",
+    "FRAME",
+    "MEET",
+    "PARTITION_PREFIX",
+    "PART_WORDS",
+    "RECEIVE",
+    "SEND",
+    "SHAPE_FIELDS",
+    "STOPS",
+    "TOGETHER",
+]
 
 TOGETHER = "jitflow.devices.together"
 """Runs the parts of a program side by side."""

@@ -36,11 +36,14 @@ def link_symbols(
 ) -> LinkedSymbols:  # fmt: skip
     """What the context slots called ``names`` hold; ``sites`` are the program's ops by their site number.
 
-    ``modules`` are the kernels of each GPU, ``functions`` what stands in the place of others. Raises KeyError for the name of a library function that there is not.
+    ``modules`` are the kernels of each GPU, ``functions`` what stands in the place of others. Raises KeyError for the
+    name of a library function that there is not.
     """
     owners: list[object] = []
-    addresses = tuple(functions.get(name) or _of_the_runtime(name) or _of_a_site(name, sites, owners) or _elsewhere(name, modules)
-                      for name in names)  # fmt: skip
+    addresses = tuple(
+        functions.get(name) or _of_the_runtime(name) or _of_a_site(name, sites, owners) or _elsewhere(name, modules)
+        for name in names
+    )
     return LinkedSymbols(addresses, tuple(owners), _handles(names))
 
 

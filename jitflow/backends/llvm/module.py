@@ -96,9 +96,9 @@ def emit_program(
     caller's thread is the first one. The results of a part begin in slot ``first_result``.
 
     ``header`` names the ``target`` as LLVM reads it. `extra_symbols` get the first symbol slots, so that ``extra_text``
-    can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere. Parts on a device of another
-    process are not written, but called by the name that the process has for them. There, the part is all of the program,
-    and ``devices`` are those of all parts.
+    can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere. Parts on a device of
+    another process are not written, but called by what stands for them here. There, the part is all of the program, and
+    ``devices`` are those of all parts.
     """
     for program in programs:
         if program.layer != "host":

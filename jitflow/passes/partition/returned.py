@@ -52,4 +52,3 @@ def bring_results_home(function: Function) -> Function:
     given = tuple(loaded.get(value, value) for value in end.operands)
     region = Region(function.region.parameters, (*ops, replace(end, operands=given)))
     return replace(function, region=region)
-
