@@ -122,7 +122,7 @@ class _Queues:
         self._events: queue.SimpleQueue[tuple[tuple[Any, ...], list[Block]]] = queue.SimpleQueue()
         """Each with the blocks that it tells of."""
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._lent: list[Block] = []
+        self.lent: list[Block] = []
         """The blocks of which the driver has been told last."""
 
     def tell(self, event: tuple[Any, ...], lent: list[Block]) -> None:
@@ -136,13 +136,13 @@ class _Queues:
 
     def answer(self, answer: Any) -> None:
         """Answer what the call asks, and be done with the events before it."""
-        self._rooms.give_back(self._lent)
+        self._rooms.give_back(self.lent)
         if answer is not None:
             self._answers.put(answer)
 
     def next_events(self) -> list[tuple[Any, ...]]:
         """What has happened since, at least one thing."""
-        event, self._lent = self._events.get()
+        event, self.lent = self._events.get()
         found = [event]
         while True:
             try:
@@ -150,7 +150,7 @@ class _Queues:
             except queue.Empty:
                 return found
             found.append(event)
-            self._lent += lent
+            self.lent += lent
 
 
 class _OnPipe:
@@ -170,6 +170,10 @@ class _OnPipe:
     def ask(self, event: tuple[Any, ...]) -> Any:
         """As in `_Queues`."""
         self._pipe.send(event)
+        return self.wait()
+
+    def wait(self) -> Any:
+        """What the driver says next, who is done with all that he has been told."""
         answer = self._pipe.receive()
         self._rooms.give_back(self._lent)
         return answer
@@ -316,10 +320,11 @@ class Node:
 
     def _serve(self, pipe: Pipe) -> None:
         try:
+            line = _OnPipe(self.rooms, pipe)
             while True:
-                call, key, given, forgotten = pipe.receive()
+                call, key, given, forgotten = line.wait()
                 self._forget(forgotten)
-                one = self._calls[call] = _Call(self, self._programs[key], given, _OnPipe(self.rooms, pipe))
+                one = self._calls[call] = _Call(self, self._programs[key], given, line)
                 one.run()
                 del self._calls[call]
         except Ended:
@@ -336,11 +341,12 @@ class Node:
         if one is not None:
             one.first, one.frame.value = first, 1
 
-    def abandon(self, call: int) -> None:
-        """The driver will not answer any more."""
+    def leave(self, call: int) -> None:
+        """The driver will not answer any more, and has what it needs of what it was told."""
         self.stop(call, None)
-        if call in self._lines:
-            self._lines[call].answer(STOPPED)
+        line = self._lines.pop(call, None)
+        if line is not None:
+            line.answer(STOPPED)
 
     def pid(self) -> int:
         """The number of this process."""
@@ -351,7 +357,9 @@ class Node:
     def _events(self, call: int) -> list[tuple[Any, ...]]:
         found = self._lines[call].next_events()
         if found[-1][0] == "end":
-            del self._calls[call], self._lines[call]
+            del self._calls[call]
+            if not self._lines[call].lent:
+                del self._lines[call]
         return found
 
     def _forget(self, forgotten: list[int]) -> None:

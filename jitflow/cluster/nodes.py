@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from jitflow.cluster.connection import ray
 from jitflow.cluster.memory import can_share, machine_name
 from jitflow.cluster.node import Node
-from jitflow.cluster.parcels import FORGOTTEN
+from jitflow.cluster.parcels import FORGOTTEN, Known
 from jitflow.cluster.pipes import Ended, Pipe, open_pipe
 from jitflow.errors import UserRuntimeError
 from jitflow.hardware import devices
@@ -178,12 +178,15 @@ class _ByMessages:
 
     def __init__(self, node: NodeHandle, call: int, key: int, given: Sequence[Any], look: Look) -> None:
         self._node, self._call, self._look = node, call, look
+        self._leaves = False
+        """Whether the node waits to be told that its memory has been read."""
         self._next: tuple[Any, ...] = ("begin", call, key, given, node.forgotten())
 
     def events(self) -> Sequence[tuple[Any, ...]]:
         """As in `Talk`."""
         found: Sequence[tuple[Any, ...]] = self._node.ask(*self._next, look=self._look)
         self._next = "go_on", self._call, None
+        self._leaves = any(isinstance(part, Known) for event in found for part in event)
         return found
 
     def answer(self, answer: Any) -> None:
@@ -192,8 +195,8 @@ class _ByMessages:
 
     def end(self, is_whole: bool) -> None:
         """As in `Talk`."""
-        if not is_whole:
-            self._node.tell("abandon", self._call)
+        if not is_whole or self._leaves:
+            self._node.tell("leave", self._call)
 
 
 class _OnPipe:

@@ -159,7 +159,8 @@ class StandIn:
                             end = event
         finally:
             talk.end(end is not None)
-            ROOMS.give_back(lent)
+            if end is not None:
+                ROOMS.give_back(lent)  # otherwise it may still be read
         return self._end(party, arguments, *end[1:])
 
     def _end(
