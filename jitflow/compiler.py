@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from jitflow.backends.cuda import CudaModule
     from jitflow.backends.llvm.executable import Executable
+    from jitflow.cluster.standing_in import StandIn
     from jitflow.frontend.entry.function import TracedFunction
     from jitflow.passes.lower import Lowered, LoweredParts, Target
     from jitflow.passes.partition import Partitioned
@@ -49,6 +50,7 @@ __all__ = [
     "partitions",
     "plan",
     "plan_of",
+    "target_here",
     "with_layouts",
 ]
 
@@ -174,11 +176,11 @@ def optimize(compilation: Compilation) -> Function:
 
 def partitions(compilation: Compilation) -> tuple[Function, ...]:
     """Decide on devices, if there are several, and cut the program into one for each that takes part."""
-    from jitflow.hardware import HOME, devices, has_seen_gpus
+    from jitflow.hardware import HOME, devices, has_nodes, has_seen_gpus
 
     optimized = optimize(compilation)
     if not compilation.devices:
-        alone = len(devices("cpu")) == 1 and not has_seen_gpus()
+        alone = len(devices("cpu")) == 1 and not has_seen_gpus() and not has_nodes()
         if alone and compilation.placement in ("heuristic", "search"):
             compilation.devices = (HOME,)
         else:
@@ -300,15 +302,21 @@ def with_layouts(traced: TracedFunction) -> Function:
 def _targets(compilation: Compilation) -> tuple[Target, ...]:
     """What lowering must know of the processor of each partition."""
     from jitflow.hardware import is_gpu
-    from jitflow.passes.lower import CPU, GPU
-    from jitflow.passes.schedule.target import Processor
-    from jitflow.processor import here as processor_here
+    from jitflow.passes.lower import GPU
 
     asked = compilation.notes, compilation.schedules
-    processor = Processor.of(compilation.target or processor_here())
-    here = replace(CPU, threads=compilation.threads, processor=processor, notes=asked[0], given=asked[1])
+    here = replace(target_here(compilation.threads, compilation.target), notes=asked[0], given=asked[1])
     there = replace(GPU, notes=asked[0], given=asked[1])
     return tuple(there if is_gpu(device) else here for device in compilation.devices)
+
+
+def target_here(threads: int, exported: CodeTarget | None = None) -> Target:
+    """What lowering must know of the processor of this process, or of the one that a program is exported for."""
+    from jitflow.passes.lower import CPU
+    from jitflow.passes.schedule.target import Processor
+    from jitflow.processor import here
+
+    return replace(CPU, threads=threads, processor=Processor.of(exported or here()))
 
 
 def plan_of(compilation: Compilation) -> Plan:
@@ -343,6 +351,18 @@ def _entry(compilation: Compilation) -> EntryCode | None:
     return compilation.entry
 
 
+def _elsewhere(compilation: Compilation) -> Mapping[str, StandIn]:
+    """What stands here for the partitions that other processes run, by name."""
+    from jitflow.hardware import is_elsewhere
+
+    if not any(map(is_elsewhere, compilation.devices)):
+        return {}
+    from jitflow.cluster.standing_in import stand_ins
+
+    with compilation.stage("elsewhere"):
+        return stand_ins(compilation)
+
+
 def _specialise(compilation: Compilation) -> Specialisation:
     from jitflow.failures import failure_handler
     from jitflow.runtime.linked_symbols import link_symbols
@@ -357,7 +377,9 @@ def _specialise(compilation: Compilation) -> Specialisation:
 
         with compilation.stage("nvrtc"):
             modules = load_kernels(compilation.kernels)
-    linked = link_symbols(executable.symbols, executable.sites, modules)
+    elsewhere = _elsewhere(compilation)
+    functions = {name: one.address for name, one in elsewhere.items()}
+    linked = link_symbols(executable.symbols, executable.sites, modules, functions)
     handler, stores = failure_handler(executable.sites), compilation.traced.stores
     kind: Callable[..., Specialisation] = Specialisation
     if modules:
@@ -370,7 +392,7 @@ def _specialise(compilation: Compilation) -> Specialisation:
         guard=executable.address("guard") if guard_text(compilation) else 0,
         raise_error=handler if stores is None else stores.failing(handler),
         symbols=linked.addresses,
-        keep_alive=(executable, linked, modules),
+        keep_alive=(executable, linked, modules, elsewhere),
         entry=entry,
         entry_address=executable.address(entry.name) if entry is not None else 0,
         noted=compilation.notes,

@@ -19,6 +19,7 @@ from jitflow.ir.status import (
     INTERRUPTED,
     NO_WORKER,
     NOT_ON_TAPE,
+    OF_ANOTHER_PROCESS,
     OUT_OF_MEMORY,
     ROUTINE_FAILED,
     ROUTINE_FAILED_ELSEWHERE,
@@ -45,6 +46,8 @@ def failure(sites: Sequence[Op], status: int, address: int) -> BaseException:
     """What becomes of a failed run: an exception with the user's frames, to be raised by the entry's handler itself."""
     slots = (ctypes.c_int64 * ERROR_SLOTS).from_address(address)
     code, site = slots[0], slots[1]
+    if code == ROUTINE_FAILED_ELSEWHERE and site == OF_ANOTHER_PROCESS:
+        return _owned_exception(slots[2]) or CompilerBug("another process failed without an exception")
     if not 0 <= site < len(sites):
         return CompilerBug(f"a call failed with status {status}, code {code} at the unknown site {site}")
     op = sites[site]

@@ -3,7 +3,8 @@
 The program's own device is `HOME`: the caller's thread, and the memory in which NumPy's arrays lie. What else there is
 are further CPU devices, each with a worker of its own, as many as ``JITFLOW_CPU_DEVICES`` says, and the GPUs that cupy
 finds. Those are looked for when somebody asks for one, and take part in programs that have to do with them: a program
-that does not would wait for the driver at its first call, and give other last bits on another machine.
+that does not would wait for the driver at its first call, and give other last bits on another machine. So do devices
+*elsewhere*, those of other processes of a cluster (`jitflow.cluster`), such as ``node:1/cpu:0``.
 """
 
 from __future__ import annotations
@@ -15,25 +16,29 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.ir.context_names import DEVICE_PREFIX
 from jitflow.records import value_record
 
-__all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_seen_gpus", "is_gpu"]
+__all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_nodes", "has_seen_gpus", "is_elsewhere",
+           "is_gpu", "kind_of", "node_of"]  # fmt: skip
 
 HOME = "cpu:0"
 """The device of whoever calls."""
+_NODE = "node:"
+"""How the names of devices of a cluster begin."""
 ON_CHIP = 48 << 10
 """Bytes on the chip that a block of any GPU may have without asking for more: all that a kernel keeps there fits in."""
 
 
 @value_record
 class Device:
-    """A device of this machine: its ``kind`` and its number among those of its kind."""
+    """A device: its ``kind``, its number among those of its kind, and its ``node``, if another process has it."""
 
     kind: str
     index: int
+    node: int = 0
 
     @property
     def name(self) -> str:
         """What programs call it: ``cpu:1``."""
-        return f"{self.kind}:{self.index}"
+        return f"{_NODE}{self.node}/" * bool(self.node) + f"{self.kind}:{self.index}"
 
     def __str__(self) -> str:
         return self.name
@@ -60,19 +65,41 @@ def has_seen_gpus() -> bool:
     return runtime is not None and runtime.gpu_count.cache_info().currsize > 0 and runtime.gpu_count() > 0
 
 
+def has_nodes() -> bool:
+    """Whether programs may name devices of other processes."""
+    return "jitflow.cluster.nodes" in sys.modules and len(sys.modules["jitflow.cluster.nodes"].known_names()) > 1
+
+
 def is_gpu(name: str) -> bool:
     """Whether a device of that name is a GPU, with memory of its own."""
     return name.startswith(DEVICE_PREFIX)
 
 
-def device_named(name: str | Device) -> str:
-    """The name of a device that there is; ``cpu`` is the first of its kind.
+def is_elsewhere(name: str) -> bool:
+    """Whether a device of that name belongs to another process."""
+    return name.startswith(_NODE)
 
-    Raises TypeError for what is no name, and ValueError for a device that this machine does not have.
+
+def node_of(name: str) -> int:
+    """The number of the node to which a device elsewhere belongs."""
+    return int(name.removeprefix(_NODE).partition("/")[0])
+
+
+def kind_of(name: str) -> str:
+    """The kind of a device of that name, wherever it is."""
+    return name.rpartition("/")[2].partition(":")[0]
+
+
+def device_named(name: str | Device) -> str:
+    """The name of a device that there is; ``cpu`` is the first of its kind, and ``node:0`` is this process.
+
+    Raises TypeError for what is no name, and ValueError for a device that neither this machine nor a cluster has.
     """
     if not isinstance(name, str | Device):
         raise UserTypeError("expected the name of a device", expected="a string such as 'cpu:0'", found=repr(name))
     full = str(name) if ":" in str(name) else f"{name}:0"
+    if is_elsewhere(full):
+        return _named_elsewhere(full)
     known = [one.name for one in devices("cpu")]
     if full not in known:
         known += [one.name for one in devices("cuda")]
@@ -81,6 +108,23 @@ def device_named(name: str | Device) -> str:
             f"there is no device {str(name)!r}", expected=f"one of {', '.join(known)}", mend=_mend(full)
         )
     return full
+
+
+def _named_elsewhere(name: str) -> str:
+    """The same for a device of a cluster."""
+    cluster = sys.modules.get("jitflow.cluster.nodes")
+    known = () if cluster is None else cluster.names()
+    full = name if "/" in name else f"{name}/{HOME}"
+    if full in known:
+        here = f"{_NODE}0/"
+        return full.removeprefix(here)
+    raise UserValueError(
+        f"there is no device {name!r}",
+        expected=f"one of {', '.join([*known] or [one.name for one in devices('cpu')])}",
+        mend="cluster.devices() tells which there are"
+        if known
+        else "connect to the nodes first: cluster = jitflow.cluster.connect(nodes=2)",
+    )
 
 
 def _mend(name: str) -> str:

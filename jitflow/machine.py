@@ -22,7 +22,7 @@ from typing import Any
 
 from jitflow.config import user_folder
 from jitflow.errors import UserValueError
-from jitflow.hardware import devices
+from jitflow.hardware import devices, is_elsewhere, kind_of, node_of
 
 __all__ = ["KINDS", "Link", "Machine", "Processor", "as_machine", "machine_of", "profile_path", "read_profile",
            "this_machine", "write_profile"]  # fmt: skip
@@ -129,7 +129,9 @@ class Machine:
     def link(self, source: str, target: str) -> Link:
         """The link between two devices of this machine: that of their names, else of their kinds, either way round."""
         known = {(one, other): link for one, other, link in self.links}
-        kinds = (_kind(source), _kind(target))
+        kinds = (kind_of(source), kind_of(target))
+        if _node(source) != _node(target):
+            kinds = ("node", "node")
         for one, other in ((source, target), (target, source), kinds, kinds[::-1]):
             if (one, other) in known:
                 return known[one, other]
@@ -183,9 +185,9 @@ def as_machine(described: str | Path | Machine | Iterable[str]) -> Machine:
     return machine_of([str(name) for name in described])
 
 
-def this_machine(gpus: Iterable[str] = ()) -> Machine:
-    """The devices of the CPU that there are, and those GPUs that have to do with a program."""
-    return machine_of([*(device.name for device in devices("cpu")), *gpus])
+def this_machine(named: Iterable[str] = ()) -> Machine:
+    """The devices of the CPU that there are, and what a program names besides: GPUs, and devices elsewhere."""
+    return machine_of([*(device.name for device in devices("cpu")), *named])
 
 
 def machine_of(names: Sequence[str]) -> Machine:
@@ -194,7 +196,7 @@ def machine_of(names: Sequence[str]) -> Machine:
     measured = {processor.kind: processor for processor in profile.processors} if profile else {}
     devices = []
     for name in names:
-        kind = _kind(name)
+        kind = kind_of(name)
         if kind not in KINDS:
             raise UserValueError(f"there is no device {name!r}", expected="a name such as 'cpu:1' or 'cuda:0'")
         devices.append((name, measured.get(kind, KINDS[kind])))
@@ -289,7 +291,7 @@ def _device_of(entry: Mapping[str, Any]) -> tuple[str, Processor]:
     if unknown:
         raise ValueError(f"{name} has no {', '.join(sorted(unknown))}")
     amounts: dict[str, Any] = {field: _amount(entry, field) for field in _FIELDS if field in entry}
-    return name, replace(KINDS[_kind(name)], **amounts)
+    return name, replace(KINDS[kind_of(name)], **amounts)
 
 
 def _amount(entry: Mapping[str, Any], field: str) -> float:
@@ -299,5 +301,5 @@ def _amount(entry: Mapping[str, Any], field: str) -> float:
     return number
 
 
-def _kind(name: str) -> str:
-    return name.partition(":")[0]
+def _node(name: str) -> int:
+    return node_of(name) if is_elsewhere(name) else 0

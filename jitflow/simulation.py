@@ -11,7 +11,7 @@ from typing import Any
 
 from jitflow.errors import UserTypeError
 from jitflow.machine import Machine, as_machine, this_machine
-from jitflow.passes.place import Decision, Placement, check_placement, decide, gpus_of, read_placement
+from jitflow.passes.place import Decision, Placement, check_placement, decide, named_devices, read_placement
 from jitflow.passes.place.simulator import peaks
 from jitflow.passes.place.sizes import NO_TURNS, Turns
 from jitflow.timeline import Event, draw, save, svg_text
@@ -141,7 +141,7 @@ def _decided(
     check_placement(placement)
     plan, search = read_placement(placement)
     function = optimize(fn._trace(fn._bind(tuple(args), dict(keywords))))
-    machine = this_machine(gpus_of(function, plan)) if devices is None else as_machine(devices)
+    machine = this_machine(named_devices(function, plan)) if devices is None else as_machine(devices)
     return decide(function, machine, plan, search=search, turns=turns)
 
 

@@ -19,7 +19,7 @@ __all__ = ["split", "with_devices"]
 def split(compilation: Compilation) -> None:
     """Decide where the program runs, and cut it if that is on several devices."""
     from jitflow.hardware import HOME
-    from jitflow.passes.partition import partition
+    from jitflow.passes.partition import bring_results_home, partition
     from jitflow.passes.place import sole_gpu
 
     wanted = _wanted(compilation)
@@ -32,6 +32,7 @@ def split(compilation: Compilation) -> None:
         compilation.devices = (alone,)
         return
     with compilation.stage("partition"):
+        placed = bring_results_home(placed)
         compilation.partitioned = partition(placed, DTYPES[compilation.transfer] if compilation.transfer else None)
     compilation.devices = tuple(part.device for part in compilation.partitioned.partitions)
 
@@ -65,10 +66,10 @@ class _Wanted(NamedTuple):
 
 def _wanted(compilation: Compilation) -> _Wanted:
     from jitflow.machine import this_machine
-    from jitflow.passes.place import gpus_of, read_placement
+    from jitflow.passes.place import named_devices, read_placement
 
     plan, search = read_placement(compilation.placement)
-    return _Wanted(this_machine(gpus_of(optimize(compilation), plan)), plan, search)
+    return _Wanted(this_machine(named_devices(optimize(compilation), plan)), plan, search)
 
 
 def _placed(compilation: Compilation, wanted: _Wanted) -> Function:

@@ -14,11 +14,14 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitflow.config import cluster_address
 from jitflow.cores import usable_cores
-from jitflow.errors import UserRuntimeError
+from jitflow.errors import UserRuntimeError, UserValueError
+
+if TYPE_CHECKING:
+    from jitflow.hardware import Device
 
 __all__ = ["Cluster", "connect", "ray"]
 
@@ -55,10 +58,24 @@ class Cluster:
             for node in ray().nodes() if node["Alive"]
         ]  # fmt: skip
 
+    def devices(self) -> tuple[Device, ...]:
+        """The devices of all nodes, by whose names programs may ask for them (`jitflow.device`).
+
+        Node 0 is this process. The others are processes, which this starts. Raises RuntimeError where one of them runs
+        other versions than this process.
+        """
+        from jitflow.cluster.nodes import names
+        from jitflow.hardware import Device, kind_of, node_of
+
+        return tuple(Device(kind_of(name), int(name.rpartition(":")[2]), node_of(name)) for name in names())
+
     def close(self) -> None:
         """Leave the cluster; one that was started by `connect` ends. Called twice, it does nothing."""
         if self._is_mine:
+            from jitflow.cluster.nodes import forget
+
             self._is_mine = False
+            forget()
             ray().shutdown()
             _STARTED.clear()
 
@@ -72,16 +89,22 @@ class Cluster:
         return f"<jitflow.cluster.Cluster {'of this machine' if self.is_local else 'joined'}>"
 
 
-def connect(address: str | None = None) -> Cluster:
+def connect(address: str | None = None, *, nodes: int | None = None) -> Cluster:
     """Connect this process to a Ray cluster.
 
     ``address`` is that of a running cluster, such as ``"10.0.0.5:6379"``, or ``"auto"`` for the one on this machine. If
     nothing is said, ``RAY_ADDRESS`` is asked, and where that says nothing Ray is started on this machine. A process
     that is connected already stays so.
 
-    Raises RuntimeError if Ray is not installed, and ConnectionError if there is no cluster at the address.
+    ``nodes`` is of how many processes, this one among them, programs may use the devices: as many as the cluster has
+    machines if nothing is said. More of them share machines: ``connect(nodes=2)`` makes a second one on a laptop.
+
+    Raises ValueError for less than one node, RuntimeError if Ray is not installed, and ConnectionError if there is no
+    cluster at the address.
     """
     library = ray()
+    if nodes is not None:
+        _want_nodes(nodes)
     if library.is_initialized():
         return Cluster(False)
     address = address or cluster_address()
@@ -100,6 +123,14 @@ def connect(address: str | None = None) -> Cluster:
     )  # fmt: skip
     _STARTED.set()
     return Cluster(True)
+
+
+def _want_nodes(count: int) -> None:
+    from jitflow.cluster.nodes import want
+
+    if count < 1:
+        raise UserValueError(f"expected at least one node, got {count}")
+    want(count)
 
 
 def _keep_to_this_machine(library: Any) -> None:

@@ -40,7 +40,9 @@ __all__ = ["ParseError", "parse", "parse_type"]
 
 _LAYERS = {word: layer for layer, word in LAYER_WORDS.items()}
 _PYTHON_TYPES = {"float": F64, "int": I64, "complex": C128, "pybool": BOOL}
-_LOCATION = re.compile(r"(?:(?P<file>(?!on [a-z]+:\d+\Z).+?):(?P<line>\d+))?(?:(?:^| )on (?P<device>[a-z]+:\d+))?\Z")
+_LOCATION = re.compile(
+    r"(?:(?P<file>(?!on [a-z]+:\d+\S*\Z).+?):(?P<line>\d+))?(?:(?:^| )on (?P<device>(?:node:\d+/)?[a-z]+:\d+))?\Z"
+)
 _VECTOR = re.compile(r"([a-z]+\d*)x(\d+)\Z")
 _CONTAINERS = ("list", "str", "deque", "set", "dict", "defaultdict", "Counter")
 _CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "none": None}

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "PART_WORDS", "RECEIVE", "SEND", "SHAPE_FIELDS", "STOPS", "TOGETHER"]
+__all__ = [
+    "DEVICE_FUNCTIONS",
+    "FRAME",
+    "MEET",
+    "PARTITION_PREFIX",
+    "PART_WORDS",
+    "RECEIVE",
+    "SEND",
+    "SHAPE_FIELDS",
+    "STOPS",
+    "TOGETHER",
+]
 
 TOGETHER = "jitflow.devices.together"
 """Runs the parts of a program side by side."""
@@ -24,6 +35,9 @@ STOPS = "jitflow.devices.stops"
 """What a part asks when it polls and another one has failed."""
 
 DEVICE_FUNCTIONS = (TOGETHER, SEND, RECEIVE, MEET, STOPS)
+
+PARTITION_PREFIX = "jitflow.partition "
+"""What the names of parts begin with that another process runs: what stands for one here is called as a part is."""
 
 FRAME = "jitflow.frame"
 """The context slot that holds the frame of the call. Its first word is null as long as no part has failed."""

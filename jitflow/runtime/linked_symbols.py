@@ -6,6 +6,7 @@ Most programs call few of the runtime's functions, so each is imported where a p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jitflow.ir.context_names import CLOCK, DEVICE_PREFIX, NOTE, NOTES, POLL, ROOM, SHARE, SITE_PREFIX, TRAMPOLINE
@@ -29,14 +30,20 @@ class LinkedSymbols:
     handles: Mapping[int, tuple[str, str]]
 
 
-def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str, Any] | None = None) -> LinkedSymbols:
+def link_symbols(
+    names: Sequence[str], sites: Sequence[Op], modules: Mapping[str, Any] | None = None,
+    functions: Mapping[str, int] = MappingProxyType({}),
+) -> LinkedSymbols:  # fmt: skip
     """What the context slots called ``names`` hold; ``sites`` are the program's ops by their site number.
 
-    ``modules`` are the kernels of each GPU. Raises KeyError for the name of a library function that there is not.
+    ``modules`` are the kernels of each GPU, ``functions`` what stands in the place of others. Raises KeyError for the
+    name of a library function that there is not.
     """
     owners: list[object] = []
-    addresses = tuple(_of_the_runtime(name) or _of_a_site(name, sites, owners) or _elsewhere(name, modules)
-                      for name in names)  # fmt: skip
+    addresses = tuple(
+        functions.get(name) or _of_the_runtime(name) or _of_a_site(name, sites, owners) or _elsewhere(name, modules)
+        for name in names
+    )
     return LinkedSymbols(addresses, tuple(owners), _handles(names))
 
 

@@ -21,10 +21,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
-from jitflow.hardware import HOME, Device, device_named, is_gpu
+from jitflow.hardware import HOME, Device, device_named, is_elsewhere, is_gpu
 from jitflow.ir.dtypes import dtype_of
 
-__all__ = ["HEADER", "Variable", "using"]
+__all__ = ["HEADER", "Variable", "memory", "using"]
 
 HEADER = 64
 """Bytes in front of the first element, and what elements are aligned to."""
@@ -69,7 +69,7 @@ class Variable(NDArrayOperatorsMixin):
                 mend="convert the value with .astype(...)",
             )
         self._device = device_named(device)
-        self._elements: Array = _memory(dtype.numpy, given.shape)
+        self._elements: Array = _memory_on(self._device)(dtype.numpy, given.shape)
         self._elements[...] = given
         self._header: int = self._elements.ctypes.data - HEADER
         self._at_home: Array | None = self._elements if self._device == HOME else None
@@ -311,7 +311,17 @@ def _is_tracing() -> bool:
     return active_trace is not None and active_trace() is not None
 
 
-def _memory(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def _memory_on(device: str) -> Callable[[np.dtype[Any], tuple[int, ...]], Array]:
+    """What makes memory for a variable there: another process of this machine works on the memory of this one."""
+    if not is_elsewhere(device):
+        return memory
+    from jitflow.cluster.memory import can_share
+    from jitflow.cluster.parcels import memory_for
+
+    return memory_for if can_share() else memory
+
+
+def memory(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Memory for an array, aligned, with a header of zeros in front of it."""
     size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     block = np.zeros(size + 2 * HEADER, np.uint8)

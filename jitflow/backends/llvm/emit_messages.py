@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import report
-from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText
+from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText, runs_elsewhere
 from jitflow.backends.llvm.slots import ERROR_SLOTS, from_slot, to_slots
 from jitflow.errors import CompilerBug
 from jitflow.ir.context_names import POLL
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.status import OUT_OF_MEMORY, STOPPED
-from jitflow.ir.together import FRAME, MEET, PART_WORDS, RECEIVE, SEND, SHAPE_FIELDS, TOGETHER
+from jitflow.ir.together import FRAME, MEET, PART_WORDS, PARTITION_PREFIX, RECEIVE, SEND, SHAPE_FIELDS, TOGETHER
 from jitflow.ir.types import Buffer
 
 __all__ = ["MESSAGE_EMISSION", "part_name", "run_parts"]
@@ -58,6 +58,7 @@ def _recv(out: Emitter, op: Op) -> Sequence[str]:
     in_memory = 2 if types and isinstance(types[0], Buffer) else 0
     count = len(types) - in_memory
     area = out.stack("i64", 2 + count)
+    out.module.message_words = max(out.module.message_words, count)
     sender = out.module.devices.index(op.attributes["source"])
     where = f"i64 {op.attributes['channel']}, i64 {sender}, ptr {area}, i64 {count}, i1 {_asks(out, op)}"
     frame, receive = _symbol(out, FRAME), _symbol(out, RECEIVE)
@@ -131,6 +132,10 @@ def run_parts(module: ModuleText, programs: Sequence[Function], signature: str) 
     """The function that runs the programs; their sites and symbols must be known by now."""
     first = next(op for op in walk(programs[0].region))
     slots = {name: module.symbol_slot(name) for name in (TOGETHER, FRAME, POLL)}
+    elsewhere = {
+        number: module.symbol_slot(f"{PARTITION_PREFIX}{program.attributes['device']}")
+        for number, program in enumerate(programs) if runs_elsewhere(program)
+    }  # fmt: skip
     channels = [op.attributes["channel"] for program in programs for op in walk(program.region) if op.name == "recv"]
     shape = {
         "parties": len(programs),
@@ -144,9 +149,16 @@ def run_parts(module: ModuleText, programs: Sequence[Function], signature: str) 
     }
     lines = []
     for number, program in enumerate(programs):
+        code = f"@{part_name(number)}"
+        if number in elsewhere:
+            code = f"%elsewhere.{number}"
+            lines += [
+                f"  {code}.slot = getelementptr i8, ptr %context, i64 {8 * elsewhere[number]}",
+                f"  {code} = load ptr, ptr {code}.slot, align 8",
+            ]
         lines += [
             f"  %code.{number} = getelementptr i8, ptr %parts, i64 {8 * PART_WORDS * number}",
-            f"  store ptr @{part_name(number)}, ptr %code.{number}, align 8",
+            f"  store ptr {code}, ptr %code.{number}, align 8",
             f"  %results.{number} = getelementptr i8, ptr %code.{number}, i64 8",
             f"  store i64 {8 * program.attributes.get('first_result', 0)}, ptr %results.{number}, align 8",
             f"  %python.{number} = getelementptr i8, ptr %code.{number}, i64 16",
@@ -170,7 +182,7 @@ def run_parts(module: ModuleText, programs: Sequence[Function], signature: str) 
 
 
 def _calls_routines(program: Function) -> bool:
-    return any(op.name == "invoke" for op in walk(program.region))
+    return not runs_elsewhere(program) and any(op.name == "invoke" for op in walk(program.region))
 
 
 def _words(name: str, words: Sequence[int]) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from jitflow.backends.llvm.types import Number, lanes_of, register_type
 from jitflow.errors import CompilerBug
+from jitflow.hardware import is_elsewhere
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.equality import function_key
 from jitflow.ir.types import Vector
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.tapes import TapeEnd
 
 __all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "region_can_fail",
-           "returned_type", "takes_context"]  # fmt: skip
+           "returned_type",
+    "runs_elsewhere", "takes_context"]  # fmt: skip
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "
@@ -37,23 +39,25 @@ class ModuleText:
 
     def __init__(
         self, programs: Sequence[Function], symbols: Sequence[str], target: CodeTarget, *, fast_math: bool,
-        sites: Sequence[Op] = (),
+        sites: Sequence[Op] = (), devices: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.target = target
-        self.kernels = _written_once(kernel for program in programs for kernel in program.kernels)
+        here = [program for program in programs if not runs_elsewhere(program)] if len(programs) > 1 else programs
+        self.kernels = _written_once(kernel for program in here for kernel in program.kernels)
         """What is launched by each name: of kernels that compute the same, the first one."""
         self.called: dict[str, Function] = {
             function.name: function
-            for program in programs
+            for program in here
             for function in program.functions
             if function.attributes.get("called")
         }
-        self.devices = tuple(str(p.attributes["device"]) for p in programs) if len(programs) > 1 else ()
+        self.devices = tuple(devices or (str(p.attributes["device"]) for p in programs if len(programs) > 1))
         """Where the parts of a program run, the caller's thread first; none of a program that is whole."""
         self.levels = max(map(_levels, programs)) if self.devices else 0
-        self.message_words = 0
-        """How many words come with a message between programs, at most."""
         """The length of their records of how far they have come."""
+        elsewhere = [program for program in programs if program not in here]
+        self.message_words = max(map(_message_words, elsewhere), default=0)
+        """How many words come with a message between programs, at most."""
         self.symbols: list[str] = list(symbols)
         self.sites: list[Op] = list(sites)
         self.fast_flags = FAST_MATH if fast_math else ""
@@ -303,6 +307,17 @@ def _written_once(kernels: Iterable[Function]) -> dict[str, Function]:
         kernel.name: kernel if can_fail(kernel) else first.setdefault(function_key(kernel), kernel)
         for kernel in kernels
     }  # fmt: skip
+
+
+def runs_elsewhere(program: Function) -> bool:
+    """Whether a part of a program is compiled and run by another process."""
+    return is_elsewhere(str(program.attributes.get("device", "")))
+
+
+def _message_words(program: Function) -> int:
+    """How many words come with a message of a part that is not written here, at most."""
+    sends = (op for op in walk(program.region) if op.name == "send")
+    return max((2 * len(op.operands) for op in sends), default=0)
 
 
 def _levels(program: Function) -> int:

@@ -57,12 +57,14 @@ def compile_program(
     extra_text: str = "",
     extra_symbols: Sequence[str] = (),
     sites: Sequence[Op] = (),
+    devices: Sequence[str] = (),
 ) -> Executable:
     """Compile a host program and its kernels, or all parts of one that is split over devices (`emit_program`).
 
     ``extra_text`` is LLVM text that joins the host program's module, such as an entry point; its functions can be asked
     for by `Executable.address`. ``extra_symbols`` get the slots from 2 on, in their order, before those of the program.
     ``sites`` are the ops that can fail in kernels that are compiled for a GPU; they come before those of the program.
+    ``devices`` are those of all parts where the program is one part, on its own in this process.
     Raises `CompilerBug` for a program that machine code cannot be written for.
     """
     clock = _Clock()
@@ -74,6 +76,7 @@ def compile_program(
         extra_text=extra_text,
         extra_symbols=extra_symbols,
         sites=sites,
+        devices=devices,
     )
     clock.stop("emit")
     names = (RUN, *_DEFINED.findall(extra_text))

@@ -27,7 +27,7 @@ from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emit_sharing import Sharing
-from jitflow.backends.llvm.emitter import Emitter, ModuleText, returned_type, takes_context
+from jitflow.backends.llvm.emitter import Emitter, ModuleText, returned_type, runs_elsewhere, takes_context
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
@@ -88,6 +88,7 @@ def emit_program(
     extra_text: str,
     extra_symbols: Sequence[str],
     sites: Sequence[Op] = (),
+    devices: Sequence[str] = (),
 ) -> ProgramText:
     """The text of a program, or of the parts of one that is split over devices, and what was collected with it.
 
@@ -95,12 +96,14 @@ def emit_program(
     caller's thread is the first one. The results of a part begin in slot ``first_result``.
 
     ``header`` names the ``target`` as LLVM reads it. `extra_symbols` get the first symbol slots, so that ``extra_text``
-    can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere.
+    can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere. Parts on a device of
+    another process are not written, but called by what stands for them here. There, the part is all of the program, and
+    ``devices`` are those of all parts.
     """
     for program in programs:
         if program.layer != "host":
             raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
-    module = ModuleText(programs, extra_symbols, target, fast_math=fast_math, sites=sites)
+    module = ModuleText(programs, extra_symbols, target, fast_math=fast_math, sites=sites, devices=devices)
     frame = (header, f"attributes #0 = {{ {target.attributes} }}", _METADATA)
     parts: list[ModuleCode] = []
 
@@ -115,7 +118,8 @@ def emit_program(
     everyone_s = [kernel for kernel in kernels if kernel.attributes.get("shared")]
     vectors = [kernel for kernel in kernels if not (kernel.attributes.get("scalar") or kernel in everyone_s)]
     sharing = {kernel: Sharing(kernel, module.kernels) for kernel in kernels}
-    launched = Counter(module.kernels.get(name) for program in programs for name in _launched(program))
+    here = [number for number, one in enumerate(programs) if len(programs) == 1 or not runs_elsewhere(one)]
+    launched = Counter(module.kernels.get(name) for number in here for name in _launched(programs[number]))
     sharers = dict.fromkeys(kernel for kernel in vectors if sharing[kernel].is_all)
     module.written_out = {one.name: sharing[one] for one in sharers if launched[one] <= _MOST_WRITTEN_OUT}
 
@@ -133,11 +137,11 @@ def emit_program(
         add("loops", texts(share))
     add("loops", _procedures(module))
     in_turns = [_computes_in_turns(program.region) for program in programs]
-    for number in (number for number, computes in enumerate(in_turns) if computes):
+    for number in (number for number in here if in_turns[number]):
         add("turns", [_host(module, programs, number)])
-    calls = [_host(module, programs, number) for number, computes in enumerate(in_turns) if not computes]
+    calls = [_host(module, programs, number) for number in here if not in_turns[number]]
     if len(programs) > 1:
-        for number in (number for number, computes in enumerate(in_turns) if computes):
+        for number in (number for number in here if in_turns[number]):
             module.declare(part_name(number), "i32", ["ptr"] * 4)
         calls.append(run_parts(module, programs, _SIGNATURE.format(RUN)))
     for kernel in (one for one in sharers if one.name not in module.written_out):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region
 from jitflow.ir.dtypes import C128
 from jitflow.ir.types import Scalar, dims_of
-from jitflow.passes.lower.host import lower
+from jitflow.passes.lower.host import Lowered, lower
 from jitflow.passes.lower.program import is_array
 from jitflow.passes.lower.results import ResultPlace
 from jitflow.passes.plan.record import Plan
@@ -23,7 +23,7 @@ from jitflow.passes.runner import Observer
 from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import CPU, Target
 
-__all__ = ["LoweredParts", "Part", "lower_parts", "on_device"]
+__all__ = ["LoweredParts", "Part", "lower_part", "lower_parts", "meets_at_end", "on_device"]
 
 
 class Part(Protocol):
@@ -55,8 +55,7 @@ def lower_parts(
     *, observe: Observer | None = None,
 ) -> LoweredParts:  # fmt: skip
     """Lower the fused partitions of ``whole``, each for its target; where not all of them meet last of all, they do."""
-    last = [part.function.region.ops[-2:-1] for part in parts]
-    meets = not all(op.name == "meet" for ops in last for op in ops) or not all(last)
+    meets = meets_at_end([part.function for part in parts])
     slots = tuple(argument_slots(whole))
     hosts: list[Function] = []
     scheduled: dict[str, Readable] = {}
@@ -65,10 +64,9 @@ def lower_parts(
     used = 0
     for number, part in enumerate(parts):
         own = {"slots": tuple(slots[position] for position in part.parameters), "meets": meets}
-        function = replace(part.function, attributes=MappingProxyType({**part.function.attributes, **own}))
-        target = targets[number] if targets else CPU
-        lowered = lower(function, target, plans[number] if plans else None, observe=observe)
-        hosts.append(_as_part(lowered.host, number, part.device, used))
+        target, plan = targets[number] if targets else CPU, plans[number] if plans else None
+        lowered = lower_part(part.function, own, part.device, target, plan, number=number, first=used, observe=observe)
+        hosts.append(lowered.host)
         first_base = len(whole.results) + len(bases)
         known = [*part.results, *range(first_base, first_base + len(lowered.places) - len(part.results))]
         moved = [_moved(place, used, part.parameters, known) for place in on_device(lowered.places, part.device)]
@@ -78,6 +76,25 @@ def lower_parts(
         scheduled.update((_part_name(name, number), one) for name, one in lowered.scheduled.items())
     in_order = [places[position] for position in range(len(whole.results))]
     return LoweredParts(tuple(hosts), (*in_order, *bases), used, MappingProxyType(scheduled))
+
+
+def meets_at_end(functions: Sequence[Function]) -> bool:
+    """Whether lowering has to let partitions meet at their end, as not all of them do it last of all."""
+    last = [function.region.ops[-2:-1] for function in functions]
+    return not all(op.name == "meet" for ops in last for op in ops) or not all(last)
+
+
+def lower_part(
+    function: Function, attributes: Mapping[str, Any], device: str, target: Target, plan: Plan | None = None,
+    *, number: int = 0, first: int = 0, observe: Observer | None = None,
+) -> Lowered:  # fmt: skip
+    """Lower one fused partition; ``attributes`` tell it its ``slots`` and whether it ``meets`` the others at its end.
+
+    ``first``: the slot at which its results begin.
+    """
+    told = replace(function, attributes=MappingProxyType({**function.attributes, **attributes}))
+    lowered = lower(told, target, plan, observe=observe)
+    return replace(lowered, host=_as_part(lowered.host, number, device, first))
 
 
 def on_device(places: Sequence[ResultPlace], device: str) -> tuple[ResultPlace, ...]:

@@ -26,6 +26,7 @@ homes       where each value is computed, which ops any partition may compute fo
 crossing    what crosses from where to where, and when it is needed first
 waiting     the order of effects: tokens, the meeting before the first store to a lasting variable, notes of progress
 cut         the functions
+returned    before that: results that are memory of another process are brought home
 records     what comes out, how it is printed, verified and interpreted
 
 Relies on the pass that decides on devices: the attribute ``device`` of each op, ``devices`` of the function. It runs
@@ -40,5 +41,7 @@ from jitflow.passes.partition.records import (
     print_partitioned,
     verify_partitioned,
 )
+from jitflow.passes.partition.returned import bring_results_home
 
-__all__ = ["Partition", "Partitioned", "interpret_partitioned", "partition", "print_partitioned", "verify_partitioned"]
+__all__ = ["Partition", "Partitioned", "bring_results_home", "interpret_partitioned", "partition",
+           "print_partitioned", "verify_partitioned"]  # fmt: skip

@@ -108,7 +108,7 @@ class Crossing:
                 for number, value in enumerate(op.results):
                     self._carry(self.homes.home(value), op, number)
         for value in self.function.results:
-            self._ask(self.homes.home(value), value)
+            self._ask(self.homes.result_home(value), value)
 
     def _check_everywhere(self) -> None:
         """What a partition does may trust any check before it, so it makes those that it can make."""
@@ -275,7 +275,7 @@ class Crossing:
             for block in self.blocks.of_op[op] if op.name == "if" else self.blocks.of_op[op][-1:]:
                 yield block.region.yielded[number], (block, len(block.region.ops) - 1)
         for value in self.function.results:
-            if self.homes.home(value) == device:
+            if self.homes.result_home(value) == device:
                 yield value, (self.blocks.root, len(self.blocks.root.region.ops) - 1)
 
     def _await_sizes(self, device: str) -> None:

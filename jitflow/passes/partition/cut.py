@@ -109,10 +109,10 @@ class _Cut:
         function, homes = self.function, self.crossing.homes
         parameters = self.parameters()
         results = [
-            number for number, value in enumerate(function.results) if homes.home(value) == self.device
+            number for number, value in enumerate(function.results) if homes.result_home(value) == self.device
         ]  # fmt: skip
         region = self.region(self.blocks.root, [function.parameters[position] for position in parameters], results)
-        name = f"{function.name}.{self.device.replace(':', '')}"
+        name = f"{function.name}.{self.device.replace(':', '').replace('/', '.')}"
         cut = Function(name, region, self.facts(region), function.layer, self.attributes(parameters))
         return Partition(self.device, cut, tuple(parameters), tuple(results))
 

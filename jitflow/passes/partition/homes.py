@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from jitflow.errors import CompilerBug
-from jitflow.hardware import HOME, is_gpu
+from jitflow.hardware import HOME, is_elsewhere, is_gpu, node_of
 from jitflow.ir.core import Function, Op, Value, walk_inside
 from jitflow.ir.effects import ANYTHING, Effects, is_pure, is_storage, is_view, may_fail
 from jitflow.ir.printer import print_op
@@ -87,6 +87,11 @@ class Homes:
             return known
         maker = self.blocks.maker.get(value) or self.blocks.defined[value][0].owner
         return self.any_of(maker) if maker is not None and is_control(maker) else HOME
+
+    def result_home(self, value: Value) -> str:
+        """The device that gives a result of the function: home for what is computed in another process."""
+        home = self.home(value)
+        return HOME if is_elsewhere(home) else home
 
     def is_at(self, device: str, value: Value) -> bool:
         """Whether a device has a value without being sent it: since it computes it, or it is an argument's."""
@@ -204,10 +209,11 @@ class Homes:
         raise CompilerBug(message, pass_name="partition", operation=print_op(op), location=op.loc)
 
 
-def device_order(device: str) -> tuple[bool, str, int]:
-    """The order of devices: home, then by kind and number."""
-    kind, _, number = device.partition(":")
-    return device != HOME, kind, int(number or 0)
+def device_order(device: str) -> tuple[bool, int, str, int]:
+    """The order of devices: home, then by node, kind and number."""
+    node = node_of(device) if is_elsewhere(device) else 0
+    kind, _, number = device.rpartition("/")[2].partition(":")
+    return device != HOME, node, kind, int(number or 0)
 
 
 def _starting(loop: Op) -> Sequence[Value]:

@@ -14,8 +14,8 @@ decision     the pass
 """
 
 from jitflow.passes.place.decision import Decision, decide, place, placed
-from jitflow.passes.place.gpus import gpus_of, sole_gpu
+from jitflow.passes.place.gpus import named_devices, sole_gpu
 from jitflow.passes.place.placement import PlacedOp, Placement, check_placement, read_placement
 
-__all__ = ["Decision", "PlacedOp", "Placement", "check_placement", "decide", "gpus_of", "place", "placed",
+__all__ = ["Decision", "PlacedOp", "Placement", "check_placement", "decide", "named_devices", "place", "placed",
            "read_placement", "sole_gpu"]  # fmt: skip

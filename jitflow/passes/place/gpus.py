@@ -13,21 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jitflow.hardware import HOME, is_gpu
+from jitflow.hardware import HOME, is_elsewhere, is_gpu
 from jitflow.ir.core import Function, Value, walk
 from jitflow.ir.effects import is_storage
 from jitflow.ir.types import Index, Scalar
 from jitflow.passes.analyses.homebound import calls_python
 from jitflow.passes.place.placement import Placement
 
-__all__ = ["common_gpu", "gpus_of", "homes_of_arguments", "may_lend", "sole_gpu"]
+__all__ = ["common_gpu", "homes_of_arguments", "may_lend", "named_devices", "sole_gpu"]
 
 
-def gpus_of(function: Function, plan: Placement | None = None) -> tuple[str, ...]:
-    """The GPUs that a program names, or a plan for it."""
+def named_devices(function: Function, plan: Placement | None = None) -> tuple[str, ...]:
+    """The GPUs, and the devices of other processes, that a program names, or a plan for it."""
     named = [*function.attributes.get("devices", ()), *(op.loc.device for op in walk(function.region))]
     named += [] if plan is None else [one.device for one in plan.ops]
-    return tuple(sorted({name for name in named if is_gpu(name)}))
+    return tuple(sorted({name for name in named if is_gpu(name) or is_elsewhere(name)}))
 
 
 def common_gpu(function: Function) -> str:

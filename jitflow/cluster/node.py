@@ -1,0 +1,457 @@
+"""A node: a process that runs the partitions of its devices, which it compiles from their text for its own processor.
+
+A partition here is the native code that it would be in the driver. What it calls to send, to receive and to meet are
+functions of this module: they tell the driver, where what stands for the partition does the same to the frame of the
+call (`jitflow.cluster.standing_in`), and wait for the answer if there is one. So order, failures and meetings are
+decided in one place, the frame, wherever partitions run.
+
+    driver                                   node
+      begin(call, arguments)  ───────────▶     run the partition
+                              ◀───────────     events: send..., receive | meet | end
+      go_on(call, answer)     ───────────▶     ...
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from jitflow.cluster.memory import Block
+from jitflow.cluster.packing import packed
+from jitflow.cluster.parcels import MAPPINGS, ROOMS, Given, Parcel, Rooms
+from jitflow.cluster.pipes import Ended, Ends, Pipe, make_pipe
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Function, Op, Region, walk
+from jitflow.ir.location import Loc
+from jitflow.ir.status import STOPPED
+from jitflow.ir.together import FRAME, MEET, RECEIVE, SEND, STOPS
+from jitflow.runtime.channels_text import ERROR_WORDS
+
+__all__ = ["Node", "PartitionText", "as_text"]
+
+_ON_THE_WAY = 1 << 26
+"""Bytes in blocks of which the driver may have been told without having said that it has them."""
+_Word = ctypes.c_int64
+_Words = ctypes.POINTER(_Word)
+
+
+@dataclass(frozen=True)
+class PartitionText:
+    """A partition as another process needs it to compile it: ``devices`` are those of all partitions."""
+
+    text: str
+    locations: tuple[Loc, ...]
+    device: str
+    devices: tuple[str, ...]
+    meets: bool
+    writes: bool
+    """Whether something that outlives the call is written behind the meeting."""
+    fastmath: bool
+    levels: int
+
+
+def as_text(function: Function) -> tuple[str, tuple[Loc, ...]]:
+    """A function as text, and where its ops come from, in their order."""
+    return str(function), tuple(op.loc for op in _ops(function))
+
+
+def _from_text(text: str, locations: Sequence[Loc]) -> Function:
+    from dataclasses import replace
+
+    from jitflow.ir.parser import parse
+
+    left = iter(locations)
+
+    def located(region: Region) -> Region:
+        ops = []
+        for op in region.ops:
+            loc = next(left)
+            ops.append(replace(op, loc=loc, regions=tuple(map(located, op.regions))))
+        return Region(region.parameters, tuple(ops))
+
+    function = parse(text)
+    return replace(function, region=located(function.region))
+
+
+def _ops(function: Function) -> list[Op]:
+    return list(walk(function.region))
+
+
+class _Program:
+    """A partition, compiled."""
+
+    def __init__(self, partition: PartitionText) -> None:
+        from jitflow.backends.llvm.executable import compile_program
+        from jitflow.compiler import target_here
+        from jitflow.passes.expand.expand import expand
+        from jitflow.passes.lower import lower_part
+        from jitflow.passes.pipeline import fusion_pipeline, run_passes
+        from jitflow.passes.plan.planner import plan_buffers
+        from jitflow.runtime.entry_python import run_function
+        from jitflow.runtime.linked_symbols import link_symbols
+        from jitflow.runtime.pool import pool
+        from jitflow.runtime.threads import most_threads
+
+        target, device = target_here(most_threads()), partition.device
+        fused = run_passes(_from_text(partition.text, partition.locations), fusion_pipeline(device))
+        plan = plan_buffers(fused, device, distributed=target.distributed, processor=target.processor)
+        lowered = lower_part(fused, {"meets": partition.meets}, device, target, plan)
+        executable = compile_program((expand(lowered.host),), fast_math=partition.fastmath, devices=partition.devices)
+        linked = link_symbols(executable.symbols, executable.sites, functions=_addresses())
+        self.sites = executable.sites
+        self.levels, self.writes = partition.levels, partition.writes
+        self.words = (pool().allocate_address, pool().free_address, *linked.addresses)
+        self.frame_slot = 2 + executable.symbols.index(FRAME)
+        self.run = run_function(executable.address(), releases_gil=True)
+        self._keep = executable, linked
+
+
+class _Queues:
+    """What a call says and hears where each event is fetched by a message (`Node.begin`, `Node.go_on`)."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._events: queue.SimpleQueue[tuple[tuple[Any, ...], list[Block]]] = queue.SimpleQueue()
+        """Each with the blocks that it tells of."""
+        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.lent: list[Block] = []
+        """The blocks of which the driver has been told last."""
+
+    def tell(self, event: tuple[Any, ...], lent: list[Block]) -> None:
+        """Let the driver know."""
+        self._events.put((event, lent))
+
+    def ask(self, event: tuple[Any, ...]) -> Any:
+        """Let the driver know, and wait for what it says."""
+        self.tell(event, [])
+        return self._answers.get()
+
+    def answer(self, answer: Any) -> None:
+        """Answer what the call asks, and be done with the events before it."""
+        self._rooms.give_back(self.lent)
+        if answer is not None:
+            self._answers.put(answer)
+
+    def next_events(self) -> list[tuple[Any, ...]]:
+        """What has happened since, at least one thing."""
+        event, self.lent = self._events.get()
+        found = [event]
+        while True:
+            try:
+                event, lent = self._events.get_nowait()
+            except queue.Empty:
+                return found
+            found.append(event)
+            self.lent += lent
+
+
+class _OnPipe:
+    """The same where the two are at the ends of a pipe."""
+
+    def __init__(self, rooms: Rooms, pipe: Pipe) -> None:
+        self._rooms, self._pipe = rooms, pipe
+        self._lent: list[Block] = []
+
+    def tell(self, event: tuple[Any, ...], lent: list[Block]) -> None:
+        """As in `_Queues`."""
+        self._pipe.send(event)
+        self._lent += lent
+        if sum(block.address.size for block in self._lent) > _ON_THE_WAY:
+            self.ask(("wait",))
+
+    def ask(self, event: tuple[Any, ...]) -> Any:
+        """As in `_Queues`."""
+        self._pipe.send(event)
+        return self.wait()
+
+    def wait(self) -> Any:
+        """What the driver says next, who is done with all that he has been told."""
+        answer = self._pipe.receive()
+        self._rooms.give_back(self._lent)
+        return answer
+
+
+class _Call:
+    """A call of a partition."""
+
+    def __init__(
+        self, node: Node, program: _Program, given: Sequence[Given | tuple[int, ...]], line: _Queues | _OnPipe
+    ) -> None:
+        self.node, self.program, self.given, self.line = node, program, given, line
+        self.frame = _Word()
+        """What the code takes for the frame: not 0 as soon as another partition has failed."""
+        self.first: tuple[int, ...] | None = None
+        """How far the one has come that failed; None if all are to end."""
+        self.failure: BaseException | None = None
+        """What has failed outside of the partition's code."""
+
+    def ask(self, *event: Any) -> Any:
+        """Tell the driver, and wait for what it says."""
+        return STOPPED if self.failure is not None else self.line.ask(event)
+
+    def fail(self, error: BaseException) -> int:
+        """Note what happened outside of the partition's code, which is to end; the status."""
+        self.failure = self.failure or error
+        return STOPPED
+
+    def run(self) -> None:
+        """From the first event to the last."""
+        address = ctypes.addressof(self.frame)
+        _CALLS[address] = self
+        try:
+            end = self._end()
+        except BaseException as error:
+            end = "end", -1, (), (packed_error(error), None), ()
+        finally:
+            del _CALLS[address]
+        self.line.tell(end, [])
+
+    def _end(self) -> tuple[Any, ...]:
+        from jitflow.failures import failure
+
+        program = self.program
+        context = (ctypes.c_void_p * len(program.words))(*program.words)
+        context[program.frame_slot] = ctypes.addressof(self.frame)
+        arguments, keep = self._arguments()
+        error = (_Word * (ERROR_WORDS + max(program.levels, 1)))()
+        place = ctypes.addressof(error)
+        status = program.run(ctypes.addressof(context), ctypes.addressof(arguments), None, place)
+        record, told = tuple(error[ERROR_WORDS : ERROR_WORDS + program.levels]), None
+        if self.failure is not None:
+            raise self.failure
+        if status not in (0, STOPPED):
+            exception = failure(program.sites, status, place)
+            told = packed_error(exception), program.sites[error[1]].loc if 0 <= error[1] < len(program.sites) else None
+        written: tuple[tuple[int, Parcel], ...] = ()
+        if not status:
+            written = tuple(
+                (number, self.node.rooms.pack(pointer, one.returns, False, []))
+                for number, one, pointer in keep if isinstance(one, Given) and one.returns
+            )  # fmt: skip
+        return "end", status, record, told, written
+
+    def _arguments(self) -> tuple[Any, list[tuple[int, object, int]]]:
+        """The slots, and what keeps what they point to: the number of the argument, it, and its memory."""
+        from jitflow.runtime.variable import memory
+
+        words: list[int] = []
+        keep: list[tuple[int, Any, int]] = []
+        for number, one in enumerate(self.given):
+            if not isinstance(one, Given):
+                words += one
+                continue
+            pointer, owner = self.node.mappings.pointer(one.parcel)
+            if isinstance(owner, np.ndarray) and owner is one.parcel:
+                # The code relies on its alignment, and may write to it.
+                home = memory(owner.dtype, owner.shape)
+                home[...] = owner
+                pointer, owner = home.ctypes.data, home
+            keep += [(number, one, pointer), (-1, owner, 0)]
+            words += [pointer, *one.sizes]
+        return (_Word * max(len(words), 1))(*words), keep
+
+
+def packed_error(error: BaseException) -> bytes:
+    """An exception for the driver, without its traceback."""
+    try:
+        found = packed(error.with_traceback(None))
+        pickle.loads(found)
+    except Exception:
+        return packed(RuntimeError(f"{type(error).__name__}: {error}"))
+    return found
+
+
+class Node:
+    """What the process does for others; an actor."""
+
+    def __init__(self, threads: int = 0) -> None:
+        if threads:
+            from jitflow.runtime.threads import set_num_threads
+
+            set_num_threads(threads)
+        self.rooms, self.mappings, self.shares = ROOMS, MAPPINGS, True
+        self._programs: dict[int, _Program] = {}
+        self._calls: dict[int, _Call] = {}
+        self._lines: dict[int, _Queues] = {}
+
+    def about(self) -> tuple[str, dict[str, str], tuple[str, ...]]:
+        """The machine, the versions of what it runs, and the devices."""
+        from jitflow.cluster.actors import versions
+        from jitflow.cluster.memory import machine_name
+        from jitflow.hardware import devices
+
+        return machine_name(), versions(), tuple(device.name for device in devices("cpu"))
+
+    def share(self, shares: bool) -> None:
+        """Whether the driver maps memory of this process."""
+        self.shares = shares
+
+    def compile(self, key: int, partition: PartitionText) -> bytes | None:
+        """Compile a partition; what that raises, packed."""
+        try:
+            self._programs[key] = _Program(partition)
+        except BaseException as error:
+            return packed_error(error)
+        return None
+
+    def begin(
+        self, call: int, key: int, given: Sequence[Given | tuple[int, ...]], forgotten: list[int]
+    ) -> list[tuple[Any, ...]]:
+        """Begin a call of a partition; what happens in it first. ``forgotten``: what is not needed any more."""
+        self._forget(forgotten)
+        line = self._lines[call] = _Queues(self.rooms)
+        one = self._calls[call] = _Call(self, self._programs[key], given, line)
+        threading.Thread(target=one.run, daemon=True).start()
+        return self._events(call)
+
+    def open(self) -> Ends:
+        """Where the driver finds an end of a pipe, on which it may talk to one call after the other."""
+        pipe, ends = make_pipe()
+        threading.Thread(target=self._serve, args=(pipe,), daemon=True).start()
+        return ends
+
+    def _serve(self, pipe: Pipe) -> None:
+        try:
+            line = _OnPipe(self.rooms, pipe)
+            while True:
+                call, key, given, forgotten = line.wait()
+                self._forget(forgotten)
+                one = self._calls[call] = _Call(self, self._programs[key], given, line)
+                one.run()
+                del self._calls[call]
+        except Ended:
+            pipe.close()
+
+    def go_on(self, call: int, answer: Any) -> list[tuple[Any, ...]]:
+        """Answer what a call has asked, if it has, and wait for what happens in it next."""
+        self._lines[call].answer(answer)
+        return self._events(call)
+
+    def stop(self, call: int, first: tuple[int, ...] | None) -> None:
+        """Another partition has failed, having come so far; None if everything is to end."""
+        one = self._calls.get(call)
+        if one is not None:
+            one.first, one.frame.value = first, 1
+
+    def leave(self, call: int) -> None:
+        """The driver will not answer any more, and has what it needs of what it was told."""
+        self.stop(call, None)
+        line = self._lines.pop(call, None)
+        if line is not None:
+            line.answer(STOPPED)
+
+    def pid(self) -> int:
+        """The number of this process."""
+        import os
+
+        return os.getpid()
+
+    def _events(self, call: int) -> list[tuple[Any, ...]]:
+        found = self._lines[call].next_events()
+        if found[-1][0] == "end":
+            del self._calls[call]
+            if not self._lines[call].lent:
+                del self._lines[call]
+        return found
+
+    def _forget(self, forgotten: list[int]) -> None:
+        self.mappings.forget(forgotten)
+        for one in forgotten:
+            self._programs.pop(one, None)
+
+
+# -- what native code calls
+
+_CALLS: dict[int, _Call] = {}
+"""Those that run, by what they take for the frame."""
+
+
+def _send(frame: int, channel: int, receiver: int, buffer: int | None, size: int, words: Any, count: int) -> None:
+    call = _CALLS[frame]
+    try:
+        node, parcel, lent = call.node, None, list[Block]()
+        if buffer is not None:
+            parcel = node.rooms.pack(buffer, size, node.shares, lent)
+            _free()(buffer, size)
+        call.line.tell(("send", channel, receiver, parcel, size, tuple(words[:count])), lent)
+    except BaseException as error:
+        call.fail(error)
+
+
+def _receive(frame: int, channel: int, sender: int, message: Any, count: int, polls: bool) -> int:
+    call = _CALLS[frame]
+    try:
+        answer = call.ask("receive", channel, sender, count)
+        if isinstance(answer, int):
+            return answer
+        parcel, size, words = answer
+        if parcel is not None:
+            buffer = _allocate()(size)
+            if not buffer:
+                raise MemoryError(f"Unable to allocate {size} bytes for an array")
+            source, _ = call.node.mappings.pointer(parcel)
+            ctypes.memmove(buffer, source, size)
+            message[0], message[1] = buffer, size
+        for place, word in enumerate(words):
+            message[2 + place] = word
+    except BaseException as error:
+        return call.fail(error)
+    return 0
+
+
+def _meet(frame: int, polls: bool) -> int:
+    call = _CALLS[frame]
+    try:
+        if call.program.writes:
+            answer: int = call.ask("meet")
+            return answer
+        call.line.tell(("come",), [])  # what comes behind the meeting does nothing that anybody sees
+    except BaseException as error:
+        return call.fail(error)
+    return 0
+
+
+def _stops(frame: int, error: int) -> int:
+    call = _CALLS[frame]
+    own = (_Word * max(call.program.levels, 1)).from_address(error + 8 * ERROR_WORDS)
+    return int(call.first is None or call.first < tuple(own[: call.program.levels]))
+
+
+_POINTER, _NUMBER = ctypes.c_void_p, ctypes.c_int64
+_FUNCTIONS = {
+    SEND: ctypes.CFUNCTYPE(None, _POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER, _Words, _NUMBER)(_send),
+    RECEIVE: ctypes.CFUNCTYPE(
+        ctypes.c_int32, _POINTER, _NUMBER, _NUMBER, _Words, _NUMBER, ctypes.c_bool
+    )(_receive),
+    MEET: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, ctypes.c_bool)(_meet),
+    STOPS: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, _POINTER)(_stops),
+}  # fmt: skip
+
+
+def _addresses() -> dict[str, int]:
+    found = {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in _FUNCTIONS.items()}
+    if None in found.values():
+        raise CompilerBug("expected functions to have addresses")
+    return {name: address or 0 for name, address in found.items()}
+
+
+@cache
+def _allocate() -> Any:
+    from jitflow.runtime.pool import pool
+
+    return ctypes.CFUNCTYPE(_POINTER, _NUMBER)(pool().allocate_address)
+
+
+@cache
+def _free() -> Any:
+    from jitflow.runtime.pool import pool
+
+    return ctypes.CFUNCTYPE(None, _POINTER, _NUMBER)(pool().free_address)

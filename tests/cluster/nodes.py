@@ -1,0 +1,54 @@
+"""Nodes that are objects of the test's process: all but the start of processes is as it is on a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from jitflow.cluster import nodes
+from jitflow.cluster.node import Node
+
+
+class LocalLine:
+    """The methods of a node run on threads, with copies of what they are given."""
+
+    def __init__(self) -> None:
+        self.node, self.pool = Node(), ThreadPoolExecutor(32)
+        self.killed = False
+        self.asked: list[str] = []
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        self.asked.append(method)
+        return self.pool.submit(getattr(self.node, method), *pickle.loads(pickle.dumps(arguments)))
+
+    def answer(self, asked: Any, seconds: float) -> Any:
+        if self.killed:
+            raise nodes.Died("it was killed")
+        return asked.result(seconds)
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+@contextmanager
+def local_nodes(count: int, how: str = "pipes") -> Iterator[list[LocalLine]]:
+    """Nodes that talk by ``pipes``, by ``messages`` with shared memory, or by messages alone, ``apart``."""
+    lines: list[LocalLine] = []
+
+    def start(number: int) -> LocalLine:
+        lines.append(LocalLine())
+        return lines[-1]
+
+    nodes.use(start, count)
+    try:
+        nodes.names()
+        for number in range(1, count):
+            handle = nodes.node(number)
+            handle.pipes, handle.shares = how == "pipes", how != "apart"
+            handle.ask("share", handle.shares)
+        yield lines
+    finally:
+        nodes.forget()
