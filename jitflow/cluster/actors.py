@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jitflow.cluster.connection import ray
-from jitflow.cluster.lines import Answering, Asked, line_to
+from jitflow.cluster.lines import Answering, Asked, Place, line_to
 from jitflow.cluster.memory import can_share, machine_name
 from jitflow.cluster.reducer import Reducer
 from jitflow.cluster.rounds import Aborted, Interruption, Leader
@@ -22,14 +22,7 @@ from jitflow.cluster.shard import Shard
 from jitflow.cluster.table import Tables
 from jitflow.cluster.worker import Worker
 
-__all__ = ["NearPeers", "Place", "RayPeers", "Server", "TableServer", "Trainer", "start", "versions"]
-
-
-class Place(NamedTuple):
-    """The machine that a process is on, and where it answers those of the same one."""
-
-    machine: str
-    address: str | None
+__all__ = ["NearPeers", "RayPeers", "Server", "TableServer", "Trainer", "start", "versions"]
 
 
 def versions() -> dict[str, str]:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from jitflow.cluster.actors import NearPeers, Place, TableServer, start
+from jitflow.cluster.actors import NearPeers, TableServer, start
 from jitflow.cluster.connection import connect, ray
+from jitflow.cluster.lines import Place
 from jitflow.cluster.rounds import Aborted
 from jitflow.cluster.table import Tables
 from jitflow.errors import UserValueError

@@ -4,39 +4,51 @@ A process that answers listens at a socket without a name in the file system (Li
 `memory.py` it ends with the process, and whoever waits for an answer hears of that at once. Each thread that asks has a
 line of its own, so that calls that wait for others keep nobody else waiting. On a line one call goes after the other.
 
-A message is a pickle, and behind it the memory of the arrays in it, which is read to where it is to lie.
+A message is a pickle, and behind it the memory of the arrays in it, which is read to where it is to lie. Whoever has
+more to say than a call and an answer talks by messages themselves (`nodes.py`).
 
 Between machines, and where there are no such sockets, Ray carries the same calls.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import secrets
+import select
 import socket
 import struct
 import threading
 import traceback
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Answering", "Asked", "line_to"]
+__all__ = ["Answering", "Asked", "Listener", "Messages", "Place", "line_to", "messages_to"]
 
 _SHORT = 1 << 16
 """Bytes of a message that are sent as one."""
 
 
-class _Messages:
-    """Both ends of a line: what is sent there, and what comes."""
+class Place(NamedTuple):
+    """The machine that a process is on, and where it answers those of the same one."""
+
+    machine: str
+    address: str | None
+
+
+class Messages:
+    """An end of a line: what is sent there, and what comes.
+
+    Both raise EOFError or OSError where the other end has ended.
+    """
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
-        self._incoming = cast(io.BufferedReader, connected.makefile("rb", _SHORT))
+        self._poll = select.poll()
+        self._poll.register(connected, select.POLLIN)
 
     def send(self, thing: Any) -> None:
         """Send something that can be pickled."""
@@ -52,8 +64,12 @@ class _Messages:
         for array in arrays:
             self._socket.sendall(array)
 
+    def arrives(self, seconds: float) -> bool:
+        """Wait for so long at most until something comes, or nobody is there any more who could send it."""
+        return bool(self._poll.poll(1000 * seconds))
+
     def receive(self) -> Any:
-        """What came next. Raises EOFError where the other end has ended."""
+        """What came next."""
         (count,) = struct.unpack("<Q", self._filled(8))
         size, *sizes = struct.unpack(f"<{1 + count}Q", self._filled(8 * (1 + count)))
         text = self._filled(size)
@@ -62,29 +78,28 @@ class _Messages:
     def _filled(self, size: int) -> memoryview:
         left = memory = np.empty(size, np.uint8).data
         while left:
-            count = self._incoming.readinto(left)
+            count = self._socket.recv_into(left)
             if not count:
                 raise EOFError("the other end has ended")
             left = left[count:]
         return memory
 
     def close(self) -> None:
-        """Let the other end hear of no more."""
-        self._incoming.close()
+        """Let the other end hear of no more. Called twice, it does nothing."""
         self._socket.close()
 
     __del__ = close
 
 
-class Answering:
-    """Answers calls of processes of this user on this machine, each with what ``answer`` gives for its arguments.
+class Listener:
+    """Lets processes of this user on this machine connect, each of whom is served on a thread of its own.
 
-    Calls of each line are answered by a thread of its own. ``address`` is what `line_to` takes.
+    ``serve`` is called with the messages, and may raise what these raise. ``address`` is what the others connect to.
     """
 
-    def __init__(self, answer: Callable[..., Any]) -> None:
+    def __init__(self, serve: Callable[[Messages], None]) -> None:
         self.address = f"jitflow-{secrets.token_hex(16)}"
-        self._answer = answer
+        self._serve = serve
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(f"\0{self.address}")
         self._listener.listen(256)
@@ -95,22 +110,41 @@ class Answering:
             connected, _ = self._listener.accept()
             _, user, _ = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             if user == os.getuid():
-                threading.Thread(target=self._serve, args=(_Messages(connected),), daemon=True).start()
+                threading.Thread(target=self._serve_one, args=(Messages(connected),), daemon=True).start()
             else:
                 connected.close()
 
-    def _serve(self, line: _Messages) -> None:
-        with closing(line), suppress(EOFError, OSError):  # whoever asked has ended
-            while True:
-                arguments = line.receive()
-                try:
-                    result, error = self._answer(*arguments), None
-                except BaseException as raised:
-                    result, error = None, _sendable(raised)
-                try:
-                    line.send((result, error))
-                except (pickle.PicklingError, AttributeError, TypeError) as raised:  # nothing has been sent
-                    line.send((None, _sendable(raised)))
+    def _serve_one(self, messages: Messages) -> None:
+        with closing(messages), suppress(EOFError, OSError):  # whoever connected has ended
+            self._serve(messages)
+
+
+def messages_to(address: str) -> Messages:
+    """Connect to a `Listener`. Raises OSError if there is none any more."""
+    connected = socket.socket(socket.AF_UNIX)
+    messages = Messages(connected)
+    connected.connect(f"\0{address}")
+    return messages
+
+
+class Answering(Listener):
+    """Answers calls, each with what ``answer`` gives for its arguments."""
+
+    def __init__(self, answer: Callable[..., Any]) -> None:
+        self._answer = answer
+        super().__init__(self._answer_all)
+
+    def _answer_all(self, messages: Messages) -> None:
+        while True:
+            arguments = messages.receive()
+            try:
+                result, error = self._answer(*arguments), None
+            except BaseException as raised:
+                result, error = None, _sendable(raised)
+            try:
+                messages.send((result, error))
+            except (pickle.PicklingError, AttributeError, TypeError) as raised:  # nothing has been sent
+                messages.send((None, _sendable(raised)))
 
 
 def _sendable(error: BaseException) -> BaseException:
@@ -146,9 +180,7 @@ class _Line:
     """The end that asks, one call after the other."""
 
     def __init__(self, address: str) -> None:
-        connected = socket.socket(socket.AF_UNIX)
-        self._messages = _Messages(connected)
-        connected.connect(f"\0{address}")
+        self._messages = messages_to(address)
         self._asked: Asked | None = None
         self.is_open = True
 

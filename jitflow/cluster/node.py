@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.cluster.memory import Block
+from jitflow.cluster.lines import Listener, Messages, Place
+from jitflow.cluster.memory import Block, can_share
 from jitflow.cluster.packing import packed
 from jitflow.cluster.parcels import MAPPINGS, ROOMS, Given, Parcel, Rooms
-from jitflow.cluster.pipes import Ended, Ends, Pipe, make_pipe
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, walk
 from jitflow.ir.location import Loc
@@ -153,28 +153,28 @@ class _Queues:
             self.lent += lent
 
 
-class _OnPipe:
-    """The same where the two are at the ends of a pipe."""
+class _OnLine:
+    """The same where the two are at the ends of a line."""
 
-    def __init__(self, rooms: Rooms, pipe: Pipe) -> None:
-        self._rooms, self._pipe = rooms, pipe
+    def __init__(self, rooms: Rooms, messages: Messages) -> None:
+        self._rooms, self._messages = rooms, messages
         self._lent: list[Block] = []
 
     def tell(self, event: tuple[Any, ...], lent: list[Block]) -> None:
         """As in `_Queues`."""
-        self._pipe.send(event)
+        self._messages.send(event)
         self._lent += lent
         if sum(block.address.size for block in self._lent) > _ON_THE_WAY:
             self.ask(("wait",))
 
     def ask(self, event: tuple[Any, ...]) -> Any:
         """As in `_Queues`."""
-        self._pipe.send(event)
+        self._messages.send(event)
         return self.wait()
 
     def wait(self) -> Any:
         """What the driver says next, who is done with all that he has been told."""
-        answer = self._pipe.receive()
+        answer = self._messages.receive()
         self._rooms.give_back(self._lent)
         return answer
 
@@ -183,7 +183,7 @@ class _Call:
     """A call of a partition."""
 
     def __init__(
-        self, node: Node, program: _Program, given: Sequence[Given | tuple[int, ...]], line: _Queues | _OnPipe
+        self, node: Node, program: _Program, given: Sequence[Given | tuple[int, ...]], line: _Queues | _OnLine
     ) -> None:
         self.node, self.program, self.given, self.line = node, program, given, line
         self.frame = _Word()
@@ -281,14 +281,16 @@ class Node:
         self._programs: dict[int, _Program] = {}
         self._calls: dict[int, _Call] = {}
         self._lines: dict[int, _Queues] = {}
+        self._listener = Listener(self._serve) if can_share() else None
 
-    def about(self) -> tuple[str, dict[str, str], tuple[str, ...]]:
-        """The machine, the versions of what it runs, and the devices."""
+    def about(self) -> tuple[Place, dict[str, str], tuple[str, ...]]:
+        """Where this process is, the versions of what it runs, and the devices."""
         from jitflow.cluster.actors import versions
         from jitflow.cluster.memory import machine_name
         from jitflow.hardware import devices
 
-        return machine_name(), versions(), tuple(device.name for device in devices("cpu"))
+        place = Place(machine_name(), self._listener and self._listener.address)
+        return place, versions(), tuple(device.name for device in devices("cpu"))
 
     def share(self, shares: bool) -> None:
         """Whether the driver maps memory of this process."""
@@ -312,23 +314,15 @@ class Node:
         threading.Thread(target=one.run, daemon=True).start()
         return self._events(call)
 
-    def open(self) -> Ends:
-        """Where the driver finds an end of a pipe, on which it may talk to one call after the other."""
-        pipe, ends = make_pipe()
-        threading.Thread(target=self._serve, args=(pipe,), daemon=True).start()
-        return ends
-
-    def _serve(self, pipe: Pipe) -> None:
-        try:
-            line = _OnPipe(self.rooms, pipe)
-            while True:
-                call, key, given, forgotten = line.wait()
-                self._forget(forgotten)
-                one = self._calls[call] = _Call(self, self._programs[key], given, line)
-                one.run()
-                del self._calls[call]
-        except Ended:
-            pipe.close()
+    def _serve(self, messages: Messages) -> None:
+        """Run one call after the other for a driver on this machine."""
+        line = _OnLine(self.rooms, messages)
+        while True:
+            call, key, given, forgotten = line.wait()
+            self._forget(forgotten)
+            one = self._calls[call] = _Call(self, self._programs[key], given, line)
+            one.run()
+            del self._calls[call]
 
     def go_on(self, call: int, answer: Any) -> list[tuple[Any, ...]]:
         """Answer what a call has asked, if it has, and wait for what happens in it next."""

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from jitflow.cluster.connection import ray
+from jitflow.cluster.lines import Messages, messages_to
 from jitflow.cluster.memory import can_share, machine_name
 from jitflow.cluster.node import Node
 from jitflow.cluster.parcels import FORGOTTEN, Known
-from jitflow.cluster.pipes import Ended, Pipe, open_pipe
 from jitflow.errors import UserRuntimeError
 from jitflow.hardware import devices
 
@@ -82,15 +82,15 @@ class NodeHandle:
 
     def __init__(self, number: int, line: Line) -> None:
         self.number, self._line = number, line
-        machine, versions, own = self.ask("about", look=_not_too_long)
+        place, versions, own = self.ask("about", look=_not_too_long)
         _require_same(number, versions)
         self.devices: tuple[str, ...] = own
-        self.shares = can_share() and machine == machine_name()
+        self.shares = can_share() and place.machine == machine_name()
         self.ask("share", self.shares)
         self.lives = True
-        self.pipes = self.shares
-        """Whether calls talk by pipes, not by messages of Ray's."""
-        self._idle: list[Pipe] = []
+        self.address = place.address if self.shares else None
+        """Where calls connect to talk by a line, not by messages of Ray's."""
+        self._idle: list[Messages] = []
         self._programs: set[int] = set()
         self._seen = len(FORGOTTEN)
         self._lock = threading.Lock()
@@ -110,20 +110,21 @@ class NodeHandle:
 
     def talk(self, call: int, key: int, given: Sequence[Any], look: Look) -> Talk:
         """Begin a call of a partition."""
-        if not self.pipes:
-            return _ByMessages(self, call, key, given, look)
+        if self.address is None:
+            return _ByRay(self, call, key, given, look)
         try:
-            pipe = self._idle.pop()
+            messages = self._idle.pop()
         except IndexError:
             try:
-                pipe = open_pipe(self.ask("open"))
-            except Ended as error:
+                messages = messages_to(self.address)
+            except OSError as error:
+                self.lives = False
                 raise Died(str(error)) from None
-        return _OnPipe(self, pipe, call, key, given, look)
+        return _OnLine(self, messages, call, key, given, look)
 
-    def is_idle(self, pipe: Pipe) -> None:
-        """A pipe may be used by the next call."""
-        self._idle.append(pipe)
+    def is_idle(self, messages: Messages) -> None:
+        """A line may be used by the next call."""
+        self._idle.append(messages)
 
     def tell(self, method: str, *arguments: Any) -> None:
         """Call a method whose answer nobody needs."""
@@ -173,7 +174,7 @@ class Talk(Protocol):
         """It is over; before the call has ended unless all ``is_whole``."""
 
 
-class _ByMessages:
+class _ByRay:
     """By messages of Ray's, each of which is answered when something has happened."""
 
     def __init__(self, node: NodeHandle, call: int, key: int, given: Sequence[Any], look: Look) -> None:
@@ -199,42 +200,42 @@ class _ByMessages:
             self._node.tell("leave", self._call)
 
 
-class _OnPipe:
-    """On a pipe, which a call has for itself."""
+class _OnLine:
+    """On a line, which a call has for itself."""
 
     def __init__(
-        self, node: NodeHandle, pipe: Pipe, call: int, key: int, given: Sequence[Any], look: Look
+        self, node: NodeHandle, messages: Messages, call: int, key: int, given: Sequence[Any], look: Look
     ) -> None:  # fmt: skip
-        self._node, self._pipe, self._call, self._look = node, pipe, call, look
+        self._node, self._messages, self._call, self._look = node, messages, call, look
         self.answer((call, key, given, node.forgotten()))
 
     def events(self) -> Sequence[tuple[Any, ...]]:
         """As in `Talk`."""
         for turn in itertools.count(1):
-            if self._pipe.arrives(_LOOK):
+            if self._messages.arrives(_LOOK):
                 break
             self._look(turn * _LOOK)
         try:
-            return [self._pipe.receive()]
-        except Ended as error:
+            return [self._messages.receive()]
+        except (EOFError, OSError) as error:
             raise self._died(error) from None
 
     def answer(self, answer: Any) -> None:
         """As in `Talk`."""
         try:
-            self._pipe.send(answer)
-        except Ended as error:
+            self._messages.send(answer)
+        except (EOFError, OSError) as error:
             raise self._died(error) from None
 
     def end(self, is_whole: bool) -> None:
         """As in `Talk`."""
         if is_whole:
-            self._node.is_idle(self._pipe)
+            self._node.is_idle(self._messages)
         else:
-            self._pipe.close()
+            self._messages.close()
             self._node.tell("stop", self._call, None)
 
-    def _died(self, error: Ended) -> Died:
+    def _died(self, error: Exception) -> Died:
         self._node.lives = False
         return Died(str(error))
 
@@ -289,7 +290,7 @@ def forget() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget)  # the ends of pipes are the parent's
+    os.register_at_fork(after_in_child=forget)  # the lines are the parent's
 
 
 def known_names() -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from jitflow.checkpoints import CheckpointManager
-from jitflow.cluster.actors import Place, RayPeers, Server, Trainer, start, versions
+from jitflow.cluster.actors import RayPeers, Server, Trainer, start, versions
 from jitflow.cluster.attempt import Attempt, Run, as_raised
 from jitflow.cluster.connection import connect, ray
+from jitflow.cluster.lines import Place
 from jitflow.cluster.packing import packed
 from jitflow.cluster.rounds import Aborted
 from jitflow.cluster.setup import MODES

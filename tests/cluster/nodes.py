@@ -34,8 +34,8 @@ class LocalLine:
 
 
 @contextmanager
-def local_nodes(count: int, how: str = "pipes") -> Iterator[list[LocalLine]]:
-    """Nodes that talk by ``pipes``, by ``messages`` with shared memory, or by messages alone, ``apart``."""
+def local_nodes(count: int, how: str = "lines") -> Iterator[list[LocalLine]]:
+    """Nodes that talk by ``lines``, by ``messages`` with shared memory, or by messages alone, ``apart``."""
     lines: list[LocalLine] = []
 
     def start(number: int) -> LocalLine:
@@ -47,7 +47,9 @@ def local_nodes(count: int, how: str = "pipes") -> Iterator[list[LocalLine]]:
         nodes.names()
         for number in range(1, count):
             handle = nodes.node(number)
-            handle.pipes, handle.shares = how == "pipes", how != "apart"
+            handle.shares = how != "apart"
+            if how != "lines":
+                handle.address = None
             handle.ask("share", handle.shares)
         yield lines
     finally:

@@ -18,7 +18,7 @@ from tests.compare import EXACT, REDUCTION, assert_same
 from tests.devices.programs import PROGRAMS
 from tests.devices.test_split_programs import assert_alike
 
-WAYS = ("pipes", "messages", "apart")
+WAYS = ("lines", "messages", "apart")
 X, W1, W2 = (np.random.default_rng(seed).normal(size=shape) for seed, shape in enumerate([(8, 16), (16, 32), (32, 4)]))
 
 
@@ -92,7 +92,7 @@ def training(w: jitflow.Variable, v: jitflow.Variable) -> Any:
 def test_training_with_variables_on_three_nodes_has_the_bits_of_one() -> None:
     alone = jitflow.Variable(W1), jitflow.Variable(W2)
     same = training(*alone)
-    for how in ("pipes", "apart"):
+    for how in ("lines", "apart"):
         with local_nodes(3, how) as lines:
             w, v = jitflow.Variable(W1, device="node:1"), jitflow.Variable(W2, device="node:2/cpu:0")
             alone[0].assign(W1), alone[1].assign(W2)
@@ -198,7 +198,7 @@ def test_versions_that_differ(three_nodes: list[LocalLine], monkeypatch: pytest.
 
 def test_a_node_that_dies_is_started_anew(three_nodes: list[LocalLine]) -> None:
     expected, handle = two_layers(X, W1, W2), nodes.node(1)
-    handle.pipes = False
+    handle.address = None
     three_nodes[0].kill()
     with pytest.raises(RuntimeError, match="node:1 has died") as caught:
         two_layers(X, W1, W2)
