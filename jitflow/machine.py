@@ -103,7 +103,7 @@ _LINKS: Mapping[tuple[str, str], Link] = MappingProxyType({
     ("cpu", "cpu"): Link(6e-6, 8e9),
     ("cpu", "cuda"): Link(12e-6, 12e9),
     ("cuda", "cuda"): Link(12e-6, 40e9),
-    ("node", "node"): Link(50e-6, 1.2e9),
+    ("node", "node"): Link(300e-6, 1.2e9),
 })  # fmt: skip
 
 

@@ -18,7 +18,6 @@ import pickle
 import queue
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -28,90 +27,18 @@ from jitflow.cluster.lines import Listener, Messages, Place
 from jitflow.cluster.memory import Block, can_share
 from jitflow.cluster.packing import packed
 from jitflow.cluster.parcels import MAPPINGS, ROOMS, Given, Parcel, Rooms
+from jitflow.cluster.partitions import PartitionText, Program
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, Op, Region, walk
-from jitflow.ir.location import Loc
 from jitflow.ir.status import STOPPED
-from jitflow.ir.together import FRAME, MEET, RECEIVE, SEND, STOPS
+from jitflow.ir.together import MEET, RECEIVE, SEND, STOPS
 from jitflow.runtime.channels_text import ERROR_WORDS
 
-__all__ = ["Node", "PartitionText", "as_text"]
+__all__ = ["Node"]
 
 _ON_THE_WAY = 1 << 26
 """Bytes in blocks of which the driver may have been told without having said that it has them."""
 _Word = ctypes.c_int64
 _Words = ctypes.POINTER(_Word)
-
-
-@dataclass(frozen=True)
-class PartitionText:
-    """A partition as another process needs it to compile it: ``devices`` are those of all partitions."""
-
-    text: str
-    locations: tuple[Loc, ...]
-    device: str
-    devices: tuple[str, ...]
-    meets: bool
-    writes: bool
-    """Whether something that outlives the call is written behind the meeting."""
-    fastmath: bool
-    levels: int
-
-
-def as_text(function: Function) -> tuple[str, tuple[Loc, ...]]:
-    """A function as text, and where its ops come from, in their order."""
-    return str(function), tuple(op.loc for op in _ops(function))
-
-
-def _from_text(text: str, locations: Sequence[Loc]) -> Function:
-    from dataclasses import replace
-
-    from jitflow.ir.parser import parse
-
-    left = iter(locations)
-
-    def located(region: Region) -> Region:
-        ops = []
-        for op in region.ops:
-            loc = next(left)
-            ops.append(replace(op, loc=loc, regions=tuple(map(located, op.regions))))
-        return Region(region.parameters, tuple(ops))
-
-    function = parse(text)
-    return replace(function, region=located(function.region))
-
-
-def _ops(function: Function) -> list[Op]:
-    return list(walk(function.region))
-
-
-class _Program:
-    """A partition, compiled."""
-
-    def __init__(self, partition: PartitionText) -> None:
-        from jitflow.backends.llvm.executable import compile_program
-        from jitflow.compiler import target_here
-        from jitflow.passes.expand.expand import expand
-        from jitflow.passes.lower import lower_part
-        from jitflow.passes.pipeline import fusion_pipeline, run_passes
-        from jitflow.passes.plan.planner import plan_buffers
-        from jitflow.runtime.entry_python import run_function
-        from jitflow.runtime.linked_symbols import link_symbols
-        from jitflow.runtime.pool import pool
-        from jitflow.runtime.threads import most_threads
-
-        target, device = target_here(most_threads()), partition.device
-        fused = run_passes(_from_text(partition.text, partition.locations), fusion_pipeline(device))
-        plan = plan_buffers(fused, device, distributed=target.distributed, processor=target.processor)
-        lowered = lower_part(fused, {"meets": partition.meets}, device, target, plan)
-        executable = compile_program((expand(lowered.host),), fast_math=partition.fastmath, devices=partition.devices)
-        linked = link_symbols(executable.symbols, executable.sites, functions=_addresses())
-        self.sites = executable.sites
-        self.levels, self.writes = partition.levels, partition.writes
-        self.words = (pool().allocate_address, pool().free_address, *linked.addresses)
-        self.frame_slot = 2 + executable.symbols.index(FRAME)
-        self.run = run_function(executable.address(), releases_gil=True)
-        self._keep = executable, linked
 
 
 class _Queues:
@@ -183,7 +110,7 @@ class _Call:
     """A call of a partition."""
 
     def __init__(
-        self, node: Node, program: _Program, given: Sequence[Given | tuple[int, ...]], line: _Queues | _OnLine
+        self, node: Node, program: Program, given: Sequence[Given | tuple[int, ...]], line: _Queues | _OnLine
     ) -> None:
         self.node, self.program, self.given, self.line = node, program, given, line
         self.frame = _Word()
@@ -278,7 +205,7 @@ class Node:
 
             set_num_threads(threads)
         self.rooms, self.mappings, self.shares = ROOMS, MAPPINGS, True
-        self._programs: dict[int, _Program] = {}
+        self._programs: dict[int, Program] = {}
         self._calls: dict[int, _Call] = {}
         self._lines: dict[int, _Queues] = {}
         self._listener = Listener(self._serve) if can_share() else None
@@ -299,7 +226,7 @@ class Node:
     def compile(self, key: int, partition: PartitionText) -> bytes | None:
         """Compile a partition; what that raises, packed."""
         try:
-            self._programs[key] = _Program(partition)
+            self._programs[key] = Program(partition, _addresses())
         except BaseException as error:
             return packed_error(error)
         return None

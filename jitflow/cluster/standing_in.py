@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from jitflow.cluster.arguments import argument
 from jitflow.cluster.memory import Block
-from jitflow.cluster.node import PartitionText, as_text
 from jitflow.cluster.nodes import Died, NodeHandle, node
 from jitflow.cluster.parcels import FORGOTTEN, MAPPINGS, ROOMS, Parcel
+from jitflow.cluster.partitions import PartitionText, as_text
 from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.hardware import is_elsewhere, node_of
 from jitflow.ir.core import Function, walk

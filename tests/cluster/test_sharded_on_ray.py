@@ -1,7 +1,11 @@
-"""Variables of several shards on Ray's actors: what holds in one process holds there, and a death is an error."""
+"""Variables of several shards, and functions that span processes, on Ray's actors: what holds in one process holds
+there, and a death is an error."""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import pytest
 import jitflow
 from jitflow import Variable, nn, optim
 from jitflow.cluster import ShardedVariable, connect, restore, save
+from jitflow.cluster.nodes import node
 
 ray = pytest.importorskip("ray")
 
@@ -66,3 +71,30 @@ def test_other_processes_use_the_same_variable_and_a_death_is_an_error() -> None
     with pytest.raises(RuntimeError, match="a server of a variable has died"):
         read(np.array([1]))
     np.testing.assert_array_equal(ShardedVariable(START, 2).numpy(), START)
+
+
+def test_a_function_spans_processes_and_goes_on_after_a_death() -> None:
+    @jitflow.function
+    def iterated(x, turns):
+        with jitflow.device("node:1"):
+            for _ in range(turns):
+                x = np.sin(x) + w
+        return x * 2
+
+    assert [str(device) for device in connect(nodes=2).devices()][-1] == "node:1/cpu:0"
+    w, x = Variable(np.full(50_000, 0.5), device="node:1/cpu:0"), np.linspace(0, 1, 50_000)
+    expected = (np.sin(np.sin(x) + 0.5) + 0.5) * 2
+    handle = node(1)
+    address = handle.address
+    for line, shares in ((address, True), (None, True), (None, False)):
+        handle.address, handle.shares = line, shares
+        handle.ask("share", shares)
+        np.testing.assert_allclose(iterated(x, 2), expected, rtol=1e-15)
+    handle.address, handle.shares = address, True
+    process = handle.ask("pid")
+    threading.Timer(0.3, os.kill, (process, signal.SIGKILL)).start()
+    with pytest.raises(RuntimeError, match="node:1 has died") as caught:
+        iterated(x, 100_000_000)
+    assert caught.traceback[-1].name == "iterated"
+    np.testing.assert_allclose(iterated(x, 2), expected, rtol=1e-15)
+    assert node(1).ask("pid") != process
