@@ -78,7 +78,14 @@ def forward(x):
     return change, seen
 
 
+def with_an_iterator(x):
+    scales = iter([2.0, 3.0])
+    gradient = jitflow.grad(lambda x: (x * next(scales)).sum())(x)
+    return gradient, next(scales)
+
+
 EXPECTED = {
+    with_an_iterator: (np.full(3, 2.0), 3.0),
     in_a_list: (2 * X, [3 * X, 1]),
     in_a_local: (2 * X, (np.float64(2), "max")),
     in_an_object: (2 * X, {"x": X, "twice": [2 * X]}),

@@ -59,7 +59,6 @@ class Around:
         self, scope: Scope, parameters: Sequence[Value], results: Sequence[tuple[Any, int | None]], yielded: list[Value]
     ) -> tuple[LeftBehind, ...]:
         """What has changed since; the region yields what it made of that, unless it is one of the ``results``."""
-        self._objects.changed()  # raises for iterators
         changed = [(held.write, held.now) for held in self._objects.all() if held.changed()]
         changed += [
             (partial(put, cell), now) for cell, before in self._cells if (now := content_of(cell)) is not before
