@@ -140,6 +140,21 @@ def meets_shapes(u, k):
     return u.sum()
 
 
+def assigns_around_it(u, k):
+    def halve():
+        nonlocal u
+        u = u / 2
+
+    try:
+        halve()
+        for _ in range(k):
+            halve()
+        last = u[k]
+    except IndexError:
+        return u
+    return last
+
+
 def loops_inside(u, k):
     total, turns = ZERO, 0
     try:
@@ -539,7 +554,7 @@ PROGRAMS = [
     nests_as_deep_as_three,
     nests,
     catches_everything,
-    swaps_and_fails,
+    swaps_and_fails, assigns_around_it,
     writes_to_what_it_tried,
     picks_or_gives_up, divides_or_not, catches_in_each_turn, keeps_what_was_before, stores_before_it_fails,
     has_several_handlers, leaves_another_error, meets_shapes, loops_inside, calls_a_helper, takes_the_largest,
@@ -551,6 +566,11 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_it_does_what_python_does(program):
     assert_does_what_python_does(program, [(U, k) for k in (2, 0, 1, 3, 5, 6, 9, -2, -7)])
+
+
+@pytest.mark.parametrize("numbers", [(-2, 0, 1, 2), (1, 3, 0, -7), (0, 9, 1)])
+def test_whichever_call_came_first(numbers):
+    assert_does_what_python_does(meets_shapes, [(U, k) for k in numbers])
 
 
 def asks_for_more_than_is_told(u, k):
@@ -707,3 +727,22 @@ def catches_in_any_case(u, k):
         return u + k
     except BaseException:
         return 99.0
+
+
+def test_what_assigns_around_it_and_may_fail_is_refused():
+    def program(u, k):
+        last = 0.0
+
+        def move(place):
+            nonlocal last
+            last = u[place]
+
+        try:
+            move(0)
+            move(k)
+        except IndexError:
+            last = -last
+        return last
+
+    with pytest.raises(UserNotImplementedError, match="assigns to a local variable around it, and may fail"):
+        jitflow.function(program)(U, 3)

@@ -47,6 +47,42 @@ def test_before_and_after() -> None:
     assert print_function(function).strip() == AFTER.strip()
 
 
+def test_a_number_stands_for_the_names_that_are_equal_to_it() -> None:
+    """By the guard, and by a check; what was computed of them before it is seen with that number as well."""
+    text = """func @meet(%x: f32[n], %y: f32[k]) where n == 20 {
+  %0: f32[k] = exp %y
+  %1: index[k] = size {dim=k}
+  %2: index[20] = size {dim=20}
+  %3: bool = equal %1, %2
+  check %3, %1 {error="ValueError", message="{}"}
+  %4: f32[n] = exp %x
+  %5: f32 = reduce_add %0 {axes=[0]}
+  yield %4, %5
+}
+"""
+    function = run_passes(parse(text), ("agree",))
+    assert [str(op.operands[0].type) for op in function.region.body if op.name in ("exp", "reduce_add")] == [
+        "f32[k]", "f32[20]", "f32[20]",
+    ]  # fmt: skip
+
+
+def test_the_norm_of_known_shape_beside_variables_has_the_bits_that_it_has_alone() -> None:
+    weights, optimiser = jitflow.Variable(np.zeros((20, 32), np.float32)), jitflow.optim.Adam(clip_norm=1.0)
+
+    def square(x):
+        return (x.reshape(20, 32) ** 2).sum()
+
+    def step(x):
+        optimiser.apply(x.reshape(20, 32), weights)
+        return square(x)
+
+    alone, beside = jitflow.function(square), jitflow.function(step)
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        x = np.exp(3 * random.standard_normal(640)).astype(np.float32)
+        assert alone(x).tobytes() == beside(x).tobytes()
+
+
 def test_arguments_that_meet_share_a_kernel() -> None:
     @jitflow.function
     def products(x, y):

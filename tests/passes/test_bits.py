@@ -33,6 +33,17 @@ def test_fused_or_alone(name: str) -> None:
         assert beside_itself(x)[0].tobytes() == bits, length
 
 
+def test_what_reads_no_memory_is_summed_up_alike_whether_or_not_it_is_stored() -> None:
+    def shares(x):
+        return np.tri(len(x)) / 7
+
+    alone = jitflow.function(lambda x: shares(x).var(1))
+    stored = jitflow.function(lambda x: (shares(x), shares(x).var(1)))
+    for length in (3, 14, 40, 1030):
+        x = np.zeros(length)
+        assert alone(x).tobytes() == stored(x)[1].tobytes(), length
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 @pytest.mark.parametrize("length", [2, 3, 4, 5, 8])
 def test_short_at_the_first_call_or_later(length: int, dtype: type) -> None:

@@ -65,6 +65,20 @@ def writes_the_sum_elsewhere(v, k, turns):
     return out
 
 
+def adds_to_what_may_be_too_short(v, k, turns):
+    for i in range(turns):
+        low = int(v[i])
+        v[low : low + k] += v[2:4]
+    return v
+
+
+def writes_where_too_little_fits(v, k, turns):
+    for i in range(turns):
+        low = int(v[i])
+        np.multiply(v[k:5], v[:3], out=v[low:])
+    return v
+
+
 MATRIX = np.arange(40.0).reshape(5, 8)
 VECTOR = np.array([2.0, 5.0, 4.0, 6.0, 1.0, 0.0, 3.0])
 PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
@@ -74,6 +88,8 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (stores_what_is_left, [(VECTOR, k) for k in (3, 5, 6, 7, 0, -2)]),
     (stores_between, [(VECTOR, k, turns) for k in (2, 4, 5) for turns in (1, 2, 4)]),
     (adds_in_place, [(VECTOR, VECTOR.copy(), k, turns) for k in (2, 4) for turns in (1, 2, 7)]),
+    (adds_to_what_may_be_too_short, [(VECTOR, k, turns) for k in (2, 1, 0, 3, -2) for turns in (1, 4)]),
+    (writes_where_too_little_fits, [(VECTOR, k, turns) for k in (2, 1, 4) for turns in (1, 2, 4)]),
     (writes_the_sum_elsewhere, [(VECTOR, k, turns) for k in (1, 3) for turns in (0, 2, 7)]),
 ]
 
@@ -81,6 +97,19 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
 @pytest.mark.parametrize(("program", "calls"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS])
 def test_it_does_what_python_does(program: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
     assert_does_what_python_does(program, calls)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((3,), (2,), (3,)), ((1,), (2,), (1,)), ((1, 3), (2, 3), (1, 3)), ((2,), (2,), (3,)), ((1, 3), (2, 4), (1, 3)),
+     ((3,), (2, 3), (3,)), ((2,), (), (3, 2)), ((1,), (1,), (3,))],
+)  # fmt: skip
+def test_outputs_of_other_shapes(shapes: tuple[tuple[int, ...], ...]) -> None:
+    def program(a, b, out):
+        np.add(a, b, out=out)
+        return out
+
+    assert_does_what_python_does(program, [tuple(np.ones(shape) for shape in shapes)])
 
 
 def adds_parts(u, turns):

@@ -26,33 +26,44 @@ from jitflow.ir.dims import Dim, Expression, evaluate, minimum, product, substit
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index
 
-__all__ = ["DOES_NOT_FIT", "align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
-           "repeats", "require_equal", "require_equal_sizes", "require_fit", "shape_text", "total_size",
-           "with_shapes"]  # fmt: skip
+__all__ = ["DOES_NOT_FIT", "NO_ROOM", "align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one",
+           "message_shapes", "repeats", "require_equal", "require_equal_sizes", "require_fit", "shape_text",
+           "total_size", "with_shapes"]  # fmt: skip
 
 Dims = tuple[Dim, ...]
 DOES_NOT_FIT = "could not broadcast input array from shape {shape} into shape {shape}"
 """What is stored has another shape than what it is stored to."""
+NO_ROOM = "non-broadcastable output operand with shape {shape} doesn't match the broadcast shape {shape}"
 _REPEATED = "arrays that compiled code has taken to be of one size, of which one has to repeat its element: {shapes}"
 
 _MEET = "operands could not be broadcast together with shapes {shapes} "
 
 
-def common_dims(shapes: Sequence[Dims], message: str = _MEET, error: type[Exception] = ValueError) -> Dims:
-    """The dims that all shapes broadcast to. ``{shapes}`` in ``message`` stands for the shapes in the ``error``."""
+def common_dims(
+    shapes: Sequence[Dims], message: str = _MEET, error: type[Exception] = ValueError, output: Dims | None = None
+) -> Dims:
+    """The dims that all shapes broadcast to. ``{shapes}`` in ``message`` stands for the shapes in the ``error``.
+
+    An ``output`` of these dims is among the shapes for NumPy, but it repeats nothing.
+    """
     shaped = [shape for shape in shapes if shape]
     if not shaped:
         return ()
     rank = max(len(shape) for shape in shaped)
+    shown = shapes if output is None else (*shapes, output)
     result: list[Dim] = []
     for axis in range(-rank, 0):
-        result.append(_meet([shape[axis] for shape in shaped if len(shape) >= -axis], shapes, message, error))
+        dims = [shape[axis] for shape in shaped if len(shape) >= -axis]
+        if output is not None and len(output) >= -axis:
+            _require_room(output[axis], dims, output, shapes)
+            dims.append(output[axis])
+        result.append(_meet(dims, shown, message, error))
     return tuple(result)
 
 
-def align(operands: Sequence[Value]) -> tuple[list[Value], Dims]:
+def align(operands: Sequence[Value], output: Dims | None = None) -> tuple[list[Value], Dims]:
     """Operands broadcast to their common dims, which are returned too. Rank-0 operands stay as they are."""
-    target = common_dims([values.dims(operand) for operand in operands])
+    target = common_dims([values.dims(operand) for operand in operands], output=output)
     return [broadcast_to(operand, target) if values.rank(operand) else operand for operand in operands], target
 
 
@@ -206,6 +217,17 @@ def _require_all_equal(
         values.check(answer, error, *_template(message, shapes))
     for dim in asked:
         trace.establish(Fact(dim, "==", chosen))
+
+
+def _require_room(size: Dim, dims: Sequence[Dim], output: Dims, shapes: Sequence[Dims]) -> None:
+    """Raise NumPy's error where an output, one of whose sizes only the running program finds, is 1 and takes more."""
+    trace = current_trace()
+    for dim, shape in zip(dims, [shape for shape in shapes if shape], strict=False):
+        if _may_be_one(size) and dim != 1 and trace.known(size, "==", dim) is None:
+            one = values.constant(1, I64)
+            found, other = map(values.size_value, (size, dim))
+            fits = values.emit("logical_or", values.emit("not_equal", found, one), values.emit("equal", other, one))
+            values.check(fits, ValueError, *_template(NO_ROOM, [output, shape]))
 
 
 def _require_no_repetition(left: Dim, right: Dim, shapes: Sequence[Dims]) -> None:

@@ -33,10 +33,22 @@ def reshaped(value: Value, dims: tuple[Dim, ...], what: str) -> Value:
         return values.reshape(value, dims, assumed=True)
     shown = is_contiguous(value)
     if shown:
-        return values.reshape(value, dims, assumed=True)
+        found = _with_known_ones(value)
+        is_empty = any(current_trace().known(dim, ">=", 1) is False for dim in values.dims(found))
+        return values.reshape(_copied(found, None, what) if is_empty else found, dims, assumed=True)
     if shown is False and not (len(_long(dims)) == 1 and _is_one_piece(value) is False):
         shown = None  # NumPy gives a view where axes are split, or have a common stride
     return values.reshape(_copied(value, value if shown is None else None, what), dims, assumed=True)
+
+
+def _with_known_ones(value: Value) -> Value:
+    """The same with the number for sizes that have been decided to be 1: their strides count no more."""
+    dims, trace = values.dims(value), current_trace()
+    known = [
+        1 if trace.known(dim, ">=", 2) is False and trace.decide(dim, ">=", 1, "the layout of an array") else dim
+        for dim in dims
+    ]
+    return values.slice_axes(value, [0] * len(dims), known, [1] * len(dims))
 
 
 def in_order(value: Value, what: str) -> Value:

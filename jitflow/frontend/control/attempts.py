@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
@@ -26,6 +27,7 @@ from jitflow.errors import ExceptionName, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.foreseen import can_be_foreseen, raises_nothing
+from jitflow.frontend.control.function_cells import cells_of, content_of, put
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
@@ -72,7 +74,7 @@ def attempts(line: int, about: str = "") -> bool:
 
 
 def attempt(
-    run: Callable[[], Any],
+    run: FunctionType,
     handled: Callable[[], tuple[Any, ...]],
     numbers: Sequence[int] = (),
     asking: Sequence[int] | None = None,
@@ -86,6 +88,7 @@ def attempt(
         Handlers(handled, numbers),
         Mutables(Cells(run).contents(), with_stores=True),
     )
+    around = [(cell, content_of(cell)) for cell in cells_of(run)]
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     nothing = () if asking is None else (NOTHING_TOLD,)
@@ -97,14 +100,23 @@ def attempt(
         trace.state(Statements).handled.pop()
     with trace.region(scope):
         scope.handlers = _numbers(scope.builder.ops, handlers, asking or ())
+    assigned = [(cell, before) for cell, before in around if content_of(cell) is not before]
     if not scope.handlers:
         mutables.restore()
+        for cell, before in assigned:
+            put(cell, before)
         return run(), 0, *nothing
     if mutables.changed():
         begin_anew_with(mutables.changed_list())
         raise located(UserNotImplementedError(
             "a try around what changes a Python object and may fail when the compiled code runs",
             mend="test for the failure with if before it happens",
+        ))  # fmt: skip
+    if assigned:
+        raise located(UserNotImplementedError(
+            "a try around the call of a function that assigns to a local variable around it, and may fail when the "
+            "compiled code runs",
+            mend="let the function return the value, and assign it where it is called",
         ))  # fmt: skip
     first = next(iter(scope.handlers))
     if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:

@@ -56,6 +56,11 @@ class Held:
         self.write(self.content)
 
     @property
+    def now(self) -> Any:
+        """What it holds now."""
+        return _content(self.thing)
+
+    @property
     def keys(self) -> list[Any]:
         """Where the object holds something: indices, keys of a dict, or the names of attributes."""
         return [*range(len(self.content))] if isinstance(self.content, list) else [*self.content]

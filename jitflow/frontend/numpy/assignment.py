@@ -51,8 +51,7 @@ def set_item(array: Any, index: Any, value: Any) -> None:
             _store(view, value, is_element=not values.rank(view) and not indexing.has_ellipsis(index))
         return
     given = array_object(value, values.dtype_of_value(_shown(array)))
-    moved, indices, before = indexing.looked_up(_shown(array), laid_out)
-    _scatter(moved, indices, before, given)
+    _scatter(*indexing.looked_up(_shown(array), laid_out), given)
 
 
 def _shown(array: Any) -> Value:
@@ -146,7 +145,9 @@ def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
 # -- integer arrays ---------------------------------------------------------------------------------------
 
 
-def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Value, combine: str = "set") -> None:
+def _scatter(
+    moved: Value, indices: Sequence[Value], before: int, axes: Sequence[int], given: Value, combine: str = "set"
+) -> None:
     looked_up = next((values.dims(index) for index in indices if values.rank(index)), ())
     target = values.dims(moved)[:before] + looked_up + values.dims(moved)[before + len(indices) :]
     value = values.as_scalar(given)
@@ -156,7 +157,7 @@ def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Value, 
         *indices, value = layouts.in_order_of_iteration([*indices, value], len(target))
     trace = current_trace()
     place = trace.storage.target(moved)
-    trace.add("scatter", place, *indices, value, axis=before, combine=combine)
+    trace.add("scatter", place, *indices, value, axis=before, combine=combine, **indexing.said(axes, before))
 
 
 _MISMATCH = "shape mismatch: value array of shape {shape} could not be broadcast to indexing result of shape {shape}"
@@ -188,8 +189,8 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any) -> None:
     if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
         _combine_in_turn(ufunc, a, indices, added)
         return
-    moved, places, before = indexing.looked_up(_shown(a), laid_out)
-    _scatter(moved, places, before, values.emit("negative", added) if ufunc is np.subtract else added, "add")
+    signed = values.emit("negative", added) if ufunc is np.subtract else added
+    _scatter(*indexing.looked_up(_shown(a), laid_out), signed, "add")
 
 
 def _combine_in_turn(ufunc: np.ufunc, a: Any, indices: Any, given: Value) -> None:

@@ -63,7 +63,9 @@ def call_ufunc(
                 _check_output_cast(dtype, dtype_argument(output.dtype), casting, ufunc.__name__)
     if where is not True and current_trace().exact:
         operands = _used(operands, where_mask(where))
-    results = compute(ufunc, operands, signature=loop, casting=casting)
+    shapes = [values.dims(output.value) for output in outputs if isinstance(output, tracers.ArrayTracer)]
+    shape = shapes[0] if len(shapes) == 1 else None
+    results = compute(ufunc, operands, signature=loop, casting=casting, output=shape)
     mask = None if where is True else where_mask(where)
     finished = tuple(
         _finish(ufunc, result, output, mask, casting) for result, output in zip(results, outputs, strict=True)
@@ -72,15 +74,16 @@ def call_ufunc(
 
 
 def compute(
-    ufunc: np.ufunc, operands: tuple[Operand, ...], *, signature: Any = None, casting: str = "same_kind"
-) -> tuple[Value, ...]:
-    """The results of a ufunc as values. Rank-0 results are scalars."""
+    ufunc: np.ufunc, operands: tuple[Operand, ...], *, signature: Any = None, casting: str = "same_kind",
+    output: tuple[Dim, ...] | None = None,
+) -> tuple[Value, ...]:  # fmt: skip
+    """The results of a ufunc as values, to be stored in an ``output`` of such dims. Rank-0 results are scalars."""
     known = _shortcut(ufunc, operands) if signature is None else None
     if known is not None:
         return known
     dtypes = ufunc_dtypes(ufunc, operands, signature, casting)
     converted = [convert(item, dtype) for item, dtype in zip(operands, dtypes, strict=False)]
-    aligned, _ = broadcasting.align([values.as_scalar(item) for item in converted])
+    aligned, _ = broadcasting.align([values.as_scalar(item) for item in converted], output)
     found = loop_of(ufunc)(*aligned)
     return found if isinstance(found, tuple) else (found,)
 
@@ -95,10 +98,7 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
     _check_output_cast(values.dtype_of_value(result), wanted, casting, name)
     target, source = values.dims(out.value), values.dims(result)
     if len(source) > len(target):
-        raise UserValueError(
-            f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the "
-            f"broadcast shape {broadcasting.shape_text(source)}"
-        )
+        raise UserValueError(broadcasting.with_shapes(broadcasting.NO_ROOM, [target, source]))
     _require_no_repetition(target, source, broadcasting.common_dims([source, target]))
     return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
 
@@ -120,9 +120,8 @@ def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...], met
     known = current_trace().known
     for dim, other in zip(target, met, strict=True):
         if not known(dim, "==", other):
-            output, sizes = broadcasting.message_shapes("operand with shape {shapes} doesn't match", [target])
-            found, more = broadcasting.message_shapes("the broadcast shape {shapes}", [source])
-            broadcasting.require_equal_sizes(dim, other, f"non-broadcastable output {output} {found}", [*sizes, *more])
+            template, sizes = broadcasting.message_shapes(broadcasting.NO_ROOM, [target, source])
+            broadcasting.require_equal_sizes(dim, other, template, sizes)
 
 
 def _check_output_cast(found: DType, wanted: DType, casting: str, name: str) -> None:

@@ -29,7 +29,7 @@ from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Tensor
 
-__all__ = ["Lookup", "gather", "get_item", "has_elements", "has_ellipsis", "lay_out", "looked_up", "sliced",
+__all__ = ["Lookup", "gather", "get_item", "has_elements", "has_ellipsis", "lay_out", "looked_up", "said", "sliced",
            "too_many_indices", "unravelled"]  # fmt: skip
 
 
@@ -55,10 +55,11 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One axis after the basic part. ``lookup`` is None for an axis that stays."""
+    """One axis after the basic part. ``lookup`` is None for an axis that stays; ``axis`` is the array's own."""
 
     size: Dim
     lookup: Lookup | Position | None = None
+    axis: int = 0
 
 
 def get_item(array: Any, index: Any) -> Any:
@@ -71,8 +72,8 @@ def get_item(array: Any, index: Any) -> Any:
     looks = any(isinstance(item, Lookup) and values.rank(item.positions) for item in items)
     if not looks:
         return _basic(value, items, index)
-    moved, indices, before = looked_up(value, items)
-    return new(values.as_scalar(gather(moved, indices, before)))
+    moved, indices, before, axes = looked_up(value, items)
+    return new(values.as_scalar(gather(moved, indices, before, axes)))
 
 
 def lay_out(items: Sequence[Any], rank: int) -> list[Any]:
@@ -108,8 +109,11 @@ def unravelled(positions: Value, dims: Sequence[Dim]) -> list[Value]:
     return indices
 
 
-def looked_up(value: Value, items: Sequence[Any]) -> tuple[Value, list[Value], int]:
-    """The array with the looked-up axes side by side, a position for each of them, and where the first one stands."""
+def looked_up(value: Value, items: Sequence[Any]) -> tuple[Value, list[Value], int, tuple[int, ...]]:
+    """The array with the looked-up axes side by side, a position for each of them, and where the first one stands.
+
+    Last, which axes of ``value`` they are.
+    """
     basic, entries = sliced(value, items, keep_positions=True)
     return _look_up(basic, entries, _neighbours(items))
 
@@ -232,7 +236,7 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
         else:
             if isinstance(item, Lookup) and item.covers is not None:
                 selections.require_size(item.covers, size, axis)
-            entries.append(Entry(size, item))
+            entries.append(Entry(size, item, axis))
         starts.append(start)
         sizes.append(size)
         steps.append(step)
@@ -246,32 +250,42 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
 _MISMATCH = "shape mismatch: indexing arrays could not be broadcast together with shapes {shapes} "
 
 
-def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> tuple[Value, list[Value], int]:
+def _look_up(
+    basic: Value, entries: Sequence[Entry], neighbours: bool
+) -> tuple[Value, list[Value], int, tuple[int, ...]]:
     places = [axis for axis, entry in enumerate(entries) if entry.lookup]
     rest = [axis for axis in range(len(entries)) if axis not in places]
     before = places[0] if neighbours else 0
     moved = values.transpose(basic, rest[:before] + places + rest[before:])
-    indices = [_as_positions(entries[axis].lookup, entries[axis].size, axis) for axis in places]
+    looked = [entries[axis] for axis in places]
+    indices = [_as_positions(entry.lookup, entry.size, entry.axis) for entry in looked]
     shapes = [values.dims(index) for index in indices]
     target = broadcasting.common_dims(shapes, _MISMATCH, IndexError)
     aligned = [broadcasting.broadcast_to(index, target) if values.rank(index) else index for index in indices]
-    return moved, aligned, before
+    return moved, aligned, before, tuple(entry.axis for entry in looked)
 
 
-def gather(value: Value, positions: Sequence[Value], axis: int) -> Value:
+def said(axes: Sequence[int], first: int) -> dict[str, Any]:
+    """The attribute of an op that looks up ``axes`` of the program's array, from ``first`` on of its own operand."""
+    return {} if [*axes] == [*range(first, first + len(axes))] else {"said": tuple(axes)}
+
+
+def gather(value: Value, positions: Sequence[Value], axis: int, axes: Sequence[int] | None = None) -> Value:
     """The op, with its positions checked even where no element is read: beside an axis of size 0.
+
+    ``axes`` are those by which an error speaks of them, if they are others than those from ``axis`` on.
 
     A kernel checks the positions that it reads. So the other axes decide at the first call, and where one of them is
     empty, or may turn out to be, the positions are looked up in an array of their own as well, which has one element
     in memory.
     """
-    dims = values.dims(value)
+    dims, named = values.dims(value), {} if axes is None else said(axes, axis)
     found, rest = dims[axis : axis + len(positions)], dims[:axis] + dims[axis + len(positions) :]
     if not all(has_elements(dim) for dim in rest):
         one = emit("constant", value=_nested(False, len(found)), type=Tensor(BOOL, (1,) * len(found)))
-        axes = range(axis, axis + len(found))
-        emit("gather", values.broadcast_in(one, (1,) * axis + found, axes), *positions, axis=axis)
-    return emit("gather", value, *positions, axis=axis)
+        alone = values.broadcast_in(one, (1,) * axis + found, range(axis, axis + len(found)))
+        emit("gather", alone, *positions, axis=axis, **named)
+    return emit("gather", value, *positions, axis=axis, **named)
 
 
 def has_elements(dim: Dim) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
-from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.branch import and_, choose
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import raise_
@@ -18,6 +18,7 @@ from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.held_items import KINDS, python_int, size_of, words
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
+from jitflow.frontend.python.program_sets import ProgramSet, is_set
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
@@ -211,7 +212,83 @@ class View(Recorded, Source):
 
     def contains(self, thing: Any) -> Any:
         """``thing in keys``."""
-        return self.owner.contains(thing)
+        if self.shown is not _pair:
+            return self.owner.contains(thing)
+        key, item = thing
+        return and_(self.owner.contains(key), lambda: self.owner[key] == item)
+
+    # -- as a set, as CPython's ``dictviews_sub`` and its like go about it ---------------------------
+
+    def in_set(self) -> Any:
+        """``set(view)``."""
+        is_told = self.shown is _key and self.owner.is_known
+        return _set_of(self, Container(kind="set", key=self.owner.held.key) if is_told else None)
+
+    def isdisjoint(self, other: Any) -> Any:
+        """``keys.isdisjoint``."""
+        return self.in_set().isdisjoint(other)
+
+    def __and__(self, other: Any) -> Any:
+        if not _is_view_or_set(other) or not self.owner.is_known:
+            return self._common(other, self)
+        swaps = self.length <= other.length if isinstance(other, ProgramSet) else other.length > self.length
+        return choose(swaps, lambda: self._common(self, other), lambda: self._common(other, self))
+
+    def _common(self, keys: Any, there: Any) -> Any:
+        found = self.in_set() if not self.owner.is_known else _set_of((), self.in_set().held)
+        own_loop(keys, lambda key: programs.add_common(found, there, key))
+        return found
+
+    __rand__ = __and__
+
+    def __eq__(self, other: Any) -> Any:
+        return self.in_set() == _in_set(other) if _is_view_or_set(other) or is_set(other) else False
+
+    def __ne__(self, other: Any) -> Any:
+        return not_(self == other)
+
+    __hash__ = Recorded.__hash__
+
+
+def _is_view_or_set(thing: Any) -> bool:
+    return isinstance(thing, View | ProgramSet)
+
+
+def _in_set(thing: Any) -> Any:
+    return thing.in_set() if isinstance(thing, View) else thing
+
+
+def _set_of(keys: Any, held: Container | None = None) -> Any:
+    found = made("set", None, held)
+    found.update(keys)
+    return found
+
+
+def _updated(method: str) -> tuple[Any, Any]:
+    """An operator whose result is a set of what stands left, changed by what stands right; and the reflected one."""
+
+    def operate(left: Any, right: Any) -> Any:
+        found = left.in_set() if isinstance(left, View) else _set_of(left)
+        getattr(found, method)(right)
+        return found
+
+    return operate, lambda self, other: operate(other, self)
+
+
+def _compared(method: str) -> Any:
+    def compare(self: View, other: Any) -> Any:
+        found = is_set(other) or isinstance(other, View)
+        return getattr(self.in_set(), method)(_in_set(other)) if found else NotImplemented
+
+    return compare
+
+
+for _name, _method in (("sub", "difference_update"), ("or", "update"), ("xor", "symmetric_difference_update")):
+    _operate, _reflected = _updated(_method)
+    setattr(View, f"__{_name}__", _operate)
+    setattr(View, f"__r{_name}__", _reflected)
+for _name in ("__le__", "__lt__", "__ge__", "__gt__"):
+    setattr(View, _name, _compared(_name))
 
 
 class _Entries(Recorded):

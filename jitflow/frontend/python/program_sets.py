@@ -21,7 +21,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.types import TEXT, Container
 from jitflow.runtime.set_orders import order_of_adding
 
-__all__ = ["ProgramSet"]
+__all__ = ["ProgramSet", "is_set"]
 
 
 class ProgramSet(ProgramKeyed):
@@ -53,6 +53,8 @@ class ProgramSet(ProgramKeyed):
     def update(self, *others: Any) -> None:
         """``set.update``."""
         for other in others:
+            if type(other) is dict:
+                other = _dict_of(other)
             if not isinstance(other, set | frozenset | ProgramKeyed):
                 own_loop(other, self.add)
             elif not self._is_like(other := self._as_keys(other)):
@@ -167,7 +169,8 @@ class ProgramSet(ProgramKeyed):
         found = self._new()
         if not self.is_known:
             return found
-        if isinstance(first, ProgramSet | set | frozenset):
+        first = _dict_of(first) if type(first) is dict else first
+        if is_set(first) or (isinstance(first, ProgramKeyed) and first.held.kind == "dict"):
             other = self._as_keys(first)
             if other.is_known:
                 self._is_like(other)
@@ -199,7 +202,7 @@ class ProgramSet(ProgramKeyed):
         for other in others:
             if not self.is_known or (isinstance(other, ProgramContainer) and not other.is_known):
                 continue
-            keys = self._as_keys(other).in_order() if _is_set(other) else other  # which may be this set itself
+            keys = self._as_keys(other).in_order() if is_set(other) else other  # which may be this set itself
             own_loop(keys, self.discard)
             self.op("settle_keys")
 
@@ -231,44 +234,54 @@ class ProgramSet(ProgramKeyed):
         return not_(self == other)
 
     def __le__(self, other: Any) -> Any:
-        return self.issubset(other) if _is_set(other) else NotImplemented
+        return self.issubset(other) if is_set(other) else NotImplemented
 
     def __ge__(self, other: Any) -> Any:
-        return self.issuperset(other) if _is_set(other) else NotImplemented
+        return self.issuperset(other) if is_set(other) else NotImplemented
 
     def __lt__(self, other: Any) -> Any:
-        if not _is_set(other):
+        if not is_set(other):
             return NotImplemented
         other = self._as_keys(other)
         return and_(self.length < other.length, lambda: self.issubset(other))
 
     def __gt__(self, other: Any) -> Any:
-        return self._as_keys(other) < self if _is_set(other) else NotImplemented
+        return self._as_keys(other) < self if is_set(other) else NotImplemented
 
     __hash__ = ProgramContainer.__hash__
 
 
-def _is_set(thing: Any) -> bool:
+def _dict_of(keys: Any) -> Any:
+    """A dict of the running program with the keys of one of Python's."""
+    held = next((Container(kind="dict", key=item_type(key), item=item_type(0)) for key in keys), None)
+    found = made("dict", None, held)
+    for key in keys:
+        found[key] = 0
+    return found
+
+
+def is_set(thing: Any) -> bool:
+    """Whether it is a set, of Python's or of the running program."""
     return isinstance(thing, ProgramSet | set | frozenset)
 
 
 def _operator(method: str) -> Any:
     def operate(self: Any, other: Any) -> Any:
-        return getattr(self, method)(other) if _is_set(other) else NotImplemented
+        return getattr(self, method)(other) if is_set(other) else NotImplemented
 
     return operate
 
 
 def _reflected(method: str) -> Any:
     def operate(self: Any, other: Any) -> Any:
-        return getattr(self._as_keys(other), method)(self) if _is_set(other) else NotImplemented
+        return getattr(self._as_keys(other), method)(self) if is_set(other) else NotImplemented
 
     return operate
 
 
 def _in_place(method: str) -> Any:
     def operate(self: Any, other: Any) -> Any:
-        if not _is_set(other):
+        if not is_set(other):
             return NotImplemented
         getattr(self, method)(other)
         return self

@@ -8,7 +8,6 @@ is refused. Where it draws from a generator of `jitflow.random`, each example ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CellType, FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -16,7 +15,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.changing_lists import drain_lists
-from jitflow.frontend.control.function_cells import cells_of, content_of
+from jitflow.frontend.control.function_cells import content_of
 from jitflow.frontend.control.joining import outside_type
 from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.local_types import kind_of
@@ -32,6 +31,7 @@ from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers.absent import NotGiven
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.transforms.derivatives import called, program_object
+from jitflow.frontend.transforms.left_behind import cells_around
 from jitflow.frontend.transforms.tangents import own_containers
 from jitflow.ir.core import Value, walk
 from jitflow.ir.dims import Dim
@@ -52,7 +52,7 @@ def batched(
     trace, stacked = current_trace(), given.stacked
     parameters = [Value(example_of(value.type), value.name) for value in given.stacked]
     before = Mutables((fn, *args, *kwargs.values()), with_stores=True)
-    cells = _cells_around(fn)
+    cells = cells_around(fn)
     yielded: list[Value] = []
     try:
         with trace.region() as scope:
@@ -89,12 +89,6 @@ def batched(
         for item, place, axis in zip(leaves.items, places, axes, strict=True)
     ]
     return leaves.rebuild(items)
-
-
-def _cells_around(fn: Any) -> list[tuple[CellType, Any]]:
-    """The locals of functions around one that it can assign to, and what they are."""
-    plain = getattr(fn, "__wrapped__", getattr(fn, "__func__", fn))
-    return [(cell, content_of(cell)) for cell in cells_of(plain)] if isinstance(plain, FunctionType) else []
 
 
 class _Arguments:

@@ -30,7 +30,8 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.absent import NotGiven
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
-from jitflow.frontend.transforms.reruns import refuse_changes
+from jitflow.frontend.transforms.left_behind import Around
+from jitflow.frontend.transforms.reruns import refuse_changes, refuse_left_behind
 from jitflow.frontend.transforms.tangents import cotangents_of, own_containers, tangents_of
 from jitflow.frontend.transforms.traced import Chosen, Traced
 from jitflow.ir.core import Value
@@ -108,6 +109,7 @@ def trace_function(
     parameters = [Value(value.type, value.name) for value in inputs]
     # From now on the variables are memory, and the region reads them from there: what was read before is a constant.
     memory = [trace.storage.place(_variable(variable)._value) for variable in variables]
+    around = Around(fn, (*chosen.args, *kwargs.values()))
     yielded: list[Value] = []
     try:
         with trace.region() as scope:
@@ -130,12 +132,13 @@ def trace_function(
                 if writes and parameter in trace.storage.variables:
                     written.append((item, len(yielded)))
                     yielded.append(trace.storage.read(parameter))
+            left = around.left_behind(scope, parameters, [*zip(result.items, positions, strict=True)], yielded)
             drain_lists()
     except (EndOfPath, NotGiven):
         _inline(scope, parameters, inputs)
         raise
     region = scope.close(parameters, yielded)
-    return Traced(region, chosen, inputs, result, tuple(positions), outputs, tuple(memory), tuple(written))
+    return Traced(region, chosen, inputs, result, tuple(positions), outputs, tuple(memory), tuple(written), left)
 
 
 def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] = MappingProxyType({})) -> Any:
@@ -220,6 +223,7 @@ def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents
     traced = trace_function(fn, chosen, kwargs, alone)
     if repeats:
         refuse_changes(traced.region, repeats)
+        refuse_left_behind(traced, repeats)
     return in_structure(traced, reverse(traced, cotangents_of(traced, cotangents))[1])
 
 
@@ -272,7 +276,9 @@ def _stopped(item: Any) -> Any:
 
 
 def result_from(traced: Traced, made: Sequence[Any]) -> Any:
-    """The function's result in its structure, of what its region yields."""
+    """The function's result in its structure, of what its region yields, and what it leaves behind in its place."""
+    for left in traced.left:
+        left.put_back(made)
     items = [
         item if position is None else made[position]
         for item, position in zip(traced.result.items, traced.positions, strict=True)

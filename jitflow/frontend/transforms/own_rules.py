@@ -30,6 +30,7 @@ from jitflow.frontend.transforms.derivatives import (
     trace_function,
     traced_floats,
 )
+from jitflow.frontend.transforms.reruns import refuse_left_behind
 from jitflow.frontend.transforms.tangents import as_cotangent, items_like, own_containers
 from jitflow.ir.core import Value
 
@@ -49,6 +50,7 @@ def custom(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
                 mend="write to a copy of it, and return what the caller is to see",
             )
         )
+    refuse_left_behind(traced, "a gradient of its own")
     types = [outside_type(result.type) for result in traced.region.yielded]
     cotangents = [Value(result.type) for result in traced.region.yielded]
     parameters = [Value(operand.type, operand.name) for operand in traced.inputs]

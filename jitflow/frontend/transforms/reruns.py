@@ -10,9 +10,10 @@ from __future__ import annotations
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.transforms.traced import Traced
 from jitflow.ir.core import Region, Value, walk
 
-__all__ = ["refuse_changes"]
+__all__ = ["refuse_changes", "refuse_left_behind"]
 
 
 def refuse_changes(region: Region, what: str) -> None:
@@ -44,6 +45,18 @@ def refuse_changes(region: Region, what: str) -> None:
                 raise located(_refusal(what).at(op.loc))
             elif op.name == "store" and place is root and op in top:
                 replaced.add(root)
+
+
+def refuse_left_behind(traced: Traced, what: str) -> None:
+    """Raise UserNotImplementedError where a function changes objects or locals around it."""
+    if traced.left:
+        raise located(
+            UserNotImplementedError(
+                f"{what} of a function that changes an object or a local variable around it",
+                found="the function runs more than once, and would change it each time",
+                mend="return what is to be known of it as well, or use jitflow.value_and_grad, which runs it once",
+            )
+        )
 
 
 def _used(region: Region) -> set[Value]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jitflow.frontend.control.leaves import Leaves
+from jitflow.frontend.transforms.left_behind import LeftBehind
 from jitflow.ir.core import Region, Value
 
 __all__ = ["Chosen", "Traced"]
@@ -55,3 +56,5 @@ class Traced:
     """The memory of the variables that are differentiated by."""
     written: tuple[tuple[Any, int], ...] = ()
     """The arguments that the function writes to, and which of the values yielded they are then."""
+    left: tuple[LeftBehind, ...] = ()
+    """What the function leaves in objects and locals around it."""

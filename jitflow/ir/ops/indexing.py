@@ -13,7 +13,7 @@ from jitflow.ir.dtypes import BOOL
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
 
-__all__ = ["INDEXING_OPS"]
+__all__ = ["INDEXING_OPS", "axes_said"]
 
 
 def _infer_gather(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -40,6 +40,13 @@ def _gather(operands: Sequence[Any], attributes: Attributes, types: Sequence[Typ
         fit = (lambda i, n: np.clip(i, 0, n - 1)) if mode == "clip" else np.mod
         indices = [fit(index, size) for index, size in zip(indices, sizes, strict=True)]
     return source[(slice(None),) * axis + tuple(indices)]
+
+
+def axes_said(attributes: Attributes, count: int) -> Sequence[int]:
+    """The ``count`` axes that a gather or scatter looks up, as its errors name them."""
+    axis: int = attributes["axis"]
+    said: Sequence[int] = attributes.get("said", range(axis, axis + count))
+    return said
 
 
 def _infer_broadcast_dims(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -70,10 +77,11 @@ def _check(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
 INDEXING_OPS = [
     OpDef(
         "gather", "elements of operand 0 at integer positions on the axes from ``axis`` on, one index operand an axis; "
-        "negative positions count from the end. ``mode``: ``raise`` (IndexError out of range), ``clip``, ``wrap``",
+        "negative positions count from the end. ``mode``: ``raise`` (IndexError out of range), ``clip``, ``wrap``. "
+        "``said``: the axes that an error names instead",
         "tensor", None, _infer_gather, _gather,
         lambda attributes: (Effect("check"),) if attributes.get("mode", "raise") == "raise" else (),
-        frozenset({"gather"}), ("axis", "mode"),
+        frozenset({"gather"}), ("axis", "mode", "said"),
     ),
     OpDef(
         "broadcast_dims", "the size at which sizes meet: their common value, 1 giving way; ValueError where they "

@@ -165,9 +165,10 @@ STATE_OPS = [
     OpDef(
         "scatter", "stores values at integer positions on the axes from ``axis`` on; ``combine``: ``set`` (the last of "
         "equal positions wins) or ``add``; ``mode``: ``raise`` (IndexError out of range) or ``clip``. ``gradient``: it "
-        "adds to a gradient, which is nothing where nothing is added", "tensor", None, _infer_scatter, _scatter,
+        "adds to a gradient, which is nothing where nothing is added. ``said``: as of `gather`", "tensor", None,
+        _infer_scatter, _scatter,
         lambda attributes: (_READS, _WRITES, *([] if attributes.get("mode") == "clip" else [Effect("check")])),
-        frozenset(), ("axis", "combine", "mode", "gradient"),
+        frozenset(), ("axis", "combine", "mode", "gradient", "said"),
     ),
     OpDef("tape", "an empty tape", "any", 0, _infer_tape, lambda *_: [], (Effect("allocates"),), frozenset(),
           ("dtype",)),

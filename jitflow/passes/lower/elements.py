@@ -14,6 +14,7 @@ from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.layout import Layout
+from jitflow.ir.ops.indexing import axes_said
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.fusion.nest import Access, Loop, Nest, is_folded
@@ -305,9 +306,10 @@ class Elements:
             offset = emitter.elementwise(
                 "add", offset, emitter.elementwise("multiply", lane, emitter.index_scalar(emitter.size(stride)))
             )
+        named = axes_said(op.attributes, len(indices))
         for axis, index in enumerate(indices, start):
             position = emitter.elementwise("cast", self.value(index), dtype=I64)
-            position = self._in_range(position, axis, source.type.dims[axis], mode)
+            position = self._in_range(position, named[axis - start], source.type.dims[axis], mode)
             step = emitter.index_scalar(emitter.size(layout.strides[axis]))
             offset = emitter.elementwise("add", offset, emitter.elementwise("multiply", position, step))
         buffer = self.buffers[self.nest.buffer_of(source)]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
+from jitflow.ir.ops.indexing import axes_said
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 
@@ -97,8 +98,9 @@ def _read_element(host: OwningProgram, op: Op) -> None:
     storage, layout = host.storage[source], host.layouts[source]
     build, axis = host.builder.make, op.attributes["axis"]
     offset = host.dim(layout.offset)
+    named = axes_said(op.attributes, len(indices))
     for number, index in enumerate(indices, axis):
-        position = checked_position(host, host.number(index), number, dims_of(source.type)[number])
+        position = checked_position(host, host.number(index), named[number - axis], dims_of(source.type)[number])
         offset = build("add", offset, build("multiply", position, host.dim(layout.strides[number])))
     host.set_number(op.result, build("read", storage.buffer, offset, lanes=0))
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.layout import Layout
+from jitflow.ir.ops.indexing import axes_said
 from jitflow.ir.types import Index, Place, Variable, dims_of
 from jitflow.passes.lower.numbers import checked_position
 from jitflow.passes.lower.owning import OwningProgram
@@ -32,6 +33,7 @@ class _Scatter:
         assert isinstance(kind, Variable | Place)
         self.kind = kind
         self.axis: int = op.attributes["axis"]
+        self.named = axes_said(op.attributes, len(self.indices))
         self.adds = op.attributes.get("combine") == "add"
         self.clips = op.attributes.get("mode") == "clip"
         self.shape: tuple[Dim, ...] = next((dims_of(i.type) for i in self.indices if dims_of(i.type)), ())
@@ -40,13 +42,13 @@ class _Scatter:
         axis = self.axis
         numbers: dict[Value, Value] = {}
         for number, index in enumerate(self.indices, axis):
-            size = self.kind.dims[number]
+            size, named = self.kind.dims[number], self.named[number - axis]
             if self.clips:
                 continue
             if dims_of(index.type):
-                self.loops(self.shape, lambda at, i=index, n=number, s=size: self.position(i, at, n, s))  # type: ignore[misc]
+                self.loops(self.shape, lambda at, i=index, n=named, s=size: self.position(i, at, n, s))  # type: ignore[misc]
             else:
-                numbers[index] = self.position(index, (), number, size)
+                numbers[index] = self.position(index, (), named, size)
         before, after = self.kind.dims[:axis], self.kind.dims[axis + len(self.indices) :]
 
         def write(at: Sequence[Value]) -> None:

@@ -127,14 +127,14 @@ class JoinedLoops:
             return None
 
         # A reduction's bits must not depend on what else the nest computes and stores: its own loads decide.
-        folded = self._folded_loads()
-        considered = folded or self.nest.loads
+        folds = any(map(_is_reduction, self.nest.computed))
+        considered = self._folded_loads() if folds else self.nest.loads
 
         def score(loop: Loop) -> tuple[int, int, int, bool]:
             gathers = sum(1 for load in considered if load.strides.get(loop, 0) != 0 and not _unit(load, loop))
             loads = sum(1 for load in considered if _unit(load, loop))
             stores = sum(1 for value in self.yielded if self._natural_strides(value).get(loop) == _itemsize(value))
-            return -gathers, loads, 0 if folded else stores, loop is natural_last
+            return -gathers, loads, 0 if folds else stores, loop is natural_last
 
         return max(candidates, key=score)
 

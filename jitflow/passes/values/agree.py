@@ -1,9 +1,10 @@
-"""Sizes that a check or the guard has found equal get one name.
+"""Sizes that a check or the guard has found equal get one name, or the number that they are.
 
 Two arguments have sizes of their own, ``n`` and ``k``, until they meet in an operation, where the frontend puts a
 check. Behind the check they are the same number, but what was computed from either argument alone would still look like
-another loop, and would not fuse. So from the check on, one name stands for both, and values that are older enter the
-rest of the program through a ``broadcast`` that changes nothing.
+another loop, and would not fuse, or not be one long loop with the others. So from the check on, one name stands for
+both, or the number where one of them is known, and values that are older enter the rest of the program through a
+``broadcast`` that changes nothing.
 
 What the guard has found holds from the start, what a check outside of a region has found inside as well; what one
 inside has found holds until the region ends, where values that flow out get back the sizes that are awaited there.
@@ -19,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeGuard
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
-from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
+from jitflow.ir.dims import Dim, Expression, substitute, symbols
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of, map_dims
 
 __all__ = ["agree"]
@@ -45,14 +47,17 @@ def agree(function: Function) -> Function:
     return replace(function, region=region)
 
 
-def _equal_from_the_start(function: Function) -> Iterator[tuple[str, str]]:
+def _equal_from_the_start(function: Function) -> Iterator[tuple[Dim, Dim]]:
     """The pairs of sizes that the guard has found equal, in the order of the parameters."""
-    order = [str(dim) for parameter in function.parameters for dim in _dims(parameter.type)]
+    order = [dim for parameter in function.parameters for dim in _dims(parameter.type)]
     for fact in function.facts:
-        names = {str(dim) for dim in (fact.left, fact.right) if isinstance(dim, Expression) and dim.is_symbol}
-        if fact.relation == "==" and len(names) == 2 and names <= set(order):
-            older, newer = sorted(names, key=order.index)
-            yield older, newer
+        sizes = {dim for dim in (fact.left, fact.right) if _is_name(dim)}
+        if fact.relation == "==" and sizes <= {*order}:
+            if len(sizes) == 2:
+                older, newer = sorted(sizes, key=order.index)
+                yield older, newer
+            elif len(sizes) == 1:
+                yield from _pair(fact.left, fact.right)
 
 
 def _dims(kind: Type) -> tuple[Dim, ...]:
@@ -105,7 +110,7 @@ class _Agreeing:
             self.copies[value] = Value(kind, value.name)
         return self.copies.get(value, value)
 
-    def found_equal(self, check: Op) -> Iterator[tuple[str, str]]:
+    def found_equal(self, check: Op) -> Iterator[tuple[Dim, Dim]]:
         """The pairs of sizes that are equal if the op is a check that holds."""
         waiting = [check.operands[0]] if check.name == "check" else []
         while waiting:
@@ -114,17 +119,28 @@ class _Agreeing:
                 waiting += reversed(test.operands)
             if test is None or test.name != "equal":
                 continue
-            left, right = (operand.type.dim if isinstance(operand.type, Index) else None for operand in test.operands)
-            if isinstance(left, Expression) and isinstance(right, Expression) and left.is_symbol and right.is_symbol:
-                yield str(left), str(right)
+            yield from _pair(*(o.type.dim if isinstance(o.type, Index) else None for o in test.operands))
 
 
-def _note(older: str, newer: str, names: Names) -> None:
-    older, newer = str(names.get(older, older)), str(names.get(newer, newer))
-    if older != newer:
-        before, now = symbol(newer), symbol(older)
-        names.update({name: now for name, dim in names.items() if dim == before})
-        names[newer] = now
+def _pair(left: Dim | None, right: Dim | None) -> Iterator[tuple[Dim, Dim]]:
+    """The two as older and newer, if each is a name or a number and one is a name: numbers are older than all names."""
+    if _is_name(left) and (_is_name(right) or isinstance(right, int)):
+        yield (left, right) if _is_name(right) else (right, left)
+    elif isinstance(left, int) and _is_name(right):
+        yield left, right
+
+
+def _is_name(dim: Dim | None) -> TypeGuard[Expression]:
+    return isinstance(dim, Expression) and dim.is_symbol
+
+
+def _note(older: Dim, newer: Dim, names: Names) -> None:
+    older, newer = substitute(older, names), substitute(newer, names)
+    if isinstance(newer, int):
+        older, newer = newer, older
+    if older != newer and _is_name(newer):
+        names.update({name: older for name, dim in names.items() if dim == newer})
+        names[str(newer)] = older
 
 
 def _renamed(kind: Type, names: Names) -> Type:
