@@ -7,8 +7,10 @@ too, so that a border cannot be crossed at a distance.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,6 +140,28 @@ def test_no_modules_import_each_other_in_a_circle(folder: str) -> None:
 def test_no_module_is_long() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in MODULES}
     assert {str(path.relative_to(PACKAGE)): length for path, length in lengths.items() if length > 400} == {}
+
+
+def names_of(tree: ast.Module) -> Iterator[str]:
+    """Yield what a module binds: its functions, classes and constants."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.decorator_list:
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def test_everything_is_used() -> None:
+    root, listed = PACKAGE.parent, Counter[str]()
+    folders = (PACKAGE, root / "tests", root / "benchmarks", root / "docs", root / "examples")
+    texts = (path.read_text() for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md"))
+    words = Counter(word for text in texts for word in re.findall(r"\w+", text))
+    bound = [(path, name) for path in MODULES for name in names_of(ast.parse(path.read_text()))]
+    for path in MODULES:
+        listed.update(re.findall(r"\w+", (re.search(r"__all__ = [\[(](.*?)[\])]", path.read_text(), re.S) or [""])[0]))
+    unused = [f"{path.relative_to(PACKAGE)}: {name}" for path, name in bound if words[name] - listed[name] < 2]
+    assert [one for one in unused if not one.endswith("__")] == []
 
 
 DECIDING = ("passes/schedule/*.py", "passes/lower/*.py", "passes/plan/*.py", "passes/fusion/*.py",

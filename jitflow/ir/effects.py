@@ -18,7 +18,7 @@ meet, though their sets do (`jitflow.ir.apart`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -32,7 +32,6 @@ __all__ = [
     "ANYTHING",
     "Access",
     "Effects",
-    "PlaceSets",
     "calls_again",
     "carried_in",
     "conflict",
@@ -50,7 +49,6 @@ _FAILURE = Value(Place(F64, ()), "failure")
 """Stands for what decides in which state a caller sees a program that fails."""
 
 PlaceSet = frozenset[Value]
-PlaceSets = Mapping[Value, PlaceSet]
 _NO_ACCESS: frozenset[Access] = frozenset()
 _NOTHING: PlaceSet = frozenset()
 

@@ -51,10 +51,6 @@ def _above_0(value: Value) -> Value:
     return _not(_compare("less_equal", value, 0.0))
 
 
-def _above_0_not_nan(value: Value) -> Value:
-    return _compare("greater", value, 0.0)
-
-
 def _between(low: str, high: str) -> Callable[[Value], Value]:
     return lambda value: _and(_compare(low, value, 0.0), _compare(high, value, 1.0))
 

@@ -13,20 +13,14 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.dims import Dim, maximum, product
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.records import Attributes, OpDef, TypeRuleError
 from jitflow.ir.types import Index, Place, Scalar, Tensor, Type, Variable, dims_of
 
-__all__ = ["SHAPE_OPS", "show_windows", "slice_size"]
+__all__ = ["SHAPE_OPS", "show_windows"]
 
 _VIEW = frozenset({"view"})
 _CREATION = frozenset({"creation"})
-
-
-def slice_size(start: Dim, stop: Dim, step: int) -> Dim:
-    """How many indices ``range(start, stop, step)`` has, for bounds already clamped to the axis."""
-    span = stop - start if step > 0 else start - stop
-    return maximum((span + (abs(step) - 1)) // abs(step), 0)
 
 
 def _view(operand: Type, dims: tuple[Dim, ...], name: str) -> Type:

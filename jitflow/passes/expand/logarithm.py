@@ -35,8 +35,6 @@ from jitflow.passes.expand.term import (
     settle,
 )
 
-LN2 = 0.6931471805599453
-
 LOG_TAIL = (
     0.3333333,
     -0.2500082,

@@ -48,7 +48,7 @@ class HostProgram:
 
     def __init__(self, function: Function, target: Target) -> None:
         self.function = function
-        self.target = target
+        self.target = replace(target, sizes=tuple(function.attributes.get("hints", ())))
         self.suffix = ""
         """What is appended to the names of this version's kernels."""
         self.scopes = Scopes()

@@ -57,10 +57,6 @@ class Scopes:
         self.open.append(scope)
         return scope
 
-    def enter_again(self, scope: Scope) -> None:
-        """Open a region once more, to add to it."""
-        self.open.append(scope)
-
     def leave(self) -> Scope:
         """Close the innermost region."""
         return self.open.pop()

@@ -56,6 +56,11 @@ def choose(loops: JoinedLoops, target: Target, used: Collection[Value] = ()) -> 
     return _Choice(loops, target, used).schedule()
 
 
+def _power_of_two(number: int) -> int:
+    """The next one."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
 def register_lanes(loops: JoinedLoops, target: Target) -> int:
     """How many of the widest elements a register holds."""
     return max(2, target.vector_bytes // loops.widest_item)
@@ -71,6 +76,8 @@ class _Choice(OnGrid):
         in_order = any(loop.in_order for loop in self.reduced)
         self.tiled = bool(self.reduced) and not in_order and not target.lanes and loops.cost <= cost.LIGHT_BODY
         self.register = register_lanes(loops, target)
+        if self.tiled and not self.horizontal and self.vector is not None and isinstance(self.vector.dim, int):
+            self.register = min(self.register, _power_of_two(max(2, self.vector.dim)))
         self.lanes = self._lanes()
         self.masked = target.masked
         self.kept = self.keeps()
@@ -99,7 +106,13 @@ class _Choice(OnGrid):
             return max(self.target.lanes, self.register) if self._streams() else self.target.lanes
         if self.loops.period:
             return math.lcm(self.loops.period, cost.PERIOD_LANES)
-        return self.register * (cost.TILE if self.tiled else 1)
+        if not self.tiled:
+            return self.register
+        expected = self.target.expected(self.vector.dim)
+        if expected is None:
+            return self.register * cost.TILE
+        fewest = 1 if isinstance(self.vector.dim, int) else cost.FEWEST_OF_A_TILE
+        return self.register * min(cost.TILE, max(fewest, _power_of_two(-(-expected // self.register))))
 
     def _streams(self) -> bool:
         """Whether a nest does little but to move what lies side by side, of which each thread may take several."""
@@ -193,6 +206,9 @@ class _Choice(OnGrid):
         if masked:
             return For(loop, self.lanes, body, "lanes", "masked", parallel=parallel, ahead=ahead)
         if not loop.reduced and self.tiled:
+            expected = self.target.expected(loop.dim)
+            if expected is not None and self.register < expected < self.lanes:  # one turn is all there is
+                return For(loop, self.lanes, body, "lanes", "masked", ahead=ahead)
             return For(loop, self.lanes, body, "lanes", "narrow", narrow=self.register, ahead=ahead)
         return For(loop, self.lanes, body, "lanes", "apart", ahead=ahead)
 

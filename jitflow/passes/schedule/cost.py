@@ -38,8 +38,9 @@ LONG_ROW = 32
 
 # Vectors
 
-TILE = 4
-"""Vectors that a reduction down the rows works on at once, if its body is at most `LIGHT_BODY` instructions long."""
+TILE, FEWEST_OF_A_TILE = 4, 2
+"""Vectors that a reduction down the rows works on at once, if its body is at most `LIGHT_BODY` instructions long. Where
+the first call had fewer columns, as many as these need, but later calls may have more: at least the second number."""
 LIGHT_BODY = 40
 LONG_BODY = 12
 """Instructions in the body of a vector loop from which on it is compiled once, under masks, not twice."""

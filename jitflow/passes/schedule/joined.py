@@ -52,16 +52,31 @@ class JoinedLoops:
         self.period = self._join_period() if periodic else 0
         self.vector = None if self.vector_choice is None else self._joined[self.vector_choice]
         self.cost = sum(cost_of(op) for op in nest.computed)
-        self.widest_item = max(
-            (value.type.dtype.real.itemsize for op in nest.computed for value in (*op.operands, *op.results)
-             if isinstance(value.type, Tensor)), default=8,
-        )  # fmt: skip
+        self.widest_item = self._widest_item()
         self.sweeps = 1 + max(
             [nest.stage.get(op.operands[0], 0) for op in nest.computed if is_folded(op)]
             + [nest.stage.get(value, 0) for value in self.yielded if self._is_inner(value)],
             default=-1,
         )
         self.saved = self._choose_saved()
+
+    def _widest_item(self) -> int:
+        """The bytes of the widest elements, of those in reduced loops if there are any.
+
+        What is made once of a sum, as a mean through f64, does not decide how wide the vectors are that are summed up.
+        """
+        found = [
+            value.type.dtype.real.itemsize
+            for op in self.nest.computed
+            for value in (*op.operands, *op.results)
+            if isinstance(value.type, Tensor) and self._is_inside(op)
+        ]
+        return max(found, default=8)
+
+    def _is_inside(self, op: Op) -> bool:
+        """Whether an op stands in the reduced loops, if there are any."""
+        values = (*op.operands, *op.results)
+        return not self.reduced or any(self.varies(value, loop) for value in values for loop in self.reduced)
 
     # Accesses
 

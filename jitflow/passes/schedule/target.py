@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.processor import CodeTarget
 
 __all__ = ["A100", "CPU", "GPU", "H200", "PLAIN", "Given", "Gpu", "Processor", "Target"]
@@ -130,7 +131,7 @@ class Target:
     ``threads``: how many may run a kernel, each of which takes spans of the outermost loop (`sharing.py`).
     ``processor`` is what products by blocks need to know of a core, None where all products are the library's.
     ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`). ``given`` are schedules
-    that the user wants instead of those that are chosen.
+    that the user wants instead of those that are chosen. ``sizes`` are those of the first call, by their names.
     """
 
     vector_bytes: int = 64
@@ -141,6 +142,12 @@ class Target:
     processor: Processor | None = None
     notes: bool = False
     given: tuple[Given, ...] = ()
+    sizes: tuple[tuple[str, int], ...] = ()
+
+    def expected(self, dim: Dim) -> int | None:
+        """What a size was at the first call, None if that is not known."""
+        sizes = dict(self.sizes)
+        return evaluate(dim, sizes) if sizes.keys() >= set(symbols(dim)) else None
 
 
 CPU = Target(processor=Processor())

@@ -66,3 +66,17 @@ def test_sizes_choose(rows: str, columns: str, lanes: set[int]):
     sums = [op for op in walk(kernel.region) if op.name == "add" and isinstance(op.result.type, Vector)]
     assert {op.result.type.lanes for op in sums if len(op.operands) == 2} >= lanes
     assert any(parameter.name == "sums" for parameter in kernel.parameters) == (8 in lanes)
+
+
+@pytest.mark.parametrize("first", [3, 16, 40, 200])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bits_do_not_depend_on_the_columns_of_the_first_call(first: int, dtype: type) -> None:
+    def standardised(x: Any) -> Any:
+        return (x - x.mean(0)) / x.std(0), np.exp(x).sum(0)
+
+    function = jitflow.function(standardised)
+    function(np.ones((5, first), dtype))
+    for columns in (1, 8, 17, 33, 64, 100):
+        x = np.random.default_rng(columns).normal(size=(70, columns)).astype(dtype)
+        for found, expected in zip(function(x), jitflow.function(standardised)(x), strict=True):
+            np.testing.assert_array_equal(found, expected)
