@@ -93,7 +93,7 @@ class NodeHandle:
         self._idle: list[Messages] = []
         self._programs: set[int] = set()
         self._seen = len(FORGOTTEN)
-        self._lock = threading.Lock()
+        self._compiling, self._counting = threading.Lock(), threading.Lock()
 
     def ask(self, method: str, *arguments: Any, look: Look = lambda waited: None) -> Any:
         """Call a method. Raises `Died`."""
@@ -137,7 +137,7 @@ class NodeHandle:
 
     def need(self, key: int, partition: Any) -> bytes | None:
         """See to it that the node has compiled a partition; what that raised, packed."""
-        with self._lock:
+        with self._compiling:
             if key in self._programs:
                 return None
             error: bytes | None = self.ask("compile", key, partition)
@@ -147,9 +147,10 @@ class NodeHandle:
 
     def forgotten(self) -> list[int]:
         """What the driver no longer has, and the node has not been told of."""
-        with self._lock:
-            news, self._seen = FORGOTTEN[self._seen :], len(FORGOTTEN)
-            self._programs.difference_update(news)
+        with self._counting:
+            news = FORGOTTEN[self._seen :]
+            self._seen += len(news)
+        self._programs.difference_update(news)
         return news
 
 

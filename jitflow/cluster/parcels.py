@@ -37,7 +37,8 @@ _LARGE = 1 << 16
 """Bytes from which on an array does not travel in a message: about what a copy of them more takes as a block does."""
 _KEPT = 1 << 28
 """Bytes of blocks that are kept for later."""
-_MAPPINGS = 64
+_MAPPINGS = 32
+"""How many blocks of messages a process has mapped at once."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Known:
 
     address: Address
     offset: int
+    lasts: bool = False
+    """Whether it stays there until it is forgotten, as the memory of a variable does."""
 
 
 Parcel = Known | Array
@@ -98,10 +101,11 @@ class Rooms:
 
 
 class Mappings:
-    """The blocks of other processes that this one has mapped lately."""
+    """The blocks of other processes that this one has mapped: those of variables, and of messages the latest."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, Array] = OrderedDict()
+        self._lasting: dict[int, Array] = {}
+        self._passing: OrderedDict[int, Array] = OrderedDict()
         self._lock = threading.Lock()
 
     def pointer(self, parcel: Parcel) -> tuple[int, object]:
@@ -110,18 +114,19 @@ class Mappings:
             return parcel.ctypes.data, parcel
         address = parcel.address
         with self._lock:
-            found = self._known.pop(address.mark, None)
+            known = self._lasting if parcel.lasts else self._passing
+            found = known.pop(address.mark, None)
             found = mapped(address) if found is None else found
-            self._known[address.mark] = found
-            if len(self._known) > _MAPPINGS:
-                self._known.popitem(last=False)
+            known[address.mark] = found
+            if len(self._passing) > _MAPPINGS:
+                self._passing.popitem(last=False)
         return found.ctypes.data + parcel.offset, found
 
     def forget(self, marks: list[int]) -> None:
         """Blocks that are no more."""
         with self._lock:
             for mark in marks:
-                self._known.pop(mark, None)
+                self._lasting.pop(mark, None)
 
 
 ROOMS, MAPPINGS = Rooms(), Mappings()
@@ -162,4 +167,4 @@ def memory_for(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
 def address_of(pointer: int) -> Known | None:
     """Where other processes of this machine find a variable's elements; None of other memory."""
     found = _SHARED.get(pointer)
-    return None if found is None else Known(found[0].address, found[1])
+    return None if found is None else Known(found[0].address, found[1], lasts=True)
