@@ -21,7 +21,19 @@ from jitflow.cluster.parcels import FORGOTTEN, Known
 from jitflow.errors import UserRuntimeError
 from jitflow.hardware import devices
 
-__all__ = ["Died", "Line", "NodeHandle", "RayLine", "Talk", "forget", "known_names", "names", "node", "use", "want"]
+__all__ = [
+    "ActorProcess",
+    "Died",
+    "NodeHandle",
+    "NodeProcess",
+    "Talk",
+    "forget",
+    "known_names",
+    "names",
+    "node",
+    "use",
+    "want",
+]
 
 CONCURRENCY = 64
 """How many calls a node runs at once; others wait."""
@@ -39,7 +51,7 @@ class Died(Exception):
     """The process is no more."""
 
 
-class Line(Protocol):
+class NodeProcess(Protocol):
     """How the methods of a `Node` are called."""
 
     def ask(self, method: str, *arguments: Any) -> Any:
@@ -52,18 +64,18 @@ class Line(Protocol):
         """End the process."""
 
 
-class RayLine:
+class ActorProcess:
     """An actor's."""
 
     def __init__(self, actor: Any) -> None:
         self._actor, self._ray = actor, ray()
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """As in `Line`."""
+        """As in `NodeProcess`."""
         return getattr(self._actor, method).remote(*arguments)
 
     def answer(self, asked: Any, seconds: float) -> Any:
-        """As in `Line`."""
+        """As in `NodeProcess`."""
         raised = self._ray.exceptions
         try:
             return self._ray.get(asked, timeout=seconds)
@@ -73,15 +85,15 @@ class RayLine:
             raise Died(str(error).splitlines()[0]) from None
 
     def kill(self) -> None:
-        """As in `Line`."""
+        """As in `NodeProcess`."""
         self._ray.kill(self._actor)
 
 
 class NodeHandle:
     """A node as the driver sees it."""
 
-    def __init__(self, number: int, line: Line) -> None:
-        self.number, self._line = number, line
+    def __init__(self, number: int, process: NodeProcess) -> None:
+        self.number, self._process = number, process
         place, versions, own = self.ask("about", look=_not_too_long)
         _require_same(number, versions)
         self.devices: tuple[str, ...] = own
@@ -98,10 +110,10 @@ class NodeHandle:
     def ask(self, method: str, *arguments: Any, look: Look = lambda waited: None) -> Any:
         """Call a method. Raises `Died`."""
         try:
-            asked = self._line.ask(method, *arguments)
+            asked = self._process.ask(method, *arguments)
             for turn in itertools.count(1):
                 try:
-                    return self._line.answer(asked, _LOOK)
+                    return self._process.answer(asked, _LOOK)
                 except TimeoutError:
                     look(turn * _LOOK)
         except Died:
@@ -128,12 +140,12 @@ class NodeHandle:
 
     def tell(self, method: str, *arguments: Any) -> None:
         """Call a method whose answer nobody needs."""
-        self._line.ask(method, *arguments)
+        self._process.ask(method, *arguments)
 
     def kill(self) -> None:
         """End the process."""
         self.lives = False
-        self._line.kill()
+        self._process.kill()
 
     def need(self, key: int, partition: Any) -> bytes | None:
         """See to it that the node has compiled a partition; what that raised, packed."""
@@ -260,7 +272,7 @@ class _Nodes:
         self.lock = threading.RLock()
         self.count: int | None = None
         """How many `connect` was asked for."""
-        self.start: Callable[[int], Line] | None = None
+        self.start: Callable[[int], NodeProcess] | None = None
         """What starts a node, where it is not an actor of the cluster."""
         self.handles: dict[int, NodeHandle] = {}
         self.names: tuple[str, ...] = ()
@@ -276,7 +288,7 @@ def want(count: int | None) -> None:
             _NODES.count, _NODES.names = count, ()
 
 
-def use(start: Callable[[int], Line], count: int) -> None:
+def use(start: Callable[[int], NodeProcess], count: int) -> None:
     """Have nodes that are started so."""
     forget()
     _NODES.start, _NODES.count = start, count
@@ -342,7 +354,7 @@ def _machines() -> list[str]:
     return [own, *sorted(others)]
 
 
-def _start(number: int) -> Line:
+def _start(number: int) -> NodeProcess:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     machines = _machines()
@@ -351,4 +363,4 @@ def _start(number: int) -> Line:
     beside = len(range(place, count, len(machines)))
     where = NodeAffinitySchedulingStrategy(machines[place], soft=False)
     made = ray().remote(max_concurrency=CONCURRENCY, num_cpus=0, max_restarts=0, scheduling_strategy=where)(Node)
-    return RayLine(made.remote(beside))
+    return ActorProcess(made.remote(beside))

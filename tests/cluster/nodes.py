@@ -12,7 +12,7 @@ from jitflow.cluster import nodes
 from jitflow.cluster.node import Node
 
 
-class LocalLine:
+class LocalProcess:
     """The methods of a node run on threads, with copies of what they are given."""
 
     def __init__(self) -> None:
@@ -34,12 +34,12 @@ class LocalLine:
 
 
 @contextmanager
-def local_nodes(count: int, how: str = "lines") -> Iterator[list[LocalLine]]:
+def local_nodes(count: int, how: str = "lines") -> Iterator[list[LocalProcess]]:
     """Nodes that talk by ``lines``, by ``messages`` with shared memory, or by messages alone, ``apart``."""
-    lines: list[LocalLine] = []
+    lines: list[LocalProcess] = []
 
-    def start(number: int) -> LocalLine:
-        lines.append(LocalLine())
+    def start(number: int) -> LocalProcess:
+        lines.append(LocalProcess())
         return lines[-1]
 
     nodes.use(start, count)

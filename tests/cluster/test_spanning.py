@@ -13,7 +13,7 @@ import jitflow
 from jitflow import cluster, hardware
 from jitflow.cluster import nodes
 from jitflow.frontend.outside import scopes
-from tests.cluster.nodes import LocalLine, local_nodes
+from tests.cluster.nodes import LocalProcess, local_nodes
 from tests.compare import EXACT, REDUCTION, assert_same
 from tests.devices.programs import PROGRAMS
 from tests.devices.test_split_programs import assert_alike
@@ -23,13 +23,13 @@ X, W1, W2 = (np.random.default_rng(seed).normal(size=shape) for seed, shape in e
 
 
 @pytest.fixture(params=WAYS)
-def any_nodes(request: pytest.FixtureRequest) -> Iterator[list[LocalLine]]:
+def any_nodes(request: pytest.FixtureRequest) -> Iterator[list[LocalProcess]]:
     with local_nodes(3, request.param) as lines:
         yield lines
 
 
 @pytest.fixture
-def three_nodes() -> Iterator[list[LocalLine]]:
+def three_nodes() -> Iterator[list[LocalProcess]]:
     with local_nodes(3) as lines:
         yield lines
 
@@ -61,7 +61,7 @@ def test_programs_on_three_nodes(program: Any, monkeypatch: pytest.MonkeyPatch) 
         assert "; node:1/cpu:0 takes" in spanning.ir(*program.arguments, stage="partitioned")
 
 
-def test_sizes_compile_nothing_and_memory_lies_as_it_likes(any_nodes: list[LocalLine]) -> None:
+def test_sizes_compile_nothing_and_memory_lies_as_it_likes(any_nodes: list[LocalProcess]) -> None:
     for rows in (8, 11, 700, 0):
         x = np.random.default_rng(rows).normal(size=(rows, 16))
         assert_same(two_layers(x, W1, W2), in_python(two_layers)(x, W1, W2), REDUCTION)
@@ -105,7 +105,7 @@ def test_training_with_variables_on_two_nodes_has_the_bits_of_one() -> None:
             np.testing.assert_array_equal(w, W1)
 
 
-def test_a_call_that_raises_leaves_the_variables_of_all_nodes(any_nodes: list[LocalLine]) -> None:
+def test_a_call_that_raises_leaves_the_variables_of_all_nodes(any_nodes: list[LocalProcess]) -> None:
     w, v = jitflow.Variable(np.ones(3), device="node:1"), jitflow.Variable(np.ones(3), device="node:2")
 
     @jitflow.function
@@ -127,7 +127,7 @@ def test_a_call_that_raises_leaves_the_variables_of_all_nodes(any_nodes: list[Lo
 # -- what is refused, and what fails
 
 
-def test_memory_of_a_node_is_brought_home_or_refused(three_nodes: list[LocalLine]) -> None:
+def test_memory_of_a_node_is_brought_home_or_refused(three_nodes: list[LocalProcess]) -> None:
     @jitflow.function
     def squares(n):
         with jitflow.device("node:1"):
@@ -150,7 +150,7 @@ def test_memory_of_a_node_is_brought_home_or_refused(three_nodes: list[LocalLine
         views(5)
 
 
-def test_errors_have_their_class_and_lines(three_nodes: list[LocalLine]) -> None:
+def test_errors_have_their_class_and_lines(three_nodes: list[LocalProcess]) -> None:
     @jitflow.function(device="node:1")
     def solve(a):
         if a.sum() < 0:
@@ -169,7 +169,7 @@ def test_errors_have_their_class_and_lines(three_nodes: list[LocalLine]) -> None
     assert_same(solve(2 * np.eye(3)), np.full(3, 0.5), EXACT)
 
 
-def test_devices_that_nobody_has(three_nodes: list[LocalLine]) -> None:
+def test_devices_that_nobody_has(three_nodes: list[LocalProcess]) -> None:
     @jitflow.function
     def nowhere(x):
         with jitflow.device("node:7/cpu:0"):
@@ -186,7 +186,7 @@ def test_devices_that_nobody_has(three_nodes: list[LocalLine]) -> None:
     assert "connect(nodes=2)" in "".join(caught.value.__notes__)
 
 
-def test_versions_that_differ(three_nodes: list[LocalLine], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_that_differ(three_nodes: list[LocalProcess], monkeypatch: pytest.MonkeyPatch) -> None:
     nodes.forget()
     about = nodes.Node.about
     monkeypatch.setattr(nodes.Node, "about", lambda self: (about(self)[0], {"Python": "2.7"}, ("cpu:0",)))
@@ -194,7 +194,7 @@ def test_versions_that_differ(three_nodes: list[LocalLine], monkeypatch: pytest.
         pass
 
 
-def test_a_node_that_dies_is_started_anew(three_nodes: list[LocalLine]) -> None:
+def test_a_node_that_dies_is_started_anew(three_nodes: list[LocalProcess]) -> None:
     expected, handle = two_layers(X, W1, W2), nodes.node(1)
     handle.address = None
     three_nodes[0].kill()
@@ -209,7 +209,7 @@ def test_a_node_that_dies_is_started_anew(three_nodes: list[LocalLine]) -> None:
         assert_same(two_layers(X, W1, W2), expected, EXACT)
 
 
-def test_calls_from_several_threads(three_nodes: list[LocalLine]) -> None:
+def test_calls_from_several_threads(three_nodes: list[LocalProcess]) -> None:
     expected, wrong = two_layers(X, W1, W2), list[Any]()
 
     def call() -> None:
@@ -225,7 +225,7 @@ def test_calls_from_several_threads(three_nodes: list[LocalLine]) -> None:
     assert not wrong
 
 
-def test_blocks_are_used_again(three_nodes: list[LocalLine]) -> None:
+def test_blocks_are_used_again(three_nodes: list[LocalProcess]) -> None:
     from jitflow.cluster.parcels import ROOMS
 
     pipeline = jitflow.function(lambda x: np.sqrt(x) + 1, device="node:1")
