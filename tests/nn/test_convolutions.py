@@ -27,6 +27,7 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "pairs": ((1, 2, 5, 6), (3, 2, 3, 3), {"padding": ((0, 2), (1, 0))}),
     "same with a stride": ((1, 2, 7, 8), (3, 2, 3, 3), {"padding": "same", "stride": 2}),
     "one element": ((2, 3, 4, 5), (6, 3, 1, 1), {}),
+    "one window among zeros": ((2, 3, 2, 2), (4, 3, 2, 2), {"stride": 3, "padding": 1}),
 }
 
 

@@ -34,6 +34,7 @@ from jitflow.passes.analyses.order import bound_sizes, find_order, is_free, name
 from jitflow.passes.fusion.axes import Axes, Axis
 from jitflow.passes.fusion.facts import Facts, is_gather_source
 from jitflow.passes.fusion.fused_region import Group, fusion_op, is_fusable, scheduled, without_unused
+from jitflow.passes.fusion.group_order import GroupOrder
 from jitflow.passes.schedule.cost import LARGEST_KERNEL
 
 __all__ = ["fuse"]
@@ -91,6 +92,7 @@ class _Fusion:
         for op in self.region.body:
             if not is_free(op):
                 self.group_of[op] = Group(op)
+        self.order = GroupOrder(self.group_of.values(), self._needs)
         for op in needs_kernel:
             if "reduction" in op.definition.traits:
                 self._join_own(op, needs_kernel)
@@ -154,7 +156,7 @@ class _Fusion:
             return "they do not share one loop nest"
         if self._is_written_anyway(upper, lower):
             return "it has fewer axes, and other kernels read it from memory too"
-        if self._makes_cycle(upper, lower):
+        if self.order.makes_cycle(upper, lower):
             return "what lies between them cannot be part of the kernel"
         return ""
 
@@ -210,20 +212,6 @@ class _Fusion:
                 return False
         return True
 
-    def _makes_cycle(self, upper: Group, lower: Group) -> bool:
-        """Whether ``lower`` needs a group that needs ``upper``, other than directly."""
-        seen: set[Group] = set()
-        first = min(self.position[upper.ops[0]], self.position[lower.ops[0]])
-        frontier = [group for group in self._needs(lower) if group is not upper]
-        while frontier:
-            group = frontier.pop()
-            if group is upper or group is lower:
-                return True
-            if group not in seen and self.position[group.ops[-1]] > first:  # one needs what stands before it
-                seen.add(group)
-                frontier.extend(self._needs(group))
-        return False
-
     def _needs(self, group: Group) -> Iterator[Group]:
         """The groups that a group must follow: for what it reads, through views, and for order's sake."""
         for op in group.ops:
@@ -252,6 +240,7 @@ class _Fusion:
         return source if source in self.group_of else None
 
     def _merge(self, upper: Group, lower: Group) -> None:
+        self.order.merge(upper, lower)
         upper.ops = sorted(upper.ops + lower.ops, key=self.position.__getitem__)
         for op in lower.ops:
             self.group_of[op] = upper
@@ -274,8 +263,8 @@ class _Fusion:
                 if (
                     not any(self.group_of[source] in (upper, lower) for source in stored)
                     and self._is_nest(upper.ops + lower.ops)
-                    and not self._makes_cycle(upper, lower)
-                    and not self._makes_cycle(lower, upper)
+                    and not self.order.makes_cycle(upper, lower)
+                    and not self.order.makes_cycle(lower, upper)
                 ):
                     self._merge(upper, lower)
 

@@ -45,7 +45,7 @@ class ContractionAxes:
         for label in dict.fromkeys((*labels[2], *labels[0])):
             has = tuple(label in own for own in labels)
             strides = tuple(layout.strides[own.index(label)] for own, layout in lying if label in own)
-            if sizes[label] != 1:
+            if sizes[label] != 1 or label in slid:  # a single window may reach beyond its array as well
                 _join(found.setdefault(has, []), Axis(sizes[label], strides, slid.get(label)))
         self.batch = found.get((True, True, True), [])
         self.rows, self.columns = found.get((True, False, True), []), found.get((False, True, True), [])
