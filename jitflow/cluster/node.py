@@ -216,7 +216,7 @@ class Node:
         from jitflow.cluster.memory import machine_name
         from jitflow.hardware import devices
 
-        place = Place(machine_name(), self._listener and self._listener.address)
+        place = Place(machine_name(), None if self._listener is None else self._listener.address)
         return place, versions(), tuple(device.name for device in devices("cpu"))
 
     def share(self, shares: bool) -> None:
