@@ -21,7 +21,13 @@ from jitflow.cores import usable_cores
 from jitflow.runtime.native_code import NativeCode, make_immortal
 
 if TYPE_CHECKING:
-    from jitflow.specialised import Specialised
+    from typing import Protocol
+
+    class _Compiled(Protocol):
+        """A compiled function."""
+
+        def _compile_anew(self) -> None: ...
+
 
 __all__ = ["most_threads", "name_helpers", "note_compiled", "num_threads", "set_num_threads", "share_address"]
 
@@ -45,7 +51,7 @@ _limit = CONFIG.threads or usable_cores()
 _LOCK = threading.Lock()
 
 
-_compiled_for: weakref.WeakKeyDictionary[Specialised, int] = weakref.WeakKeyDictionary()
+_compiled_for: weakref.WeakKeyDictionary[_Compiled, int] = weakref.WeakKeyDictionary()
 """From functions to the fewest threads that code of theirs is for."""
 
 
@@ -95,7 +101,7 @@ def most_threads() -> int:
     return _limit if _HAS_THREADS else 1
 
 
-def note_compiled(function: Specialised, threads: int) -> None:
+def note_compiled(function: _Compiled, threads: int) -> None:
     """Note that a function has code for so many threads, which is compiled anew when more are allowed."""
     with _LOCK:
         _compiled_for[function] = min(threads, _compiled_for.get(function, threads))
