@@ -8,6 +8,7 @@ LLVM is asked what a processor can do, and imported for it. Which processor it i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -133,7 +134,7 @@ def second_cache() -> int:
     """The bytes of the second cache of a core; a usual size where the system does not say."""
     folder = Path("/sys/devices/system/cpu/cpu0/cache")
     try:
-        for index in sorted(folder.glob("index*")):
+        for index in (folder / name for name in sorted(os.listdir(folder)) if name.startswith("index")):
             if (index / "level").read_text().strip() == "2":
                 return int((index / "size").read_text().strip().removesuffix("K")) << 10
     except (OSError, ValueError):

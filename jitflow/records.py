@@ -1,15 +1,16 @@
-"""Frozen records that are made quickly: dataclasses whose methods are shared instead of compiled for each class.
+"""Frozen records that are made quickly: classes that `dataclasses` knows, with methods that all of them share.
 
-`dataclasses` compiles four methods of a frozen class when it is imported, which takes half a millisecond. Every process
-imports some fifty records before its first call, so their methods look at the fields instead.
+`dataclasses` compiles four methods of a frozen class when it is imported, which takes half a millisecond, and looks at
+each field for another tenth. Every process imports some fifty records before its first call, so their methods look at
+the fields instead, and `dataclasses` is told of them when it asks.
 """
 
 from __future__ import annotations
 
-from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, make_dataclass
+from typing import Any, NoReturn, TypeVar, cast, dataclass_transform
 
-__all__ = ["record", "value_record"]
+__all__ = ["field_names", "record", "value_record"]
 
 _Class = TypeVar("_Class", bound=type[Any])
 
@@ -17,15 +18,37 @@ _Class = TypeVar("_Class", bound=type[Any])
 @dataclass_transform(frozen_default=True, eq_default=False)
 def record(kind: _Class) -> _Class:
     """Make a class with annotations a frozen dataclass that compares by identity."""
-    made: Any = dataclass(init=False, repr=False, eq=False)(kind)
-    made.__jitflow_fields__ = tuple((one.name, one.default, one.default_factory) for one in fields(made))
-    for name, default, _ in made.__jitflow_fields__:
+    made = cast(Any, kind)
+    known = {one[0]: one for one in getattr(made, "__jitflow_fields__", ())}
+    for name in made.__annotations__:
+        default: Any = vars(made).get(name, MISSING)
+        factory: Any = MISSING
         if default is not MISSING:
             delattr(made, name)  # each object has its own
-    made.__init__, made.__repr__ = _init, _repr
-    made.__setattr__ = made.__delattr__ = _refuse
+        if isinstance(default, Field):
+            default, factory = default.default, default.default_factory
+        known[name] = name, default, factory
+    made.__jitflow_fields__ = (*known.values(),)
+    methods = {"__init__": _init, "__repr__": _repr, "__setattr__": _refuse, "__delattr__": _refuse}
+    for name, value in {"__match_args__": (*known,), "__dataclass_fields__": _Fields(), **methods}.items():
+        setattr(made, name, value)
     found: _Class = made
     return found
+
+
+class _Fields:
+    """What `dataclasses` asks of a class: made when it asks."""
+
+    def __get__(self, thing: Any, kind: Any) -> Any:
+        types = dict(pair for one in kind.__mro__[::-1] for pair in getattr(one, "__annotations__", {}).items())
+        known = [
+            (name, types[name], field(default_factory=factory) if factory is not MISSING else field(default=default))
+            for name, default, factory in kind.__jitflow_fields__
+        ]
+        kind.__dataclass_fields__ = found = vars(make_dataclass(kind.__name__, known, init=False))[
+            "__dataclass_fields__"
+        ]
+        return found
 
 
 @dataclass_transform(frozen_default=True, eq_default=True)
@@ -35,6 +58,12 @@ def value_record(kind: _Class) -> _Class:
     made.__eq__, made.__hash__ = _equals, _hash
     found: _Class = made
     return found
+
+
+def field_names(kind: type[Any]) -> list[str]:
+    """What the fields of such a class, or of any dataclass, are called that it is made with."""
+    known = getattr(kind, "__jitflow_fields__", None)
+    return [one.name for one in fields(kind) if one.init] if known is None else [name for name, _, _ in known]
 
 
 def _values(self: Any) -> tuple[Any, ...]:

@@ -10,7 +10,6 @@ There is no pickle, and reading executes nothing.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import importlib
 import struct
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ import numpy as np
 
 from jitflow.cache.content import is_of_a_library, named
 from jitflow.errors import ExceptionName
+from jitflow.records import field_names
 from jitflow.runtime import plan, plan_results
 
 __all__ = ["Damaged", "Unstorable", "pack", "unpack"]
@@ -37,7 +37,7 @@ class Damaged(Exception):
 
 def _records(*modules: Any) -> dict[str, type[Any]]:
     several = (one for module in modules for one in vars(module).values())
-    return {one.__name__: one for one in several if isinstance(one, type) and dataclasses.is_dataclass(one)}
+    return {one.__name__: one for one in several if isinstance(one, type) and "__dataclass_fields__" in vars(one)}
 
 
 _OF_PLANS = _records(plan, plan_results)
@@ -56,7 +56,7 @@ _FIELDS: dict[type[Any], list[str]] = {}
 
 def _fields(kind: type[Any]) -> list[str]:
     if kind not in _FIELDS:
-        _FIELDS[kind] = [field.name for field in dataclasses.fields(kind) if field.init]
+        _FIELDS[kind] = field_names(kind)
     return _FIELDS[kind]
 
 

@@ -81,15 +81,21 @@ def lasting() -> tuple[str, ...]:
 def _stamp(package: Path) -> str:
     """What tells the files of jitflow from others of the same version, as a checkout has them that is worked on."""
     found, folders = [], [os.fspath(package)]
-    while folders:
-        with os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    about = entry.stat()
-                    found.append((entry.path, about.st_size, about.st_mtime_ns))
-                elif entry.is_dir() and not entry.name.startswith(("_", ".")):
-                    folders.append(entry.path)
-    return hashlib.sha256(repr(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
+    for folder in folders:
+        place = os.open(folder, os.O_RDONLY) if os.scandir in os.supports_fd else folder  # files are found from there
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name.endswith(".py"):
+                        about = entry.stat()
+                        found.append(f"{folder}/{name} {about.st_size} {about.st_mtime_ns}")
+                    elif name[0] not in "_." and entry.is_dir():
+                        folders.append(f"{folder}/{name}")
+        finally:
+            if place is not folder:
+                os.close(place)
+    return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _stamp_of(package: str, file: str) -> str:

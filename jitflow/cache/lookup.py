@@ -22,6 +22,7 @@ from jitflow.cache.key import key_of
 from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
+from jitflow.runtime.entry_constants import EntryConstants
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.linking import LINKER
 from jitflow.runtime.specialisation import EntryCode, Specialisation
@@ -115,19 +116,22 @@ def _loaded(entry: Entry, function: FunctionType, arguments: Sequence[Any]) -> S
 def _entry_code(plan: Any, about: Any) -> EntryCode | None:
     """The entry of a plan, where calls take the native one.
 
-    It must be the one that was compiled: then its constants have the same order, and the plan is the code's.
+    The same of its objects must be one object as when it was compiled: then its text would be the same.
     """
     from jitflow.runtime.dispatcher import uses_native_entry
-    from jitflow.runtime.entry_native import emit_entry
 
-    code = emit_entry(plan)
+    name, versions, _ = about
+    if type(versions) is not int or not 0 <= versions <= 2 * len(plan.reads):
+        raise Damaged("expected a number of versions")
+    code = EntryCode(str(name), "", EntryConstants(plan), versions)
     if _described(code) != about:
-        raise Mismatch("the entry is another one")
+        raise Mismatch("objects that were one are several, or the other way round")
     return code if uses_native_entry() else None
 
 
 def _described(code: EntryCode) -> list[Any]:
-    return [code.name, code.versions, hashlib.sha256(code.text.encode()).hexdigest()]
+    arrangement = " ".join(map(str, code.constants.arrangement))
+    return [code.name, code.versions, hashlib.sha256(arrangement.encode()).hexdigest()]
 
 
 class _Sites(Sequence[Any]):

@@ -4,7 +4,8 @@ A call goes through these files in this order:
 
     dispatcher (_native, _layout, _text; binding_text, parameters)   find the specialisation that fits
     specialisation, plan (_results)                        what it is made of, and what it agrees to
-    entry_native (_frame, _checks, _results, _support)     the plan as one native function
+    entry_native (_frame, _checks, _results)               the plan as one native function
+    entry_constants, entry_support (support_text)          the objects that it refers to, and what it calls
     entry_python (python_guards, python_results)           the plan carried out step by step
     pool (_text)                                           where results and temporaries live
 

@@ -7,8 +7,10 @@ flat arguments as a tuple or raises the TypeError that Python would.
 
 from __future__ import annotations
 
-from jitflow.runtime.dispatcher_layout import load_field, start
+from jitflow.runtime.dispatcher_layout import field_offset
+from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.object_layout import TUPLE_ITEMS
+from jitflow.runtime.python_api import PythonCalls
 
 _CALL = "ptr %self, ptr %args, i64 %count, ptr %names"
 """The parameters of a function that gets a vectorcall's arguments."""
@@ -28,6 +30,17 @@ def binding_functions() -> list[str]:
         _bind,
     )
     return [write() for write in functions]
+
+
+def load_field(function: FunctionText, name: str, kind: str = "ptr") -> str:
+    """Load a field of `%self`."""
+    return function.load(kind, "%self", field_offset(name))
+
+
+def start(signature: str) -> tuple[FunctionText, PythonCalls]:
+    """Begin a function of the dispatcher's module, which finds the API table in a global variable."""
+    function = FunctionText(signature)
+    return function, PythonCalls(function, function.load("ptr", "@api"))
 
 
 # -- calls into Python -----------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.python_api import PythonCalls
-
 _OBJECT_HEAD = 16
 
 INSTANCE_FIELDS = (
@@ -36,14 +33,3 @@ REFERENCES = ("dict", "function", "names")
 def field_offset(name: str) -> int:
     """Where a field of an instance lies, in bytes."""
     return _OBJECT_HEAD + 8 * INSTANCE_FIELDS.index(name)
-
-
-def load_field(function: FunctionText, name: str, kind: str = "ptr") -> str:
-    """Load a field of `%self`."""
-    return function.load(kind, "%self", field_offset(name))
-
-
-def start(signature: str) -> tuple[FunctionText, PythonCalls]:
-    """Begin a function of the dispatcher's module, which finds the API table in a global variable."""
-    function = FunctionText(signature)
-    return function, PythonCalls(function, function.load("ptr", "@api"))

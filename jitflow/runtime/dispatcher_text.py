@@ -12,8 +12,8 @@ before it calls an entry. All of it happens under the GIL, so plain loads and st
 
 from __future__ import annotations
 
-from jitflow.runtime.binding_text import binding_functions
-from jitflow.runtime.dispatcher_layout import REFERENCES, field_offset, load_field, start
+from jitflow.runtime.binding_text import binding_functions, load_field, start
+from jitflow.runtime.dispatcher_layout import REFERENCES, field_offset
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.object_layout import OBJECT_TYPE
 from jitflow.runtime.specialisation import MISMATCH, record_offset

@@ -11,7 +11,6 @@ up at every call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import groupby
 from types import FunctionType
 from typing import Any
@@ -24,7 +23,7 @@ from jitflow.runtime.dtypes import numpy_dtype, same_layout_dtypes
 from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import COMPARE_EQUAL, PythonCalls
-from jitflow.runtime.python_guards import builtins_of, guard_holds, scalar_types
+from jitflow.runtime.python_guards import builtins_of, scalar_types
 
 _SIMPLE_CONSTANTS = (str, bytes, int, bool, type(None))
 """Types whose comparison with `==` runs no Python code and is exact."""
@@ -273,7 +272,7 @@ class CheckWriter:
 
     def _ask_python(self, guard: p.Guard, thing: str) -> None:
         frame, function, python = self._frame, self._function, self._python
-        question = frame.constant(partial(guard_holds, guard))
+        question = frame.constant(frame.constants.question(guard))
         answer = python.call("ptr", "PyObject_CallOneArg", f"ptr {question}", f"ptr {thing}")
         function.require_not(function.is_null(answer), frame.failed)
         truth = python.call("i32", "PyObject_IsTrue", f"ptr {answer}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jitflow.runtime.entry_constants import EntryConstants
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.locks_text import FRAME_FIELDS
 from jitflow.runtime.plan import (
@@ -30,8 +31,7 @@ class EntryFrame:
         self.plan = plan
         self.name = name
         function = self.function = FunctionText(f"ptr @{name}(ptr %record, ptr %call_arguments, i64 %count)")
-        self._constants: list[Any] = []
-        self._offsets: dict[int, int] = {}
+        self.constants = EntryConstants(plan)
         self._pointers: dict[int, str] = {}
         self.versions = 0
         self.mismatch = function.label("mismatch")
@@ -60,11 +60,6 @@ class EntryFrame:
         self.python = PythonCalls(function, self.table, ahead=True)
         self.rarely = PythonCalls(function, self.table)
 
-    @property
-    def constants(self) -> tuple[Any, ...]:
-        """The objects that the text refers to, in the order of the constants table."""
-        return tuple(self._constants)
-
     def constant(self, thing: Any) -> str:
         """A pointer to an object that the specialisation keeps alive, loaded at the start."""
         if id(thing) not in self._pointers:
@@ -77,10 +72,7 @@ class EntryFrame:
 
     def _offset(self, thing: Any) -> int:
         """Where the table of constants has an object, behind the error handler, which comes first."""
-        if id(thing) not in self._offsets:
-            self._constants.append(thing)
-            self._offsets[id(thing)] = 8 * len(self._constants)
-        return self._offsets[id(thing)]
+        return 8 * (1 + self.constants.place(thing))
 
     def take_versions(self, count: int) -> str:
         """A pointer to words of the specialisation's own, for the versions of so many namespaces."""

@@ -25,6 +25,7 @@ appended to that of the kernels: nothing in it is absolute.
 from __future__ import annotations
 
 from jitflow.runtime.entry_checks import CheckWriter
+from jitflow.runtime.entry_constants import NOT_RAISED
 from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.entry_results import ResultWriter
 from jitflow.runtime.locks_text import FRAME_FIELDS, LOCKED, REPEATED, frame_offset
@@ -35,7 +36,7 @@ from jitflow.runtime.specialisation import MISMATCH, EntryCode, record_offset
 def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
     """Emit the entry of a plan: the text of one function called `name`.
 
-    The same plan gives the same text and the same order of constants, so that stored code can be
+    The same plan gives the same text, and constants in the same order, so that stored code can be
     joined with constants found anew.
     """
     frame = EntryFrame(plan, name)
@@ -129,7 +130,7 @@ def _raise_error(frame: EntryFrame, status: str) -> None:
     python.release(address)
     with function.when(function.compare("ne", returned, "null", "ptr")):
         python.release(returned)
-        message = frame.constant("jitflow: the error handler of a failed call did not raise")
+        message = frame.constant(NOT_RAISED)
         python.run("PyErr_SetObject", f"ptr {frame.constant(SystemError)}", f"ptr {message}")
     python.run("hide_frame", f"ptr {frame.table}")
     function.jump(frame.failed)

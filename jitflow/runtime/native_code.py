@@ -23,8 +23,8 @@ from jitflow.runtime.linking import LINKER, initialise
 
 __all__ = ["NativeCode", "make_immortal"]
 
-_FUNCTIONS = re.compile(r'^define (?!internal|private)[^@\n]*@"?([\w.$]+)', re.MULTILINE)
-_VARIABLES = re.compile(r'^@"?([\w.$]+)"? = (?!internal|private)', re.MULTILINE)
+_FUNCTIONS = r'(?m)^define (?!internal|private)[^@\n]*@"?([\w.$]+)'
+_VARIABLES = r'(?m)^@"?([\w.$]+)"? = (?!internal|private)'
 """What can be asked for of a text."""
 
 
@@ -71,7 +71,7 @@ def _compiled(
     """Object code, and what can be asked for of it."""
     written = text if isinstance(text, str) else text()
     declared = "".join(f"@{name} = external global i8\n" for name in outside)
-    names = [*_FUNCTIONS.findall(written), *_VARIABLES.findall(written)]
+    names = [*re.findall(_FUNCTIONS, written), *re.findall(_VARIABLES, written)]
     return _object_code(declared + written, optimisation, for_host), names
 
 

@@ -15,7 +15,15 @@ import sys
 from functools import cache, partial
 
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.pool_text import NO_CLASS, STATE_FIELDS, SYSTEM_FUNCTIONS, pool_text
+
+STATE_FIELDS = ("lock", "in_use", "cached", "allocations", "reuses", "high_water", "cap", "turn")
+"""The 64-bit words of `@pool_state`."""
+
+SYSTEM_FUNCTIONS = ("malloc", "free", "mmap", "munmap", "madvise", "sched_yield")
+"""The pointers of `@pool_system`; those from mmap on may be null."""
+
+CLASSES = 256
+NO_CLASS = CLASSES
 
 LARGEST_CACHE = 4 << 30
 """Bytes that the pool keeps at most; less on machines where an eighth of the memory is less."""
@@ -25,12 +33,18 @@ _HANDLER_FUNCTIONS_OFFSET = 136
 _HANDLER_FUNCTIONS = ("handler_malloc", "handler_calloc", "handler_realloc", "handler_free")
 
 
+def _text(map_flags: int) -> str:
+    from jitflow.runtime.pool_text import pool_text
+
+    return pool_text(map_flags=map_flags)
+
+
 class Pool:
     """The pool's addresses and counters; one per process, from `pool()`."""
 
     def __init__(self) -> None:
         has_mmap = hasattr(mmap, "MAP_PRIVATE")
-        code = NativeCode(partial(pool_text, map_flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if has_mmap else 0))
+        code = NativeCode(partial(_text, map_flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if has_mmap else 0))
         make_immortal(code)
         self.allocate_address = code.address("pool_allocate")
         self.free_address = code.address("pool_free")

@@ -24,15 +24,8 @@ that moved on to other sizes does not keep the old ones for ever.
 from __future__ import annotations
 
 from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.pool import CLASSES, NO_CLASS, STATE_FIELDS, SYSTEM_FUNCTIONS
 
-STATE_FIELDS = ("lock", "in_use", "cached", "allocations", "reuses", "high_water", "cap", "turn")
-"""The 64-bit words of `@pool_state`."""
-
-SYSTEM_FUNCTIONS = ("malloc", "free", "mmap", "munmap", "madvise", "sched_yield")
-"""The pointers of `@pool_system`; those from mmap on may be null."""
-
-CLASSES = 256
-NO_CLASS = CLASSES
 HEADER = 64
 SMALLEST = 256
 LARGE = 1 << 21

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from jitflow.runtime.llvm_text import FunctionText
+if TYPE_CHECKING:
+    from jitflow.runtime.llvm_text import FunctionText
 
 PYTHON_FUNCTIONS = (
     "Py_IncRef",

@@ -18,6 +18,7 @@ from jitflow.runtime.pool import pool
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jitflow.runtime.entry_constants import EntryConstants
     from jitflow.runtime.plan import Plan
 
 RECORD_FIELDS = ("next", "entry", "hits", "active", "api", "constants", "context", "run", "guard", "versions")
@@ -37,11 +38,11 @@ def record_offset(field: str) -> int:
 
 @record
 class EntryCode:
-    """The text of a native entry, the objects that its constants table must hold, and how many versions it notes."""
+    """A native entry: its constants, how many versions it notes, and its text, which is empty where it is compiled."""
 
     name: str
     text: str
-    constants: tuple[Any, ...]
+    constants: EntryConstants
     versions: int = 0
 
 
@@ -126,7 +127,7 @@ class Specialisation:
     def _install(self, entry: EntryCode, address: int) -> None:
         from jitflow.runtime.entry_support import api_table
 
-        objects = (self.raise_error, *entry.constants)
+        objects = (self.raise_error, *entry.constants.things)
         self._constants = objects  # the table below holds bare pointers
         self._constant_table = (ctypes.c_void_p * len(objects))(*[id(thing) for thing in objects])
         self._set("constants", ctypes.addressof(self._constant_table))

@@ -14,23 +14,41 @@ import sys
 import threading
 import weakref
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
 from jitflow.cores import usable_cores
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.workers_text import JOB_FIELDS, MOST_NAMED, SYSTEM_FUNCTIONS, workers_text
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Compiled(Protocol):
+        """A compiled function."""
+
+        def _compile_anew(self) -> None: ...
+
 
 __all__ = ["most_threads", "name_helpers", "note_compiled", "num_threads", "set_num_threads", "share_address"]
 
+JOB_FIELDS = (
+    "limit", "started", "busy", "open", "inside", "generation", "sleepers", "most", "parts", "pieces", "piece", "last",
+    "function", "arguments",
+)  # fmt: skip
+"""The words of `@job`. At most ``limit`` threads work on any job, at most ``most`` on this one, the caller included;
+``started`` are there beside the caller."""
+
+SYSTEM_FUNCTIONS = (
+    "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
+    "pthread_create", "pthread_detach",
+)  # fmt: skip
+"""The pointers of `@threads_system`."""
+
+MOST_NAMED = 1024
+"""Of the workers started first it is known which threads they are."""
+
 _limit = CONFIG.threads or usable_cores()
 _LOCK = threading.Lock()
-
-
-class _Compiled(Protocol):
-    """A compiled function."""
-
-    def _compile_anew(self) -> None: ...
 
 
 _compiled_for: weakref.WeakKeyDictionary[_Compiled, int] = weakref.WeakKeyDictionary()
@@ -106,11 +124,17 @@ def share_address() -> int:
     return workers.share_address
 
 
+def _text() -> str:
+    from jitflow.runtime.workers_text import workers_text
+
+    return workers_text()
+
+
 class _Workers:
     """The threads of this process, and what they share."""
 
     def __init__(self) -> None:
-        code = NativeCode(workers_text)
+        code = NativeCode(_text)
         make_immortal(code)
         self.share_address = code.address("share")
         self._job = (ctypes.c_int64 * len(JOB_FIELDS)).from_address(code.address("job"))

@@ -21,28 +21,14 @@ where the system has no more threads to give, fewer work.
 from __future__ import annotations
 
 from jitflow.runtime.llvm_text import FunctionText, pause_declarations
+from jitflow.runtime.threads import JOB_FIELDS, MOST_NAMED, SYSTEM_FUNCTIONS
 
-__all__ = ["JOB_FIELDS", "MOST_NAMED", "SYSTEM_FUNCTIONS", "workers_text"]
-
-JOB_FIELDS = (
-    "limit", "started", "busy", "open", "inside", "generation", "sleepers", "most", "parts", "pieces", "piece", "last",
-    "function", "arguments",
-)  # fmt: skip
-"""The words of `@job`. At most ``limit`` threads work on any job, at most ``most`` on this one, the caller included;
-``started`` are there beside the caller."""
-
-SYSTEM_FUNCTIONS = (
-    "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
-    "pthread_create", "pthread_detach",
-)  # fmt: skip
-"""The pointers of `@threads_system`."""
+__all__ = ["workers_text"]
 
 PIECES = 4
 """Pieces for each thread: who is late takes fewer."""
 MOST_PARTS = 256
 """With more threads than this, some have a part together."""
-MOST_NAMED = 1024
-"""Of the workers started first it is known which threads they are."""
 CACHE_LINE = 64
 SPINS = 2000
 """How often a worker looks for the next job before it sleeps, some 100 us: waking it up takes about as long."""

@@ -11,6 +11,7 @@ import pytest
 
 from jitflow.runtime import dispatcher, object_layout
 from jitflow.runtime import plan as p
+from jitflow.runtime.entry_constants import EntryConstants
 from jitflow.runtime.entry_native import emit_entry
 from tests.runtime.fakes import MULTIPLY_ADD, Methods, plan_of, vector_leaf
 
@@ -58,9 +59,20 @@ def test_an_unknown_layout_takes_the_python_path(monkeypatch: pytest.MonkeyPatch
 def test_an_entry_has_no_address_and_its_text_is_reproducible() -> None:
     first, second = emit_entry(MULTIPLY_ADD, "entry_f"), emit_entry(MULTIPLY_ADD, "entry_f")
     assert first.text == second.text
-    assert first.constants == second.constants
+    assert first.constants.things == second.constants.things
     assert first.text.startswith("define ptr @entry_f(")
-    assert all(str(id(thing)) not in first.text for thing in (np.ndarray, *first.constants))
+    assert all(str(id(thing)) not in first.text for thing in (np.ndarray, *first.constants.things))
+
+
+def test_the_same_plan_over_objects_that_are_one_or_two_is_told_apart() -> None:
+    one, other = object(), object()
+    plans = [
+        plan_of("x y", (p.IsObject(0, first), p.IsObject(1, second)))
+        for first, second in ((one, one), (one, other), (other, one))
+    ]
+    same, different, turned = (EntryConstants(plan).arrangement for plan in plans)
+    assert same != different == turned
+    assert EntryConstants(plans[1]).things[-3:-1] == (one, other)
 
 
 def test_an_item_of_an_unchecked_container_is_a_mistake_in_the_plan() -> None:
