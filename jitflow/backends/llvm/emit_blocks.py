@@ -10,7 +10,8 @@ instead. Blocks of i32 are of bytes, four of them in a lane (`byte_text.py`).
 In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
 
-Rows that are not there are the last one that is, computed and stored again: as many as there are go one way.
+Rows that are not there are the last one that is, computed and stored again, so that as many as there are go one way;
+a few have another one, but where their sums would only wait for each other.
 """
 
 from __future__ import annotations
@@ -37,25 +38,33 @@ _ALONG = (
 )
 
 
+_SHAPE = "rows", "columns", "lanes", "short", "dtype"
+
+
 def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
-    rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
+    rows, columns, lanes, short, dtype = (op.attributes[name] for name in _SHAPE)
     name, way = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}", ""
     if dtype == I32:
         way = way_of_bytes(out.module.target)
         name += f"_{way}"
-    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes, way), (0, 3, 7))
+    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes, short, way), (0, 3, 7))
     return ()
 
 
 @cache
-def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, way: str) -> str:
+def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, short: int, way: str) -> str:
     text = ByteText(lanes, way) if way else VectorText(dtype, lanes)
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
     present = text.smallest("%columns", vectors * lanes)
     whole = text.let(f"and i64 {present}, -{lanes}")
+    is_short = text.let(f"icmp sle i64 %rows, {short}")
     for count in range(vectors, 0, -1):
         text.choose(text.let(f"icmp sge i64 {whole}, {count * lanes}"), f"whole{count}", f"fewer{count}")
+        if short and count > 1:
+            text.choose(is_short, f"short{count}", f"tall{count}")
+            _columns(text, count, lefts[:short], lines[:short], "%right", "rest")
+            text.begin(f"tall{count}")
         _columns(text, count, lefts, lines, "%right", "rest")
         text.begin(f"fewer{count}")
     text.do("br label %rest")
@@ -109,7 +118,8 @@ def _columns(
         text.store_some([text.either(is_more, *pair) for pair in pairs], places, some)
         text.do(f"br label %{after}")
         return
-    more, first = (f"{name}{vectors}x{text.lanes}{'m' * bool(mask)}" for name in ("more", "first"))
+    shape = f"{len(lefts)}x{vectors}x{text.lanes}{'m' * bool(mask)}"
+    more, first = f"more{shape}", f"first{shape}"
     text.choose(text.let("icmp sgt i64 %before, 0"), more, first)
     there = [text.load_lanes(place, mask) for place in places]
     for place, total, before in zip(places, sums, there, strict=True):
@@ -122,19 +132,33 @@ def _columns(
 
 
 def _multiply_along(out: Emitter, op: Op) -> Sequence[str]:
-    rows, columns, lanes, dtype = (op.attributes[name] for name in ("rows", "columns", "lanes", "dtype"))
+    rows, columns, lanes, short, dtype = (op.attributes[name] for name in _SHAPE)
     name = f"multiply_along_{dtype.name}_{rows}x{columns}_by_{lanes}"
-    call_shared(out, op, name, _ALONG, _along_text(name, dtype, rows, columns, lanes), (0, 4, 7))
+    call_shared(out, op, name, _ALONG, _along_text(name, dtype, rows, columns, lanes, short), (0, 4, 7))
     return ()
 
 
 @cache
-def _along_text(name: str, dtype: DType, rows: int, columns: int, lanes: int) -> str:
+def _along_text(name: str, dtype: DType, rows: int, columns: int, lanes: int, short: int) -> str:
     text = VectorText(dtype, lanes)
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     rights = text.addresses("%right", text.offsets("%column.stride", columns, "%columns"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
     across = text.offsets("%column.pitch", columns, "%columns")
+    if short:
+        text.choose(text.let(f"icmp sle i64 %rows, {short}"), "short", "tall")
+        _along(text, lefts[:short], rights, lines[:short], across)
+        text.do("ret void")
+        text.begin("tall")
+    _along(text, lefts, rights, lines, across)
+    return text.text(name, _ALONG)
+
+
+def _along(
+    text: VectorText, lefts: Sequence[str], rights: Sequence[str], lines: Sequence[str], across: Sequence[str]
+) -> None:
+    """The way for so many rows and columns."""
+    rows, columns, lanes = len(lefts), len(rights), text.lanes
     places = [place for line in lines for place in text.addresses(line, across)]
     whole = text.let(f"sdiv i64 %steps, {lanes}")
     rest = text.let(f"srem i64 %steps, {lanes}")
@@ -161,7 +185,6 @@ def _along_text(name: str, dtype: DType, rows: int, columns: int, lanes: int) ->
         factor = text.load_lanes(text.at(left, position), mask)
         totals += [text.fma(factor, vector, sums[row * columns + column]) for column, vector in enumerate(read)]
     _store_totals(text, totals, places)
-    return text.text(name, _ALONG)
 
 
 def _store_totals(text: VectorText, sums: Sequence[str], places: Sequence[str]) -> None:

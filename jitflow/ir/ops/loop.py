@@ -126,15 +126,16 @@ LOOP_OPS = [
     OpDef("multiply_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, then how "
           "many rows, columns and steps, how many steps there were before, and how far ahead the right and the left "
           "one are read: at most so many ``rows`` and ``columns`` of a product, added to what the steps before gave; "
-          "addends are rounded once, with a sum so far. Of ``dtype`` i32, an element is four bytes, and a product the "
-          "sum of theirs, u8 by i8", "loop", 16, _infer_write, products.multiply_block,
+          "addends are rounded once, with a sum so far. Up to ``short`` rows take a way of their own. Of ``dtype`` "
+          "i32, an element is four bytes, and a product the sum of theirs, u8 by i8", "loop", 16, _infer_write,
+          products.multiply_block,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
-          ("rows", "columns", "lanes", "dtype")),
+          ("rows", "columns", "lanes", "short", "dtype")),
     OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "
           "stride, then as multiply_block, up to how far ahead the right one is read: all steps lie side by side, and "
           "each of ``lanes`` has a sum of its own", "loop", 15, _infer_write, products.multiply_along,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 4), Effect("reads", 7)), frozenset(),
-          ("rows", "columns", "lanes", "dtype")),
+          ("rows", "columns", "lanes", "short", "dtype")),
     OpDef("overlap_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, steps, "
           "then start and stop: as multiply_block, of whole blocks; between its steps the region takes each row from "
           "start to stop, and each of ``lanes`` columns of a block", "loop", 13, _infer_write, None,

@@ -49,8 +49,8 @@ class BlockKernel(KernelLowering):
     """The kernel of a fusion that works on the blocks of a product."""
 
     blocks: Blocks
-    expected: int | None = None
-    """How many columns there were at the first call, where it is known."""
+    packed: Value | None = None
+    """The left matrix as it is packed, if it may be."""
     in_part: bool = False
     """Whether blocks have only some of the columns where all rows are one loop."""
 
@@ -72,7 +72,10 @@ class BlockKernel(KernelLowering):
     def set_out(self) -> None:
         """What is multiplied, and the scrap of memory that it goes to."""
         self.lanes = register_lanes(self.joined, self.target)
-        self.product, *_, self.left, self.right = self.region.parameters
+        self.product, *factors = self.region.parameters
+        if self.blocks.packs_left != 0:
+            self.packed = factors.pop()
+        *_, self.left, self.right = factors
         assert isinstance(self.product.type, Tensor)
         self.dtype = self.product.type.dtype
         pitch, _ = self.nest.layouts[self.product].strides
@@ -105,7 +108,8 @@ class BlockKernel(KernelLowering):
         """The loops round blocks, which know how the factors lie."""
         panels = self.emitter.arithmetic("add", self.start_of(self.product, 0), self.emitter.size(self.behind))
         places = self._place(self.left), self._place(self.right), Place(self.buffers[self.product], panels)
-        return Multiplication(self.emitter, self.dtype, self.blocks, *places)
+        packed = None if self.packed is None else Place(self.buffers[self.packed], self.emitter.size(0))
+        return Multiplication(self.emitter, self.dtype, self.blocks, *places, packed)
 
     def _place(self, factor: Value) -> Place:
         return Place(self.buffers[factor], self.emitter.size(self.nest.layouts[factor].offset))

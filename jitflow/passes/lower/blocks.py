@@ -50,7 +50,9 @@ class Multiplication:
     left: Place
     right: Place
     panels: Place
-    """Room for what is packed."""
+    """Room for what is packed of the right matrix."""
+    packed: Place | None
+    """The left matrix as it is packed."""
 
     def run(
         self,
@@ -177,37 +179,52 @@ class Multiplication:
         )
 
     def factors(self, row: Value, column: Value, at: Value) -> Sequence[Value]:
-        """The matrices from a row, column and step on, and how far rows and steps are apart; no right one is packed."""
-        size, (starts, row_stride, left_step) = self.emitter.size, self.blocks.left
+        """The matrices from a row, column and step on, and how far rows and steps are apart; none is packed."""
+        return *self._left(row, at), *self._right(column, at)
+
+    def _left(self, row: Value, at: Value) -> Sequence[Value]:
+        size, (stride, step) = self.emitter.size, self.blocks.factors.left
+        return self.left.buffer, self._lying(self.left, (row, stride), (at, step)), size(stride), size(step)
+
+    def _right(self, column: Value, at: Value) -> Sequence[Value]:
         step, stride = self.blocks.factors.right
-        return (
-            self.left.buffer, self._lying(self.left, (row, starts), (at, left_step)), size(row_stride),
-            size(left_step), self.right.buffer, self._lying(self.right, (column, stride), (at, step)), size(step),
-        )  # fmt: skip
+        return self.right.buffer, self._lying(self.right, (column, stride), (at, step)), self.emitter.size(step)
+
+    def _packed_left(self, row: Value, at: Value) -> Sequence[Value]:
+        size, (starts, stride, step) = self.emitter.size, self.blocks.packed_left
+        assert self.packed is not None
+        return self.packed.buffer, self._lying(self.packed, (row, starts), (at, step)), size(stride), size(step)
 
     def _by_columns(
         self, block: Sequence[Value], place: tuple[Value, Value, Value], start: Value, counts: Sequence[Value]
     ) -> None:
         """A block whose lanes are columns. While it is multiplied, a row of the next row of blocks is brought near."""
-        emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
-        *left, right, right_at, right_step = self.factors(*place)
-        panel = self.panels.buffer, self._panel(place[1], start), size(blocks.columns * blocks.factors.itemsize)
+        emitter, size, blocks, (row, column, at) = self.emitter, self.emitter.size, self.blocks, place
 
-        def multiply(right: Sequence[Value], ahead: Dim) -> None:
-            emitter.here(
-                "multiply_block", *block, *left, *right, *counts, size(ahead), self._left_ahead(place[1], start),
-                rows=blocks.rows, columns=blocks.columns, lanes=blocks.lanes, dtype=self.dtype,
-            )  # fmt: skip
+        def multiply(left: Sequence[Value], left_ahead: Value) -> None:
+            def by(right: Sequence[Value], ahead: Dim) -> None:
+                emitter.here(
+                    "multiply_block", *block, *left, *right, *counts, size(ahead), left_ahead, rows=blocks.rows,
+                    columns=blocks.columns, lanes=blocks.lanes, short=blocks.short_rows, dtype=self.dtype,
+                )  # fmt: skip
+
+            panel = self.panels.buffer, self._panel(column, start), size(blocks.columns * blocks.factors.itemsize)
+            self._where(
+                blocks.packs_right,
+                lambda: by(panel, cost.AHEAD_OF_A_LINE),
+                lambda: by(self._right(column, at), blocks.ahead),
+            )
 
         self._where(
-            blocks.packs_right, lambda: multiply(panel, cost.AHEAD_OF_A_LINE),
-            lambda: multiply((right, right_at, right_step), blocks.ahead),
-        )  # fmt: skip
+            blocks.packs_left,
+            lambda: multiply(self._packed_left(row, at), size(blocks.packed_left[-1] * cost.STEPS_AHEAD)),
+            lambda: multiply(self._left(row, at), self._left_ahead(column, start)),
+        )
 
     def _left_ahead(self, column: Value, start: Value) -> Value:
         """How far behind the last row of a block what is brought near lies: another row for each column of blocks."""
         emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
-        _, row_stride, left_step = blocks.left
+        row_stride, left_step = blocks.factors.left
         if left_step != blocks.factors.itemsize:
             return size(left_step * cost.STEPS_AHEAD)
         number = emitter.emit("divide_truncated", emitter.emit("subtract", column, start), size(blocks.columns))
@@ -221,5 +238,6 @@ class Multiplication:
         self.emitter.here(
             "multiply_along", *block, size(blocks.factors.itemsize), left, left_at, row_stride,
             right, right_at, size(column_stride), *counts, size(blocks.ahead),
-            rows=blocks.along_rows, columns=blocks.along_columns, lanes=blocks.lanes, dtype=self.dtype,
+            rows=blocks.along_rows, columns=blocks.along_columns, lanes=blocks.lanes, short=blocks.along_short_rows,
+            dtype=self.dtype,
         )  # fmt: skip

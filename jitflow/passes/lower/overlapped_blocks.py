@@ -41,16 +41,15 @@ def lower_blocks(
     *,
     name: str,
     into: Mapping[int, Layout],
-    columns: int | None,
 ) -> Kernel:
-    """The kernel of a fusion whose first operand is a product and whose last two are the factors of that.
+    """The kernel of a fusion whose first operand is a product and whose last ones are the factors of that.
 
-    ``layouts`` are those of the operands. Of the product the kernel gets a scrap of memory, which lies as
-    `scrap_layout`. So many ``columns`` are expected, if it is known.
+    These are the left one, the right one, and the left one as it is packed, if it may be. ``layouts`` are those of the
+    operands. Of the product the kernel gets a scrap of memory, which lies as `scrap_layout`.
     """
     nest = nest_of(op, layouts)
     kernel = (OverlappedBlocks if blocks.may_overlap else BlockKernel)(op, nest, target, False, into, ())
-    kernel.blocks, kernel.expected = blocks, columns
+    kernel.blocks = blocks
     return kernel.run(name)
 
 
@@ -69,7 +68,7 @@ class OverlappedBlocks(BlockKernel):
     def make_part(self, loops: list[Loop], rows: Ends, part_columns: Ends) -> None:
         blocks, columns = self.blocks, self.blocks.factors.columns
         wide = columns // blocks.columns * blocks.columns * blocks.overlaps
-        if wide == 0 or (self.expected is not None and self.expected < blocks.columns):
+        if wide == 0:
             super().make_part(loops, rows, part_columns)
             return
         emitter, (first, last), (edge, beyond) = self.emitter, rows, part_columns
@@ -85,9 +84,9 @@ class OverlappedBlocks(BlockKernel):
             top = emitter.position
             waiting = self._overlapped(loops, (top, last), (edge, all_wide), waiting)
             if wide != columns:
-                if self.expected is not None:  # as many lanes as are left of a row: dividing more takes longer
-                    left = max(2, self.expected % blocks.columns or blocks.columns)
-                    self.lanes = min(all_lanes, 1 << (left - 1).bit_length())
+                # As many lanes as are left of a row: dividing more takes longer. Two halves of a vector take no longer.
+                left = max(2, columns % blocks.columns) if isinstance(columns, int) else all_lanes // 2
+                self.lanes = min(all_lanes, 1 << (left - 1).bit_length())
                 below = emitter.emit("minimum", emitter.emit("add", top, height), last)
                 self.multiply(loops, (top, below), (emitter.arithmetic("add", edge, all_wide), beyond))
                 self.lanes = all_lanes

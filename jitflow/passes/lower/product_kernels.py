@@ -125,8 +125,9 @@ def lower_plain(
     blocks: Blocks, dtype: DType, target: Target, offsets: Sequence[Dim], batch: Batch, row_stride: Dim, *, name: str
 ) -> Kernel:
     """The kernel of products that nothing follows: factors and results begin at these offsets."""
-    kernel, factors = _Plain(target, dtype, ["operand", "operand", "output"]), blocks.factors
-    emitter, (left, right, result) = kernel.emitter, kernel.buffers
+    packs = blocks.packs_left != 0
+    kernel, factors = _Plain(target, dtype, [*["operand"] * (2 + packs), "output"]), blocks.factors
+    emitter, (left, right, *packed, result) = kernel.emitter, kernel.buffers
     size = emitter.size
     pitch, itemsize = size(row_stride), size(factors.itemsize)
 
@@ -142,7 +143,8 @@ def lower_plain(
 
         panels = kernel.scratch(blocks.panel_bytes) if blocks.panel_bytes != 0 else Place(result, size(0))
         factors = Place(left, starts[0]), Place(right, starts[1])
-        Multiplication(emitter, dtype, blocks, *factors, panels).run(rows, columns, block)
+        packed_left = Place(packed[0], size(0)) if packs else None
+        Multiplication(emitter, dtype, blocks, *factors, panels, packed_left).run(rows, columns, block)
 
     share_product(kernel, blocks, factors.inner, part, batch)
     return kernel.finish(name)
@@ -152,7 +154,7 @@ def lower_packing(blocks: Blocks, dtype: DType, target: Target, offset: Dim, *, 
     """The kernel that copies the left matrix, which begins at this offset, into panels."""
     kernel, factors = _Plain(target, dtype, ["operand", "output"]), blocks.factors
     emitter, (matrix, panels) = kernel.emitter, kernel.buffers
-    size, (stride, step), count = emitter.size, factors.left, factors.rows
+    size, (stride, step), count = emitter.size, factors.left, blocks.packed_rows
 
     def panels_of(first: Value, last: Value) -> None:
         to = emitter.emit("multiply", first, size(factors.inner * factors.itemsize))

@@ -5,13 +5,13 @@ The choice depends on how the factors lie, so the bits do too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Region, Value
-from jitflow.ir.dims import Dim, evaluate, symbols
+from jitflow.ir.dims import Dim
 from jitflow.ir.dims import product as product_of_dims
 from jitflow.ir.dtypes import I32
 from jitflow.ir.equality import region_key
@@ -80,7 +80,7 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage, layout: Layout) -> 
         key, lambda: _schedule(host, op, op, host.kernel_name(base), batch=product_of_dims(batch))
     )
     blocks = scheduled.blocks
-    op, temporary = _packed(host, op, blocks)
+    factors, temporaries = _packed(host, op, blocks)
     layouts = [*(host.layouts[factor] for factor in op.operands), layout]
     strides = zip(*(one.strides[: len(batch)] for one in layouts), strict=True)
     offsets, steps, pitch = [one.offset for one in layouts], list(zip(batch, strides, strict=True)), layout.strides[-2]
@@ -89,8 +89,8 @@ def _multiply(host: OwningProgram, op: Op, storage: Storage, layout: Layout) -> 
         return lower_plain(blocks, type.dtype, host.target, offsets, steps, pitch, name=base)
 
     kernel = host.once(make, blocks, type.dtype, *offsets, *steps, pitch)
-    host.launch(replace(kernel, scheduled=scheduled, known_as=name), op.operands, [storage])
-    if temporary is not None:
+    host.launch(replace(kernel, scheduled=scheduled, known_as=name), factors, [storage])
+    for temporary in temporaries:
         host.free(temporary)
 
 
@@ -110,7 +110,8 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     product, copies = _in_groups(host, product)
     into = placed_layouts(host, op)
     key = region_key(op.regions[0]), tuple(layouts_of(host, op)), tuple(into.items())
-    base, divides = op.attributes["kernel"] + host.suffix, any(map(is_slow, rest.regions[0].body))
+    base = op.attributes["kernel"] + host.suffix
+    divides = type.dtype.kind == "f" and any(map(is_slow, rest.regions[0].body))
     name, scheduled = host.scopes.once(
         key, lambda: _schedule(host, product, op, host.kernel_name(base), divides=divides)
     )
@@ -118,18 +119,18 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     layout, count = scrap_layout(host.target, blocks)
     scrap = host.allocate(type.dtype, (count,))
     host.storage[product.result], host.layouts[product.result] = scrap, layout
-    product, packed = _packed(host, product, blocks)
-    copies += [] if packed is None else [packed]
+    factors, packed = _packed(host, product, blocks)
+    copies += packed
     rest = with_numbers(host, rest)
     places = places_of(host, rest)
     outputs = allocate_outputs(host, rest, places)
-    fusion = with_factors(rest, product.operands)
-    layouts, columns = layouts_of(host, fusion), _expected(host, blocks.factors.columns)
+    fusion = with_factors(rest, factors)
+    layouts = layouts_of(host, fusion)
 
     def make() -> Kernel:
-        return lower_blocks(fusion, layouts, host.target, blocks, name=name, into=into, columns=columns)
+        return lower_blocks(fusion, layouts, host.target, blocks, name=name, into=into)
 
-    kernel = host.once(make, *layouts, *into.items(), blocks, columns, region=fusion.regions[0])
+    kernel = host.once(make, *layouts, *into.items(), blocks, region=fusion.regions[0])
     host.launch(replace(kernel, scheduled=scheduled), fusion.operands, outputs)
     host.free(scrap)
     for temporary in copies:
@@ -151,6 +152,17 @@ class _Sizes(Figures):
             return self.named(name, yes if flag == 1 else no)
         return self.known.add(name, self.scopes.either(name, flag, yes, no), f"{yes} where {flag}, else {no}")
 
+    def where(self, name: str, flag: Dim, yes: Callable[[Figures], Dim], no: Dim) -> Dim:
+        if isinstance(flag, int):
+            return self.named(name, yes(self) if flag == 1 else no)
+        inside = _Sizes(self.scopes.inside())
+        found = yes(inside)
+        self.known.texts |= inside.known.texts
+        self.known.dims |= inside.known.dims
+        self.known.inside |= inside.known.dims.keys()
+        size = self.scopes.where(name, flag, inside.scopes, found, no)
+        return self.known.add(name, size, f"{found} where {flag}, else {no}")
+
 
 def _schedule(
     host: OwningProgram, product: Op, op: Op, name: str, *, batch: Dim = 1, divides: bool = False
@@ -159,9 +171,9 @@ def _schedule(
 
     Its figures are added to these. It is that which the user gives for the kernel of this name, or measuring has found.
     """
-    factors, hints = factors_of(product, host.layouts), dict(host.function.attributes.get("hints", ()))
-    processor, threads, figures = host.target.processor or PLAIN, host.target.threads, _Sizes(host.scopes)
-    blocks = choose_blocks(factors, processor, threads, hints, figures, batch=batch, divides=divides)
+    factors, figures = factors_of(product, host.layouts), _Sizes(host.scopes)
+    processor, threads = host.target.processor or PLAIN, host.target.threads
+    blocks = choose_blocks(factors, processor, threads, figures, batch=batch, divides=divides)
     target = replace(host.target, processor=processor)
     chosen = ScheduledProduct(op, blocks, figures.known, target, single=batch == 1)
     given, others = given_for(host.target, name), _Sizes(host.scopes)
@@ -171,12 +183,6 @@ def _schedule(
         with suppress(UserValueError):  # it may be of another version of jitflow
             chosen = chosen.reading(tuned, others)
     return name, replace(chosen, blocks=completed(chosen.blocks, others))
-
-
-def _expected(host: OwningProgram, columns: Dim) -> int | None:
-    """How many columns a product had at the first call, None if that is not known."""
-    hints = dict(host.function.attributes.get("hints", ()))
-    return evaluate(columns, hints) if hints.keys() >= set(symbols(columns)) else None
 
 
 def _in_groups(host: OwningProgram, product: Op) -> tuple[Op, list[Storage]]:
@@ -190,20 +196,20 @@ def _in_groups(host: OwningProgram, product: Op) -> tuple[Op, list[Storage]]:
     return (replace(product, operands=tuple(operands)) if copies else product), copies
 
 
-def _packed(host: OwningProgram, product: Op, blocks: Blocks) -> tuple[Op, Storage | None]:
-    """A product whose left matrix is packed, if the schedule says so, and the memory of that."""
+def _packed(host: OwningProgram, product: Op, blocks: Blocks) -> tuple[Sequence[Value], list[Storage]]:
+    """The factors of a product, and the left one as it is packed, where it is, with the memory of that."""
     left, right = product.operands
-    if not blocks.packs_left:
-        return product, None
+    if blocks.packs_left == 0:
+        return product.operands, []
     storage, factors = host.storage[left], blocks.factors
-    count = ((factors.rows + blocks.rows - 1) // blocks.rows) * blocks.rows * factors.inner
+    count = ((blocks.packed_rows + blocks.rows - 1) // blocks.rows) * blocks.rows * factors.inner
     panels = host.allocate(storage.dtype, (count,))
     offset, name = host.layouts[left].offset, f"pack_{storage.dtype.name}"
     kernel = lower_packing(blocks, storage.dtype, host.target, offset, name=name)
     host.launch(kernel, [left], [panels])
     packed = Value(left.type, left.name)
     host.storage[packed], host.layouts[packed] = panels, Layout(0, host.layouts[left].strides)
-    return replace(product, operands=(packed, right)), panels
+    return (left, right, packed), [panels]
 
 
 def with_factors(fusion: Op, factors: Sequence[Value]) -> Op:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from jitflow.ir.core import Builder, Value
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, symbol, symbols
 from jitflow.ir.location import NOWHERE, Loc
+from jitflow.ir.types import Index
 
 __all__ = ["Scope", "Scopes"]
 
@@ -105,6 +106,24 @@ class Scopes:
         scope = self._home(flag, yes, no)
         is_set = scope.builder.make("greater", self.dim(flag), self.dim(0))
         return self._bound(name, scope, scope.builder.make("select", is_set, self.dim(yes), self.dim(no)))
+
+    def inside(self) -> Scopes:
+        """Those of a region of its own, which knows all sizes, and computes nothing outside."""
+        scopes = Scopes()
+        scopes.count_of_named = self.count_of_named
+        for scope in self.open:
+            scopes.open[0].sizes |= scope.sizes
+        return scopes
+
+    def where(self, name: str, flag: Dim, inside: Scopes, yes: Dim, no: Dim) -> Dim:
+        """A size of its own: ``yes``, which is computed ``inside``, where the flag is 1, else ``no``."""
+        (scope,), value = inside.open, inside.dim(yes)
+        used = {name for dim in scope.dims for name in symbols(dim) if self.knows(name)}
+        home = self._home(flag, no, *map(symbol, used))
+        regions = [scope.builder.region((), (value,)), Builder().region((), (self.dim(no),))]
+        is_set = home.builder.make("greater", self.dim(flag), self.dim(0))
+        (found,) = home.builder.add("if", is_set, types=(Index(),), regions=tuple(regions))
+        return self._bound(name, home, found)
 
     def _bound(self, name: str, scope: Scope, value: Value) -> Dim:
         self.count_of_named += 1

@@ -84,6 +84,9 @@ class _Walk:
             return self.loop(op)
         found = [self.region(region) for region in op.regions]
         left = maximum(*(left for _, left in found))
+        if op.name == "if":
+            for result, *ways in zip(op.results, *(region.yielded for region in op.regions), strict=True):
+                self.choose(result, op.operands[0], *ways)
         if op.name == "while":  # what each turn leaves is as much as there are turns
             self.complete &= left == 0
         return _largest(one for most, _ in found for one in most), left
@@ -115,9 +118,14 @@ class _Walk:
             left, right = (self.numbers[operand] for operand in op.operands)
             if right != 0 or op.name not in _DIVISIONS:
                 self.numbers[op.result] = _ARITHMETIC[op.name](left, right)
-        elif op.name == "select" and all(operand in self.numbers for operand in op.operands):
-            flag, yes, no = (self.numbers[operand] for operand in op.operands)
-            self.numbers[op.result] = no + flag * (yes - no)
+        elif op.name == "select":
+            self.choose(op.result, *op.operands)
+
+    def choose(self, result: Value, *given: Value) -> None:
+        """One of two sizes, by a flag, if all are known."""
+        if all(value in self.numbers for value in given):
+            flag, yes, no = (self.numbers[value] for value in given)
+            self.numbers[result] = no + flag * (yes - no)
 
 
 def _largest(found: Iterable[Dim]) -> list[Dim]:

@@ -32,7 +32,8 @@ _LOOP = re.compile(r"for (?P<axis>\w+) by (?P<step>.+?)(?: in threads, pieces of
 _MULTIPLY = re.compile(
     r"multiply(?: (?P<along_rows>\d+) x (?P<along_columns>\d+) in lanes of steps(?: where (?P<along>.+), else)?)?"
     r"(?: (?P<rows>\d+) x (?P<columns>\d+) in lanes of (?P<lanes>\d+) columns"
-    r"(?P<right>, the right matrix packed(?: where (?P<packs>.+?))?)?(?P<left>, the left one beforehand)?"
+    r"(?P<right>, the right matrix packed(?: where (?P<packs_right>.+?))?)?"
+    r"(?P<left>, the left one beforehand(?: where (?P<packs_left>.+?))?)?"
     r"(?P<between>, what follows between the steps of the next block)?)?"
 )
 
@@ -104,6 +105,8 @@ class BlocksReader:
         for name in symbols(dim):
             if name not in known:
                 self.fail(f"there is no size {name}", ", ".join(sorted(known)))
+            if name in self.known.inside and self.read.dims[name] == self.known.dims[name]:
+                self.read.dims[name] = self.figures.named(name, self.dim(self.read.texts[name]))
         return substitute(dim, self.read.dims)
 
     # Lines
@@ -128,8 +131,10 @@ class BlocksReader:
                 self.choices[name] = int(found[name])
         self.choices["along"] = self.dim(found["along"]) if "along" in found else int("rows" not in found)
         if "rows" in found:
-            packs = self.dim(found["packs"]) if "packs" in found else int("right" in found)
-            self.choices |= {"packs_right": packs, "packs_left": "left" in found, "may_overlap": "between" in found}
+            for side in ("right", "left"):
+                flag = f"packs_{side}"
+                self.choices[flag] = self.dim(found[flag]) if flag in found else int(side in found)
+            self.choices["may_overlap"] = "between" in found
 
     def ends(self) -> None:
         rest = [line for _, line in self.lines if line != "what follows, on these rows"]
@@ -174,12 +179,13 @@ class BlocksReader:
 
     def check_packing(self) -> None:
         chosen, choices, factors = self.chosen, self.choices, self.chosen.factors
-        packs = choices.get("packs_right", chosen.packs_right)
-        if packs != chosen.packs_right:
-            if factors.are_turned:
-                self.refuse("the right matrix is turned", "packed")
-            choices["packs_right"] = int(packs != 0) if isinstance(packs, int) else minimum(maximum(packs, 0), 1)
-        if not choices.get("packs_left", chosen.packs_left):
+        for flag in ("packs_right", "packs_left"):
+            packs = choices.get(flag, getattr(chosen, flag))
+            if packs != getattr(chosen, flag):
+                if factors.are_turned and flag == "packs_right":
+                    self.refuse("the right matrix is turned", "packed")
+                choices[flag] = int(packs != 0) if isinstance(packs, int) else minimum(maximum(packs, 0), 1)
+        if choices.get("packs_left", chosen.packs_left) == 0:
             return
         if not (self.single and factors.is_left_turned):
             self.refuse("the left matrix is read as it lies", "the right one packed, or none")

@@ -41,6 +41,8 @@ class FigureTexts:
 
     dims: dict[str, Dim] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    inside: set[str] = field(default_factory=set)
+    """Those that are known only where another one is computed (`Figures.where`)."""
 
     def add(self, name: str, dim: Dim, text: str) -> Dim:
         """Note a figure, if sizes decide it."""
@@ -81,16 +83,17 @@ def _shared(length: Dim, size: Dim) -> str:
 
 def _block(blocks: Blocks) -> str:
     steps = f"{blocks.along_rows} x {blocks.along_columns} in lanes of steps"
-    packing = {0: "", 1: ", the right matrix packed"}.get(
-        blocks.packs_right if isinstance(blocks.packs_right, int) else -1,
-        f", the right matrix packed where {_plain(blocks.packs_right)}",
-    )
-    left = ", the left one beforehand" if blocks.packs_left else ""
+    packing = _where(", the right matrix packed", blocks.packs_right)
+    left = _where(", the left one beforehand", blocks.packs_left)
     between = ", what follows between the steps of the next block" if blocks.may_overlap else ""
     columns = f"{blocks.rows} x {blocks.columns} in lanes of {blocks.lanes} columns{packing}{left}{between}"
     if isinstance(blocks.along, int):
         return f"multiply {steps if blocks.along else columns}"
     return f"multiply {steps} where {_plain(blocks.along)}, else {columns}"
+
+
+def _where(what: str, flag: Dim) -> str:
+    return {0: "", 1: what}.get(flag, "") if isinstance(flag, int) else f"{what} where {_plain(flag)}"
 
 
 def _plain(dim: Dim | str) -> str:

@@ -14,7 +14,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 
-__all__ = ["cost_of", "is_short", "of_a_step", "worth_threads"]
+__all__ = ["cost_of", "is_short", "worth_threads"]
 
 _COSTS = {
     "divide": 4, "sqrt": 4, "exp": 15, "exp2": 15, "expm1": 20, "log": 20, "log1p": 22, "log2": 20, "log10": 20,
@@ -142,10 +142,9 @@ MOST_VECTORS = 4
 """Vectors of a row of a block: longer pieces of many rows are more than processors foresee."""
 MOST_ALONG = 8
 """Columns of a block of a single row whose lanes are steps."""
-MANY_BLOCKS = 16
-"""Blocks from which on it does not matter that the last one is not full."""
-AS_FAST = 9 / 8
-"""Blocks that take so many times as long as the fastest ones are as good, and larger ones are preferred."""
+FEWEST_OF_A_BLOCK, SHORT_ROWS = 2, 4
+"""Rows up to which a matrix, if it always has so few, has blocks of so many; and rows up to which what is left of a
+block takes a way of its own: fewer sums would wait for each other."""
 FEW_PRODUCT_ROWS, FROM_MEMORY = 64, 1 << 23
 """Rows up to which a matrix is read as it lies: reading goes on while they are multiplied, and packing would not. From
 so many bytes of it on a single row asks for columns to come."""
@@ -172,16 +171,9 @@ STEPS_AHEAD = 8
 which processors do not foresee."""
 ROWS_AHEAD = 4
 """Rows by which the right matrix is brought near as it is packed: in short pieces processors foresee little."""
-USUAL = 256
-"""A size that nobody has told."""
 OVERLAPPED = 64, 24
 """Bytes of the vectors, and vectors of a block, of which there are enough registers for sums, and for what works on
 other sums meanwhile."""
-
-
-def of_a_step(rows: int) -> int:
-    """What a step of a block of so many rows takes: with few, reading the right matrix is what takes time."""
-    return max(4 * rows, 6 + 2 * rows)
 
 
 # Panels of contractions

@@ -7,16 +7,16 @@ A part of the right matrix, ``depth`` steps of ``width`` columns, stays in the s
 they are multiplied by is read once for each such part. Sums are made over ``depth`` steps at a time, so what an element
 is rounded to depends on the shape, and on how the factors lie, alone.
 
-The choice is an expression over sizes, so a kernel does what its sizes ask for whatever the first call's were. These
-choose register blocks alone, on which no bit depends.
+The choice is an expression over sizes, so a kernel does what its sizes ask for, whatever those of the first call were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
-from jitflow.ir.dims import Dim, evaluate, maximum, minimum, symbols
+from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule import cost
@@ -82,9 +82,9 @@ class Blocks:
     A part of the result has at most ``part_rows`` and ``part_columns``, and sums are made over ``depth`` steps at a
     time. Where ``along`` is 1, lanes are steps instead, and blocks have ``along_rows`` and ``along_columns``. Where
     ``packs_right`` is 1, blocks read the right matrix from panels of so many columns, into which its parts are copied
-    first. With ``packs_left``, all of the left one is copied into panels of so many rows beforehand: parts of it would
-    be read again for each of the other. Threads share pieces of ``piece_rows`` and ``piece_columns``; one of the two is
-    not cut.
+    first. Where ``packs_left`` is 1, all of the left one is copied into panels of so many rows beforehand: parts of it
+    would be read again for each of the other. Threads share pieces of ``piece_rows`` and ``piece_columns``; one of the
+    two is not cut.
     """
 
     factors: Factors
@@ -97,7 +97,7 @@ class Blocks:
     along: Dim
     along_rows: int
     along_columns: int
-    packs_left: bool
+    packs_left: Dim
     packs_right: Dim
     ahead: Dim
     """How many bytes ahead of itself a right matrix that is not packed is brought near."""
@@ -118,7 +118,8 @@ class Blocks:
     @property
     def overlaps(self) -> Dim:
         """1 where blocks may be worked on while others are multiplied: rows are whole, and sums made in one part."""
-        return _exceeds(self.factors.rows, self.rows - 1) * (1 - self.goes_on) * (1 - self.packs_right)
+        whole = _exceeds(self.factors.rows, self.rows - 1) * (1 - self.goes_on)
+        return whole * (1 - self.packs_right) * (1 - self.packs_left)
 
     @property
     def cuts_columns(self) -> bool:
@@ -146,13 +147,25 @@ class Blocks:
         return (minimum(self.factors.inner, cost.DEPTH) + 1) * self.factors.itemsize
 
     @property
-    def left(self) -> tuple[Dim, Dim, Dim]:
-        """How far apart rows of blocks begin in the left matrix as blocks read it, then rows, and steps."""
-        factors = self.factors
-        if self.packs_left:
-            return factors.inner * factors.itemsize, factors.itemsize, self.rows * factors.itemsize
-        row_stride, step = factors.left
-        return row_stride, row_stride, step
+    def packed_left(self) -> tuple[Dim, Dim, Dim]:
+        """How far apart rows of blocks begin in a left matrix that is packed, then rows, and steps."""
+        itemsize = self.factors.itemsize
+        return self.factors.inner * itemsize, itemsize, self.rows * itemsize
+
+    @property
+    def packed_rows(self) -> Dim:
+        """How many rows of the left matrix are packed."""
+        return self.packs_left * self.factors.rows
+
+    @property
+    def short_rows(self) -> int:
+        """How many rows of a block take a way of their own where only so many are left, or 0."""
+        return _short_of(self.rows)
+
+    @property
+    def along_short_rows(self) -> int:
+        """The same of a block whose lanes are steps."""
+        return _short_of(self.along_rows)
 
 
 def has_blocks(factors: Factors, processor: Processor | None) -> bool:
@@ -171,25 +184,27 @@ class Figures:
         """``yes`` where the flag, 0 or 1, is 1, else ``no``."""
         return no + flag * (yes - no)
 
+    def where(self, name: str, flag: Dim, yes: Callable[[Figures], Dim], no: Dim) -> Dim:
+        """The same of what takes long to find out, and is only looked for where the flag is 1."""
+        return self.either(name, flag, yes(self), no)
+
 
 def choose_blocks(
     factors: Factors,
     processor: Processor,
     threads: int,
-    hints: Mapping[str, int],
     figures: Figures,
     *,
     batch: Dim = 1,
     divides: bool = False,
 ) -> Blocks:
-    """The schedule of a product on so many cores, or of each of a ``batch``; what follows it may divide.
+    """The schedule of a product on so many cores, or of each of a ``batch``, to be `completed`.
 
-    It expects the sizes of the first call, as far as ``hints`` tell them, and is to be `completed`.
+    What follows it may divide.
     """
     named, either = figures.named, figures.either
     itemsize, lanes = factors.itemsize, processor.vector_bytes // factors.itemsize
-    sizes = [_expected(dim, hints) for dim in factors.sizes]
-    rows = _register_rows(processor, sizes[0])
+    rows = _register_rows(processor, factors.rows)
     columns = _register_vectors(processor, rows) * lanes
     along = named("along", _prefers_along(factors))
     cache = processor.second_cache // 2
@@ -206,16 +221,16 @@ def choose_blocks(
     packs_right = named("packs", (1 - along) if factors.are_turned else spills * many)
     along_rows, along_columns = _along_block(processor, rows)
     block = columns + along * (along_columns - columns)
-    width = either("width", large, _narrow(factors, depth, block, cache, figures), factors.columns)
+    width = figures.where("width", large, partial(_narrow, factors, depth, block, cache), factors.columns)
     asks = either("asks", several, large, _exceeds(right_bytes, cost.FROM_MEMORY) if factors.are_turned else 0)
     ahead = factors.right[1] * along_columns if factors.are_turned else cost.AHEAD_OF_A_LINE
     goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
     few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
-    packs_left = batch == 1 and factors.is_left_turned and _prefers_packed_left(factors, sizes, cache)
+    packs_left = named("packs_left", _prefers_packed_left(factors, cache) if batch == 1 else 0)
     return Blocks(
         factors, lanes, rows, columns, height, depth, width, along, along_rows, along_columns, packs_left, packs_right,
-        named("ahead", asks * ahead), may_overlap and not packs_left and packs_right != 1, goes_on,
+        named("ahead", asks * ahead), may_overlap and packs_left != 1 and packs_right != 1, goes_on,
         *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
     )  # fmt: skip
 
@@ -285,20 +300,21 @@ def _narrow(factors: Factors, depth: Dim, block: Dim, cache: int, figures: Figur
     return named("narrow", minimum((across + parts - 1) // parts * block, factors.columns))
 
 
+def _short_of(rows: int) -> int:
+    return cost.SHORT_ROWS if rows > cost.SHORT_ROWS else 0
+
+
 def _exceeds(size: Dim, most: int) -> Dim:
     """1 where a size is larger than this, else 0."""
     return minimum(size // (most + 1), 1)
 
 
-def _prefers_packed_left(factors: Factors, sizes: Sequence[int | None], cache: int) -> bool:
-    """Whether copying the left matrix costs less than reading it as it lies, as far as sizes are known."""
-    _, inner, columns = (cost.USUAL if size is None else size for size in sizes)
-    rows = cost.USUAL if sizes[0] is None else sizes[0]
-    return inner * rows * factors.itemsize > cache and columns > cost.UNPACKED_COLUMNS
-
-
-def _expected(dim: Dim, hints: Mapping[str, int]) -> int | None:
-    return evaluate(dim, hints) if hints.keys() >= set(symbols(dim)) else None
+def _prefers_packed_left(factors: Factors, cache: int) -> Dim:
+    """1 where copying the left matrix costs less than reading it as it lies, if its rows lie side by side."""
+    if not factors.is_left_turned:
+        return 0
+    is_large = _exceeds(factors.inner * factors.rows * factors.itemsize, cache)
+    return is_large * _exceeds(factors.columns, cost.UNPACKED_COLUMNS)
 
 
 def _register_vectors(processor: Processor, rows: int) -> int:
@@ -306,16 +322,14 @@ def _register_vectors(processor: Processor, rows: int) -> int:
     return min(processor.for_sums // (rows + 1), cost.MOST_VECTORS)
 
 
-def _register_rows(processor: Processor, expected: int | None) -> int:
-    """How many rows a register block has: as many as leave few without use.
+def _register_rows(processor: Processor, rows: Dim) -> int:
+    """How many rows a register block has: as many as registers hold, but for matrices that never have more than a few.
 
-    With few rows, the vectors of the right matrix must be read so fast that this is what takes time.
+    With these, vectors of the right matrix must be read so fast that this is what takes time.
     """
-    most, *fewer = cost.REGISTER_ROWS[processor.registers]
-    if expected is None or expected >= cost.MANY_BLOCKS * most:
-        return most
-    found = {rows: -(-max(expected, 1) // rows) * cost.of_a_step(rows) for rows in (most, *fewer)}
-    return next(rows for rows, took in found.items() if took <= cost.AS_FAST * min(found.values()))
+    if isinstance(rows, int) and rows <= cost.FEWEST_OF_A_BLOCK:
+        return max(rows, 1)
+    return cost.REGISTER_ROWS[processor.registers][0]
 
 
 def _steps_along(factors: Factors) -> Dim:

@@ -104,7 +104,7 @@ class ScheduledProduct:
             for packs, what in ((1, "the right matrix packed"), (0, "the right matrix as it lies")):
                 found[what] = {"packs_right": packs, **behind}
         if self.single and factors.is_left_turned:
-            for left, what in ((True, "the left matrix packed"), (False, "the left matrix as it lies")):
+            for left, what in ((1, "the left matrix packed"), (0, "the left matrix as it lies")):
                 found[what] = {"packs_left": left, **behind}
         for width in (cost.HEIGHT, 2 * cost.HEIGHT):
             found[f"parts of {width} columns"] = {"part_columns": minimum(factors.columns, width), **behind}

@@ -13,6 +13,7 @@ from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.dtypes import F32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
+from jitflow.ir.printer import print_function
 from jitflow.passes.lower import CPU, GPU, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.passes.schedule.target import Processor, Target
@@ -59,6 +60,16 @@ def test_schedules_can_be_read() -> None:
     assert "  packs = many*min((right_bytes // 65537), 1)\n  across = " in text
     assert "multiply 8 x 48 in lanes of 16 columns, the right matrix packed where packs\n" in text
     assert "what follows, on these rows\n" in text
+
+
+@pytest.mark.parametrize("program", [DENSE, STEP])
+def test_the_sizes_of_the_first_call_decide_nothing(program: str) -> None:
+    hinted = (
+        program.replace(") {", f') with {{hints=[["n", {rows}], ["k", {steps}], ["m", 20]]}} {{', 1)
+        for rows, steps in ((2, 9), (700, 900))
+    )
+    small, large = ([print_function(kernel) for kernel in lowered(text, CPU).functions] for text in hinted)
+    assert small == large
 
 
 def test_few_rows_have_wider_blocks() -> None:
@@ -181,9 +192,9 @@ def test_infinities_and_nans_stay_where_they_are() -> None:
 
 def test_a_step_is_written_in_place() -> None:
     random = np.random.default_rng(4)
-    hinted = lowered(STEP.replace(") {", ') with {hints=[["n", 32], ["k", 78], ["m", 100]]} {', 1), CPU)
-    assert len(blocks_of(hinted)) == 2
-    assert [kernel.name for kernel in hinted.functions] == ["kernel_0"]
+    host = lowered(STEP, CPU)
+    assert len(blocks_of(host)) == 4, "each matrix is packed or read as it lies"
+    assert [kernel.name.rpartition("_")[0] for kernel in host.functions] == ["pack_f32", "kernel"]
     for rows, inner, columns in ((32, 78, 100), (3, 16, 5), (5, 15, 49), (0, 20, 20)):
         x, d, w = integers(random, rows, inner), integers(random, rows, columns), integers(random, inner, columns)
         expected = w - x.T @ d

@@ -49,11 +49,8 @@ def test_not_where_no_block_is_as_wide_as_its_vectors() -> None:
     assert overlapped(ROOTS.replace("m]", "48]")) == 1
 
 
-@pytest.mark.parametrize("first", [20, 48, 70, 100])
-def test_the_code_for_one_width_is_right_for_any_other(first: int) -> None:
-    text = ROOTS.replace(") {", f') with {{hints=[["n", 50], ["k", 20], ["m", {first}]]}} {{', 1)
-    assert overlapped(text) == (first >= 48)
-    compiled, random = compile_ir(parse(text)), np.random.default_rng(1)
+def test_code_is_for_any_width() -> None:
+    compiled, random = compile_ir(parse(ROOTS)), np.random.default_rng(1)
     for columns in (2, 20, 48, 50, 75, 100):
         x, w, b = integers(random, 20, 30), integers(random, 30, columns), integers(random, columns)
         np.testing.assert_array_equal(compiled(x, w, b)[0], np.abs(x @ w) + b)
