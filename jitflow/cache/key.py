@@ -93,7 +93,7 @@ def _stamp(package: Path) -> str:
                     elif name[0] not in "_." and entry.is_dir():
                         folders.append(f"{folder}/{name}")
         finally:
-            if place is not folder:
+            if isinstance(place, int):
                 os.close(place)
     return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
 
