@@ -8,7 +8,7 @@ others, Revisiting Distributed Synchronous SGD, 2016).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Condition
 from typing import Any, NamedTuple, NoReturn
@@ -16,7 +16,10 @@ from typing import Any, NamedTuple, NoReturn
 from jitflow.cluster.memory import Address
 from jitflow.errors import UserRuntimeError
 
-__all__ = ["Aborted", "Closed", "Contribution", "Fenced", "Interruption", "Late", "Leader", "Progress", "Round"]
+__all__ = [
+    "Aborted", "Closed", "Contribution", "Fenced", "Interruption", "Late", "Leader", "Progress", "Round", "Settings",
+    "numbers_of",
+]  # fmt: skip
 
 
 class Interruption(BaseException):
@@ -48,12 +51,33 @@ class Contribution(NamedTuple):
     block: Address | None
 
 
+class Settings(NamedTuple):
+    """The numbers of an optimiser in a step: they may change from one to the next."""
+
+    rate: float
+    bound: float | None
+    """What each element of the sum is clipped to."""
+    others: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, optimiser: Any, rate: float) -> Settings:
+        """What they are at present, with the rate that is due."""
+        return cls(rate, optimiser.clip_value, numbers_of(optimiser))
+
+
+def numbers_of(optimiser: Any) -> dict[str, Any]:
+    """The attributes of an optimiser that are plain numbers, but for those that are used before its step."""
+    used = ("clip_value", "clip_norm", "schedule")
+    return {name: value for name, value in vars(optimiser).items()
+            if name not in used and isinstance(value, bool | int | float | None)}  # fmt: skip
+
+
 class Closed(NamedTuple):
     """A round that is decided: of which group it is, and whose contributions are summed, in this order."""
 
     group: int
     chosen: tuple[Contribution, ...]
-    rate: float
+    settings: Settings
 
 
 @dataclass
@@ -125,7 +149,9 @@ class Leader(Fenced):
         for progress in self.progress:
             progress.step = step
 
-    def arrive(self, generation: int, round_: Round, group: int, contribution: Contribution, rate: float) -> Closed:
+    def arrive(
+        self, generation: int, round_: Round, group: int, contribution: Contribution, settings: Settings
+    ) -> Closed:
         """Wait until the round is closed, and tell how. Raises `Late` if it belongs to a step that is over."""
         with self._changed:
             self._require(generation)
@@ -138,7 +164,7 @@ class Leader(Fenced):
                 arrived[contribution.part] = contribution
                 if len(arrived) >= self.needed:
                     chosen = tuple(arrived[part] for part in sorted(arrived))
-                    self._closed[round_] = Closed(group, chosen, rate)
+                    self._closed[round_] = Closed(group, chosen, settings)
                     self._changed.notify_all()
             while round_ not in self._closed and round_.step == self._step:
                 self._changed.wait()

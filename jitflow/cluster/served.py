@@ -12,7 +12,7 @@ from jitflow.cluster.exchange import Exchanges
 from jitflow.cluster.groups import Group
 from jitflow.cluster.memory import Address
 from jitflow.cluster.packing import packed
-from jitflow.cluster.rounds import Closed, Contribution, Late, Round
+from jitflow.cluster.rounds import Closed, Contribution, Late, Round, Settings
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.runtime.snapshots import assign_all, snapshot
 from jitflow.runtime.variable import Variable
@@ -106,13 +106,13 @@ class Servers(Exchanges):
         group, round_ = self.groups[number], self._next_round()
         contribution = self._lay_down(group, gradients)
         self._send(group, round_, gradients)
-        values = self._stepped(group, round_, contribution, float(rate))
+        values = self._stepped(group, round_, contribution, Settings.of(self._known[number][0], float(rate)))
         self._last[number] = values, left - 1
         return tuple(values)
 
-    def _stepped(self, group: Group, round_: Round, given: Contribution, rate: float) -> list[Array]:
+    def _stepped(self, group: Group, round_: Round, given: Contribution, settings: Settings) -> list[Array]:
         """The new values, once the servers have made the step."""
-        arrival = self.peers.ask(0, "leader", "arrive", self.generation, round_, group.number, given, rate)
+        arrival = self.peers.ask(0, "leader", "arrive", self.generation, round_, group.number, given, settings)
         (closed,) = self.peers.answers([arrival])
         self.counts = self.counts and self.part in {one.part for one in closed.chosen}
         return self._commit(group, round_, closed)
@@ -143,8 +143,8 @@ class Servers(Exchanges):
     def _commit(self, group: Group, round_: Round, closed: Closed) -> list[Array]:
         count = len(self.peers.machines)
         chosen = [self._as_seen(closed.chosen, where) for where in range(count)]
-        scale = self._scale(group, round_, chosen)
-        told = [(round_, group.number, seen, closed.rate, scale) for seen in chosen]
+        scale = self._scale(group, round_, chosen, closed.settings)
+        told = [(round_, group.number, seen, closed.settings, scale) for seen in chosen]
         asked = [self._ask(where, "commit", *told[where], self._reply(group, where)) for where in range(count)]
         return self._received(group, self.peers.answers(asked))
 
@@ -170,14 +170,14 @@ class Servers(Exchanges):
             values.update(zip(places, answer, strict=True))
         return [values[place] for place in range(len(group.names))]
 
-    def _scale(self, group: Group, round_: Round, chosen: Sequence[Sequence[Contribution]]) -> Any:
+    def _scale(self, group: Group, round_: Round, chosen: Sequence[Sequence[Contribution]], settings: Settings) -> Any:
         """What the sum is multiplied by, so that it is no longer than ``clip_norm``; None where nothing is said."""
         limit = self._known[group.number][0].clip_norm
         if limit is None:
             return None
         count = len(chosen)
         found = self.peers.answers(
-            [self._ask(where, "squares", round_, group.number, chosen[where]) for where in range(count)]
+            [self._ask(where, "squares", round_, group.number, chosen[where], settings) for where in range(count)]
         )
         squares = {place: square for places, some in zip(group.shares(count), found, strict=True)
                    for place, square in zip(places, some, strict=True)}  # fmt: skip
@@ -213,11 +213,11 @@ class Asynchronous(Servers):
             )
         super()._hold(group, optimiser, variables)
 
-    def _stepped(self, group: Group, round_: Round, given: Contribution, rate: float) -> list[Array]:
+    def _stepped(self, group: Group, round_: Round, given: Contribution, settings: Settings) -> list[Array]:
         count = len(self.peers.machines)
         seen = self._seen.setdefault(group.number, [0] * count)
         asked = [
-            self._ask(where, "push", round_, group.number, *self._as_seen([given], where), rate, seen[where],
+            self._ask(where, "push", round_, group.number, *self._as_seen([given], where), settings, seen[where],
                       self._reply(group, where)) for where in range(count)
         ]  # fmt: skip
         answers = self.peers.answers(asked)

@@ -15,7 +15,7 @@ import numpy as np
 
 from jitflow.cluster.groups import Group, add_up
 from jitflow.cluster.memory import Address, mapped
-from jitflow.cluster.rounds import Aborted, Contribution, Fenced, Late, Round
+from jitflow.cluster.rounds import Aborted, Contribution, Fenced, Late, Round, Settings
 from jitflow.errors import UserRuntimeError
 from jitflow.runtime.snapshots import snapshot
 from jitflow.runtime.variable import Variable
@@ -51,8 +51,7 @@ class _Held:
     def __init__(self, group: Group, mine: Sequence[int], optimiser: Any, values: Sequence[Array], first: int) -> None:
         self.group, self.mine, self.optimiser, self.first = group, tuple(mine), optimiser, first
         self.variables = [Variable(value, group.names[place]) for place, value in zip(mine, values, strict=True)]
-        # The sum is clipped, by value before its norm is taken.
-        self.bound = optimiser.clip_value
+        # The sum is clipped, by value before its norm is taken: not what is left of it here.
         optimiser.clip_value = optimiser.clip_norm = optimiser.schedule = None
         self.sums = [np.empty(group.shapes[place], group.dtypes[place]) for place in mine]
         self.round = self.summed = Round(first - 1, 0)
@@ -106,17 +105,19 @@ class Shard(Fenced):
             self._require(generation)
             self._deposits[round_, part] = arrays
 
-    def squares(self, generation: int, round_: Round, number: int, chosen: Sequence[Contribution]) -> list[Any]:
+    def squares(
+        self, generation: int, round_: Round, number: int, chosen: Sequence[Contribution], settings: Settings
+    ) -> list[Any]:
         """The sum of the squares of the summed gradient by each variable held here, for `clip_norm`."""
         with self._changed:
             held = self._group(generation, number)
             if held.round < round_:
-                self._sum(held, round_, chosen)
+                self._sum(held, round_, chosen, settings.bound)
             return list(_squares(held.sums))
 
     def commit(
-        self, generation: int, round_: Round, number: int, chosen: Sequence[Contribution], rate: float, scale: Any,
-        reply: Address | None,
+        self, generation: int, round_: Round, number: int, chosen: Sequence[Contribution], settings: Settings,
+        scale: Any, reply: Address | None,
     ) -> list[Array] | None:  # fmt: skip
         """Step along the sum of some contributions, unless that is done, and give the new values.
 
@@ -128,8 +129,8 @@ class Shard(Fenced):
             if held.round < round_:
                 self._keep(round_)
                 if held.summed != round_:
-                    self._sum(held, round_, chosen)
-                self._step(held, rate, scale)
+                    self._sum(held, round_, chosen, settings.bound)
+                self._step(held, settings, scale)
                 held.round = round_
                 self._deposits = {key: arrays for key, arrays in self._deposits.items() if key[0] > round_}
             elif held.round > round_:
@@ -137,7 +138,7 @@ class Shard(Fenced):
             return self._answer(held, reply)
 
     def push(
-        self, generation: int, round_: Round, number: int, given: Contribution, rate: float, seen: int,
+        self, generation: int, round_: Round, number: int, given: Contribution, settings: Settings, seen: int,
         reply: Address | None,
     ) -> tuple[int, int, list[Array] | None]:  # fmt: skip
         """Step along one contribution at once (asynchronous steps), and give the new values.
@@ -148,8 +149,8 @@ class Shard(Fenced):
             held = self._group(generation, number)
             if held.updates % self.replicas == 0:
                 self._keep(Round(held.first + held.updates // self.replicas, round_.turn))
-            self._sum(held, round_, [given])
-            self._step(held, rate, None)
+            self._sum(held, round_, [given], settings.bound)
+            self._step(held, settings, None)
             self._deposits.pop((round_, given.part), None)
             late, held.updates = held.updates - seen, held.updates + 1
             return held.updates, late, self._answer(held, reply)
@@ -192,8 +193,8 @@ class Shard(Fenced):
         if self.every and step and step % self.every == 0 and step not in self._snapshots and not round_.turn:
             self._snapshots = {**dict(list(self._snapshots.items())[-1:]), step: self._state()}
 
-    def _sum(self, held: _Held, round_: Round, chosen: Sequence[Contribution]) -> None:
-        """Add the contributions up in their order."""
+    def _sum(self, held: _Held, round_: Round, chosen: Sequence[Contribution], bound: float | None) -> None:
+        """Add the contributions up in their order, and clip each element."""
         gradients = []
         for given in chosen:
             if given.block is None:
@@ -202,14 +203,15 @@ class Shard(Fenced):
                 whole = held.group.arrays(self._memories.at(given.block))
                 gradients.append([whole[place] for place in held.mine])
         add_up(held.sums, gradients)
-        if held.bound is not None:
+        if bound is not None:
             for total in held.sums:
-                np.clip(total, -held.bound, held.bound, out=total)
+                np.clip(total, -bound, bound, out=total)
         held.summed = round_
 
-    def _step(self, held: _Held, rate: float, scale: Any) -> None:
-        if held.optimiser.learning_rate.numpy() != rate:
-            held.optimiser.learning_rate.assign(rate)
+    def _step(self, held: _Held, settings: Settings, scale: Any) -> None:
+        if held.optimiser.learning_rate.numpy() != settings.rate:
+            held.optimiser.learning_rate.assign(settings.rate)
+        vars(held.optimiser).update(settings.others)
         if not held.variables:
             held.optimiser.steps.assign_add(1)
             return

@@ -21,6 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.cluster.hosts import servers_of
 from jitflow.cluster.packing import packed
+from jitflow.cluster.rounds import numbers_of
 from jitflow.cluster.table import rows_of
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
@@ -230,7 +231,7 @@ class ShardedVariable(Remote, NDArrayOperatorsMixin):
         if self._optimiser() is None:
             self.on_all("adopt", [(known, self._end is not None)] * self.shards)
             self._optimiser, self._options = weakref.ref(optimiser), {}
-        options = _options_of(optimiser)
+        options = numbers_of(optimiser)
         changed = {name: value for name, value in options.items() if self._options.get(name) != value}
         self._options = options
         requests = []
@@ -276,13 +277,6 @@ def _no_store() -> UserNotImplementedError:
         "a store to a variable of several shards", expected="steps of optimisers",
         mend="outside of compiled functions, give it another value: table.assign(value)",
     )  # fmt: skip
-
-
-def _options_of(optimiser: Any) -> dict[str, Any]:
-    """The hyperparameters of an optimiser that are plain numbers, but for those that are used before its step."""
-    used = ("clip_value", "clip_norm", "schedule")
-    return {name: value for name, value in vars(optimiser).items()
-            if name not in used and isinstance(value, bool | int | float | None)}  # fmt: skip
 
 
 def _whole(thing: Any) -> Any:

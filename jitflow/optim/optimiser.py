@@ -98,7 +98,7 @@ class Optimiser:
         given = list(pairs(gradients, variables))
         if any(isinstance(variable, Remote) for _, variable in given):
             raise UserNotImplementedError(
-                "replicas do not sum gradients by variables of several shards",
+                "replicas do not sum gradients by variables of several shards, which each of them makes for itself",
                 mend="train with one process that steps, or keep the variable whole: jitflow.Variable",
             )
         own, named = [gradient for gradient, _ in given], [variable for _, variable in given]

@@ -86,6 +86,9 @@ def wait_for_step(replicas: Any, step: int) -> None:
         time.sleep(0.02)
         if not replicas._hosts or replicas._hosts[0] is None:
             continue
-        went_through, answer = ray.get(replicas._hosts[0].call.remote("leader", "status"))
+        try:
+            went_through, answer = ray.get(replicas._hosts[0].call.remote("leader", "status"))
+        except ray.exceptions.RayActorError:  # the run has begun anew
+            continue
         if went_through and max(one.step for one in answer[0]) >= step:
             return

@@ -49,7 +49,8 @@ def test_a_run_ends_with_the_right_model(connection: Any, alone: Any, tmp_path: 
     rng = np.random.default_rng(seed)
     fault, mode = FAULTS[seed % len(FAULTS)], ("sync", "allreduce", "async")[seed // len(FAULTS) % 3]
     delay = now_and_then if fault == "worker is slow" else slowly
-    with cluster.Replicas(Classifier, delay=delay, patience=4, **options(mode, tmp_path)) as replicas:
+    patience = 20 if fault == "worker hangs" else 600
+    with cluster.Replicas(Classifier, delay=delay, patience=patience, **options(mode, tmp_path)) as replicas:
         step = int(rng.integers(0, STEPS - 5))
         thread = threading.Thread(target=_harm, args=(replicas, fault, step, float(rng.uniform(0, 0.1))), daemon=True)
         thread.start()

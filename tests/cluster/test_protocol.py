@@ -13,7 +13,7 @@ import pytest
 import jitflow
 from jitflow.cluster.groups import Group, add_up
 from jitflow.cluster.memory import Block, can_share, mapped
-from jitflow.cluster.rounds import Aborted, Contribution, Late, Leader, Round
+from jitflow.cluster.rounds import Aborted, Contribution, Late, Leader, Round, Settings
 from jitflow.cluster.worker import load_state, model_of
 from tests.cluster.local import run_locally
 from tests.cluster.models import Classifier, batches, same, trained_alone
@@ -34,6 +34,27 @@ def test_replicas_give_the_bits_of_one_process(mode: str, make: Any, replicas: i
     assert all(same(worker.model, alone) for worker in workers)
     assert [[float(one.results[step][1]) for one in outcomes] for step in range(5)] == losses
     assert [int(worker.model.optimiser.steps) for worker in workers] == [5] * replicas
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "allreduce"])
+def test_numbers_of_the_optimiser_that_a_step_changes_reach_whoever_steps(mode: str) -> None:
+    def changing() -> Any:
+        model = Classifier(lambda: jitflow.optim.Momentum(1e-2, 0.9, clip_value=1.0))
+        step = model.step
+
+        def changed(images: Any, labels: Any) -> Any:
+            optimiser = model.optimiser
+            optimiser.momentum, optimiser.clip_value = optimiser.momentum * 0.8, optimiser.clip_value * 0.5
+            return step(images, labels)
+
+        model.step = changed
+        return model
+
+    alone, data = changing(), iter(batches())
+    for _ in range(5):
+        alone.step(*next(data))
+    (worker,), _, _ = run_locally(changing, batches(), 5, workers=1, mode=mode)
+    assert same(worker.model, alone)
 
 
 def test_slots_are_where_the_shards_are_and_a_checkpoint_has_them() -> None:
@@ -154,17 +175,17 @@ def test_what_servers_would_not_see_is_refused() -> None:
 def test_rounds_are_closed_by_those_who_come_first() -> None:
     leader = Leader(1, 2)
     leader.begin(7, 3)
-    closed = leader.arrive(7, Round(3, 0), 0, Contribution(1, None), 0.5)
+    closed = leader.arrive(7, Round(3, 0), 0, Contribution(1, None), Settings(0.5, None, {}))
     assert [one.part for one in closed.chosen] == [1]
-    late = leader.arrive(7, Round(3, 0), 0, Contribution(0, None), 0.25)
+    late = leader.arrive(7, Round(3, 0), 0, Contribution(0, None), Settings(0.25, None, {}))
     assert late == closed
-    leader.arrive(7, Round(4, 0), 0, Contribution(1, None), 0.5)
-    leader.arrive(7, Round(5, 0), 0, Contribution(1, None), 0.5)
+    leader.arrive(7, Round(4, 0), 0, Contribution(1, None), Settings(0.5, None, {}))
+    leader.arrive(7, Round(5, 0), 0, Contribution(1, None), Settings(0.5, None, {}))
     with pytest.raises(Late):
-        leader.arrive(7, Round(3, 0), 0, Contribution(0, None), 0.5)
+        leader.arrive(7, Round(3, 0), 0, Contribution(0, None), Settings(0.5, None, {}))
     assert leader.dropped == [2, 0]
     with pytest.raises(Aborted):
-        leader.arrive(6, Round(6, 0), 0, Contribution(0, None), 0.5)
+        leader.arrive(6, Round(6, 0), 0, Contribution(0, None), Settings(0.5, None, {}))
 
 
 def test_replicas_that_make_different_steps_are_told() -> None:
@@ -173,11 +194,11 @@ def test_replicas_that_make_different_steps_are_told() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(leader.arrive, 1, Round(0, 0), 0, Contribution(0, None), 0.1)
+        waiting = pool.submit(leader.arrive, 1, Round(0, 0), 0, Contribution(0, None), Settings(0.1, None, {}))
         while not leader._arrived:
             time.sleep(0.001)
         with pytest.raises(RuntimeError, match="while others wait for each other in step 0"):
-            leader.arrive(1, Round(1, 0), 0, Contribution(1, None), 0.1)
+            leader.arrive(1, Round(1, 0), 0, Contribution(1, None), Settings(0.1, None, {}))
         with pytest.raises(Aborted):
             waiting.result(5)
 
