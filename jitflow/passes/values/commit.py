@@ -27,6 +27,7 @@ from types import MappingProxyType
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Effects, is_pure, may_fail
 from jitflow.ir.types import Place, Variable
+from jitflow.passes.analyses.order import bound_sizes
 
 __all__ = ["commit"]
 
@@ -87,14 +88,18 @@ def _with_early_checks(function: Function, lasting: frozenset[Value]) -> Region:
 
 
 def needed_for(ops: Sequence[Op], first: int, place: int) -> list[Op]:
-    """The op at ``place`` with the pure ones from ``first`` on that it needs; nothing if it needs another one."""
-    wanted, needed = set(ops[place].operands), [ops[place]]
+    """The op at ``place`` with the pure ones from ``first`` on that it needs; nothing if it needs another one.
+
+    An op needs those that give its operands, and those that bind sizes which it mentions.
+    """
+    needed = [ops[place]]
+    wanted: set[Value | str] = {*ops[place].operands, *ops[place].sizes}
     for op in reversed(ops[first:place]):
-        if not wanted.isdisjoint(op.results):
+        if not wanted.isdisjoint((*op.results, *bound_sizes(op))):
             if op.regions or not is_pure(op):
                 return []
             needed.append(op)
-            wanted |= set(op.operands)
+            wanted.update(op.operands, op.sizes)
     return needed[::-1]
 
 
