@@ -67,7 +67,7 @@ def test_other_processes_use_the_same_variable_and_a_death_is_an_error() -> None
     read = jitflow.function(lambda ids: table[ids])
     with pytest.raises(IndexError, match="index 50 is out of bounds"):
         read(np.array([50]))
-    ray.kill(table._servers[1].actor)
+    os.kill(ray.get(table._servers[1].actor.pid.remote()), signal.SIGKILL)
     with pytest.raises(RuntimeError, match="a server of a variable has died"):
         read(np.array([1]))
     np.testing.assert_array_equal(ShardedVariable(START, 2).numpy(), START)

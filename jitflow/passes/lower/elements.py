@@ -303,13 +303,11 @@ class Elements:
         stride = self._vector_stride(access)
         if stride != 0:
             lane = emitter.emit("lane_index", dtype=I64, lanes=self.lanes)
-            offset = emitter.elementwise(
-                "add", offset, emitter.elementwise("multiply", lane, emitter.index_scalar(emitter.size(stride)))
-            )
-        named = axes_said(op.attributes, len(indices))
-        for axis, index in enumerate(indices, start):
+            away = emitter.elementwise("multiply", lane, emitter.index_scalar(emitter.size(stride)))
+            offset = emitter.elementwise("add", offset, away)
+        for axis, (index, said) in enumerate(zip(indices, axes_said(op.attributes, len(indices)), strict=True), start):
             position = emitter.elementwise("cast", self.value(index), dtype=I64)
-            position = self._in_range(position, named[axis - start], source.type.dims[axis], mode)
+            position = self._in_range(position, said, source.type.dims[axis], mode)
             step = emitter.index_scalar(emitter.size(layout.strides[axis]))
             offset = emitter.elementwise("add", offset, emitter.elementwise("multiply", position, step))
         buffer = self.buffers[self.nest.buffer_of(source)]
