@@ -22,7 +22,7 @@ from jitflow.cli import app
 from jitflow.config import CONFIG
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-TRAINED = {"convnets", "digits", "language_model", "replicas"}
+TRAINED = {"convnets", "digits", "language_model", "replicas", "two_nodes"}
 """Examples with tests of their own."""
 FILES = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in TRAINED)
 
