@@ -81,8 +81,8 @@ def is_elsewhere(name: str) -> bool:
 
 
 def node_of(name: str) -> int:
-    """The number of the node to which a device elsewhere belongs."""
-    return int(name.removeprefix(_NODE).partition("/")[0])
+    """The number of the node to which a device of that name belongs: 0 is this process."""
+    return int(name.removeprefix(_NODE).partition("/")[0]) if is_elsewhere(name) else 0
 
 
 def kind_of(name: str) -> str:

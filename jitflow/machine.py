@@ -22,7 +22,7 @@ from typing import Any
 
 from jitflow.config import user_folder
 from jitflow.errors import UserValueError
-from jitflow.hardware import devices, is_elsewhere, kind_of, node_of
+from jitflow.hardware import devices, kind_of, node_of
 
 __all__ = ["KINDS", "Link", "Machine", "Processor", "as_machine", "machine_of", "profile_path", "read_profile",
            "this_machine", "write_profile"]  # fmt: skip
@@ -130,7 +130,7 @@ class Machine:
         """The link between two devices of this machine: that of their names, else of their kinds, either way round."""
         known = {(one, other): link for one, other, link in self.links}
         kinds = (kind_of(source), kind_of(target))
-        if _node(source) != _node(target):
+        if node_of(source) != node_of(target):
             kinds = ("node", "node")
         for one, other in ((source, target), (target, source), kinds, kinds[::-1]):
             if (one, other) in known:
@@ -299,7 +299,3 @@ def _amount(entry: Mapping[str, Any], field: str) -> float:
     if not 0 <= number < float("inf") or (number == 0 and field not in ("memory", "latency")):
         raise ValueError(f"{field} is {number}")
     return number
-
-
-def _node(name: str) -> int:
-    return node_of(name) if is_elsewhere(name) else 0

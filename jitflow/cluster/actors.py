@@ -21,8 +21,9 @@ from jitflow.cluster.rounds import Aborted, Interruption, Leader
 from jitflow.cluster.shard import Shard
 from jitflow.cluster.table import Tables
 from jitflow.cluster.worker import Worker
+from jitflow.errors import UserRuntimeError
 
-__all__ = ["NearPeers", "RayPeers", "Server", "TableServer", "Trainer", "start", "versions"]
+__all__ = ["NearPeers", "RayPeers", "Server", "TableServer", "Trainer", "require_versions", "start", "versions"]
 
 
 def versions() -> dict[str, str]:
@@ -31,6 +32,14 @@ def versions() -> dict[str, str]:
 
     python = ".".join(platform.python_version_tuple()[:2])
     return {"Python": python, "NumPy": np.__version__, "jitflow": version("jitflow"), "Ray": ray().__version__}
+
+
+def require_versions(there: dict[str, str], found_where: str) -> None:
+    """Raise RuntimeError where another process runs other versions than this one."""
+    here = versions()
+    if there != here:
+        found, expected = (", ".join(f"{name} {version}" for name, version in one.items()) for one in (there, here))
+        raise UserRuntimeError(found_where, found=found, expected=expected)
 
 
 class _Host:
@@ -155,7 +164,11 @@ class NearPeers(RayPeers):
         return [one.answer() if isinstance(one, Asked) else next(far) for one in asked]
 
 
-def start(kind: type, *arguments: Any, concurrency: int, cpus: float = 0, gpus: float = 0) -> Any:
-    """Start an actor."""
-    made = ray().remote(max_concurrency=concurrency, num_cpus=cpus, num_gpus=gpus, max_restarts=0)(kind)
+def start(
+    kind: type, *arguments: Any, concurrency: int, cpus: float = 0, gpus: float = 0, where: Any = "DEFAULT"
+) -> Any:
+    """Start an actor; ``where`` is a strategy of Ray's."""
+    made = ray().remote(
+        max_concurrency=concurrency, num_cpus=cpus, num_gpus=gpus, max_restarts=0, scheduling_strategy=where
+    )(kind)
     return made.remote(*arguments)

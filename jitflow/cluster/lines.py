@@ -20,11 +20,14 @@ import socket
 import struct
 import threading
 import traceback
+import weakref
 from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from jitflow.cluster.packing import packed_error
 
 __all__ = ["Answering", "Asked", "Listener", "Messages", "Place", "line_to", "messages_to"]
 
@@ -47,6 +50,7 @@ class Messages:
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
+        self._end = weakref.finalize(self, connected.close)  # also where both are garbage, in whatever order
         self._poll = select.poll()
         self._poll.register(connected, select.POLLIN)
 
@@ -86,9 +90,7 @@ class Messages:
 
     def close(self) -> None:
         """Let the other end hear of no more. Called twice, it does nothing."""
-        self._socket.close()
-
-    __del__ = close
+        self._end()
 
 
 class Listener:
@@ -140,22 +142,17 @@ class Answering(Listener):
             try:
                 result, error = self._answer(*arguments), None
             except BaseException as raised:
-                result, error = None, _sendable(raised)
+                result, error = None, _told(raised)
             try:
                 messages.send((result, error))
             except (pickle.PicklingError, AttributeError, TypeError) as raised:  # nothing has been sent
-                messages.send((None, _sendable(raised)))
+                messages.send((None, _told(raised)))
 
 
-def _sendable(error: BaseException) -> BaseException:
-    """An exception, or one in its place that can be pickled, with the lines it came from in a note."""
-    lines = "".join(traceback.format_exception(error))
-    try:
-        error = pickle.loads(pickle.dumps(error))
-    except Exception:  # whatever the user's exceptions raise
-        error = RuntimeError(f"{type(error).__name__}: {error}")
-    error.add_note(f"in another process:\n{lines}")
-    return error
+def _told(error: BaseException) -> bytes:
+    """An exception as bytes, with the lines it came from in a note."""
+    error.add_note("in another process:\n" + "".join(traceback.format_exception(error)))
+    return packed_error(error)
 
 
 class Asked:
@@ -163,7 +160,7 @@ class Asked:
 
     def __init__(self, line: _Line) -> None:
         self._line = line
-        self.found: tuple[Any, BaseException | None] | None = None
+        self.found: tuple[Any, bytes | None] | None = None
 
     def answer(self) -> Any:
         """Wait for what it gives, or raise what it raises. Raises EOFError or OSError if the process has ended."""
@@ -172,7 +169,7 @@ class Asked:
         assert self.found is not None
         result, error = self.found
         if error is not None:
-            raise error
+            raise pickle.loads(error)
         return result
 
 

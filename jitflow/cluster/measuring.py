@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.api import function
+from jitflow.cluster.actors import start
 from jitflow.cluster.attempt import Run
 from jitflow.cluster.connection import connect, ray
 from jitflow.cluster.costs import Costs, StepTimes, fit
@@ -85,7 +86,7 @@ class _Nothing:
 def _of_messages() -> tuple[Pairs, Pairs]:
     """Round trips and bursts of Ray's messages to an actor."""
     library = ray()
-    echo = library.remote(num_cpus=0, max_concurrency=16, scheduling_strategy="SPREAD")(_Echo).remote()
+    echo = start(_Echo, concurrency=16, where="SPREAD")
 
     def ask(given: Any, count: int = 1) -> None:
         library.get([echo.take.remote(given) for _ in range(count)])

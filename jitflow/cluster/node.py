@@ -14,20 +14,18 @@ decided in one place, the frame, wherever partitions run.
 from __future__ import annotations
 
 import ctypes
-import pickle
 import queue
 import threading
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitflow.cluster.lines import Listener, Messages, Place
-from jitflow.cluster.memory import Block, can_share
-from jitflow.cluster.packing import packed
+from jitflow.cluster.memory import Block, can_share, machine_name
+from jitflow.cluster.packing import packed_error
 from jitflow.cluster.parcels import MAPPINGS, ROOMS, Given, Parcel, Rooms
-from jitflow.cluster.partitions import PartitionText, Program
+from jitflow.cluster.partitions import SIGNATURES, PartitionText, Program
 from jitflow.errors import CompilerBug
 from jitflow.ir.status import STOPPED
 from jitflow.ir.together import MEET, RECEIVE, SEND, STOPS
@@ -38,7 +36,6 @@ __all__ = ["Node"]
 _ON_THE_WAY = 1 << 26
 """Bytes in blocks of which the driver may have been told without having said that it has them."""
 _Word = ctypes.c_int64
-_Words = ctypes.POINTER(_Word)
 
 
 class _Queues:
@@ -110,9 +107,10 @@ class _Call:
     """A call of a partition."""
 
     def __init__(
-        self, node: Node, program: Program, given: Sequence[Given | tuple[int, ...]], line: _Queues | _OnLine
-    ) -> None:
-        self.node, self.program, self.given, self.line = node, program, given, line
+        self, node: Node, number: int, program: Program, given: Sequence[Given | tuple[int, ...]],
+        line: _Queues | _OnLine,
+    ) -> None:  # fmt: skip
+        self.node, self.number, self.program, self.given, self.line = node, number, program, given, line
         self.frame = _Word()
         """What the code takes for the frame: not 0 as soon as another partition has failed."""
         self.first: tuple[int, ...] | None = None
@@ -138,7 +136,7 @@ class _Call:
         except BaseException as error:
             end = "end", -1, (), (packed_error(error), None), ()
         finally:
-            del _CALLS[address]
+            del _CALLS[address], self.node.calls[self.number]
         self.line.tell(end, [])
 
     def _end(self) -> tuple[Any, ...]:
@@ -186,16 +184,6 @@ class _Call:
         return (_Word * max(len(words), 1))(*words), keep
 
 
-def packed_error(error: BaseException) -> bytes:
-    """An exception for the driver, without its traceback."""
-    try:
-        found = packed(error.with_traceback(None))
-        pickle.loads(found)
-    except Exception:
-        return packed(RuntimeError(f"{type(error).__name__}: {error}"))
-    return found
-
-
 class Node:
     """What the process does for others; an actor."""
 
@@ -206,14 +194,14 @@ class Node:
             set_num_threads(threads)
         self.rooms, self.mappings, self.shares = ROOMS, MAPPINGS, True
         self._programs: dict[int, Program] = {}
-        self._calls: dict[int, _Call] = {}
+        self.calls: dict[int, _Call] = {}
+        """Those that have not come to their end."""
         self._lines: dict[int, _Queues] = {}
         self._listener = Listener(self._serve) if can_share() else None
 
     def about(self) -> tuple[Place, dict[str, str], tuple[str, ...]]:
         """Where this process is, the versions of what it runs, and the devices."""
         from jitflow.cluster.actors import versions
-        from jitflow.cluster.memory import machine_name
         from jitflow.hardware import devices
 
         place = Place(machine_name(), None if self._listener is None else self._listener.address)
@@ -237,7 +225,7 @@ class Node:
         """Begin a call of a partition; what happens in it first. ``forgotten``: what is not needed any more."""
         self._forget(forgotten)
         line = self._lines[call] = _Queues(self.rooms)
-        one = self._calls[call] = _Call(self, self._programs[key], given, line)
+        one = self.calls[call] = _Call(self, call, self._programs[key], given, line)
         threading.Thread(target=one.run, daemon=True).start()
         return self._events(call)
 
@@ -247,9 +235,8 @@ class Node:
         while True:
             call, key, given, forgotten = line.wait()
             self._forget(forgotten)
-            one = self._calls[call] = _Call(self, self._programs[key], given, line)
+            one = self.calls[call] = _Call(self, call, self._programs[key], given, line)
             one.run()
-            del self._calls[call]
 
     def go_on(self, call: int, answer: Any) -> list[tuple[Any, ...]]:
         """Answer what a call has asked, if it has, and wait for what happens in it next."""
@@ -258,7 +245,7 @@ class Node:
 
     def stop(self, call: int, first: tuple[int, ...] | None) -> None:
         """Another partition has failed, having come so far; None if everything is to end."""
-        one = self._calls.get(call)
+        one = self.calls.get(call)
         if one is not None:
             one.first, one.frame.value = first, 1
 
@@ -277,10 +264,8 @@ class Node:
 
     def _events(self, call: int) -> list[tuple[Any, ...]]:
         found = self._lines[call].next_events()
-        if found[-1][0] == "end":
-            del self._calls[call]
-            if not self._lines[call].lent:
-                del self._lines[call]
+        if found[-1][0] == "end" and not self._lines[call].lent:
+            del self._lines[call]
         return found
 
     def _forget(self, forgotten: list[int]) -> None:
@@ -298,10 +283,8 @@ _CALLS: dict[int, _Call] = {}
 def _send(frame: int, channel: int, receiver: int, buffer: int | None, size: int, words: Any, count: int) -> None:
     call = _CALLS[frame]
     try:
-        node, parcel, lent = call.node, None, list[Block]()
-        if buffer is not None:
-            parcel = node.rooms.pack(buffer, size, node.shares, lent)
-            _free()(buffer, size)
+        lent: list[Block] = []
+        parcel = None if buffer is None else call.node.rooms.take(buffer, size, call.node.shares, lent)
         call.line.tell(("send", channel, receiver, parcel, size, tuple(words[:count])), lent)
     except BaseException as error:
         call.fail(error)
@@ -315,12 +298,7 @@ def _receive(frame: int, channel: int, sender: int, message: Any, count: int, po
             return answer
         parcel, size, words = answer
         if parcel is not None:
-            buffer = _allocate()(size)
-            if not buffer:
-                raise MemoryError(f"Unable to allocate {size} bytes for an array")
-            source, _ = call.node.mappings.pointer(parcel)
-            ctypes.memmove(buffer, source, size)
-            message[0], message[1] = buffer, size
+            message[0], message[1] = call.node.mappings.copied(parcel, size), size
         for place, word in enumerate(words):
             message[2 + place] = word
     except BaseException as error:
@@ -346,14 +324,9 @@ def _stops(frame: int, error: int) -> int:
     return int(call.first is None or call.first < tuple(own[: call.program.levels]))
 
 
-_POINTER, _NUMBER = ctypes.c_void_p, ctypes.c_int64
 _FUNCTIONS = {
-    SEND: ctypes.CFUNCTYPE(None, _POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER, _Words, _NUMBER)(_send),
-    RECEIVE: ctypes.CFUNCTYPE(
-        ctypes.c_int32, _POINTER, _NUMBER, _NUMBER, _Words, _NUMBER, ctypes.c_bool
-    )(_receive),
-    MEET: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, ctypes.c_bool)(_meet),
-    STOPS: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, _POINTER)(_stops),
+    SEND: SIGNATURES[SEND](_send), RECEIVE: SIGNATURES[RECEIVE](_receive), MEET: SIGNATURES[MEET](_meet),
+    STOPS: SIGNATURES[STOPS](_stops),
 }  # fmt: skip
 
 
@@ -362,17 +335,3 @@ def _addresses() -> dict[str, int]:
     if None in found.values():
         raise CompilerBug("expected functions to have addresses")
     return {name: address or 0 for name, address in found.items()}
-
-
-@cache
-def _allocate() -> Any:
-    from jitflow.runtime.pool import pool
-
-    return ctypes.CFUNCTYPE(_POINTER, _NUMBER)(pool().allocate_address)
-
-
-@cache
-def _free() -> Any:
-    from jitflow.runtime.pool import pool
-
-    return ctypes.CFUNCTYPE(None, _POINTER, _NUMBER)(pool().free_address)

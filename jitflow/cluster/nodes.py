@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from jitflow.cluster.actors import require_versions, start
 from jitflow.cluster.connection import ray
 from jitflow.cluster.lines import Messages, messages_to
 from jitflow.cluster.memory import can_share, machine_name
@@ -95,7 +96,7 @@ class NodeHandle:
     def __init__(self, number: int, process: NodeProcess) -> None:
         self.number, self._process = number, process
         place, versions, own = self.ask("about", look=_not_too_long)
-        _require_same(number, versions)
+        require_versions(versions, f"node:{number} runs other versions than this process")
         self.devices: tuple[str, ...] = own
         self.shares = can_share() and place.machine == machine_name()
         self.ask("share", self.shares)
@@ -253,18 +254,6 @@ class _OnLine:
         return Died(str(error))
 
 
-def _require_same(number: int, there: dict[str, str]) -> None:
-    from jitflow.cluster.actors import versions
-
-    here = versions()
-    if there != here:
-        raise UserRuntimeError(
-            f"node:{number} runs other versions than this process",
-            found=", ".join(f"{name} {version}" for name, version in there.items()),
-            expected=", ".join(f"{name} {version}" for name, version in here.items()),
-        )
-
-
 class _Nodes:
     """Those of this process."""
 
@@ -334,8 +323,8 @@ def node(number: int) -> NodeHandle:
                 f"this process is no longer connected to node:{number}",
                 mend="connect again: cluster = jitflow.cluster.connect(nodes=...)",
             )
-        line = _NODES.start(number) if _NODES.start is not None else _start(number)
-        handle = _NODES.handles[number] = NodeHandle(number, line)
+        process = _NODES.start(number) if _NODES.start is not None else _start(number)
+        handle = _NODES.handles[number] = NodeHandle(number, process)
         return handle
 
 
@@ -362,5 +351,4 @@ def _start(number: int) -> NodeProcess:
     place = number % len(machines)
     beside = len(range(place, count, len(machines)))
     where = NodeAffinitySchedulingStrategy(machines[place], soft=False)
-    made = ray().remote(max_concurrency=CONCURRENCY, num_cpus=0, max_restarts=0, scheduling_strategy=where)(Node)
-    return ActorProcess(made.remote(beside))
+    return ActorProcess(start(Node, beside, concurrency=CONCURRENCY, where=where))

@@ -11,6 +11,7 @@ import ctypes
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,12 @@ class Rooms:
         ctypes.memmove(block.bytes.ctypes.data, pointer, size)
         return Known(block.address, 0)
 
+    def take(self, buffer: int, size: int, shares: bool, lent: list[Block]) -> Parcel:
+        """The same of a buffer of the pool, which is given back to that."""
+        parcel = self.pack(buffer, size, shares, lent)
+        _pool()[1](buffer, size)
+        return parcel
+
     def give_back(self, lent: list[Block]) -> None:
         """The blocks can be used again."""
         with self._lock:
@@ -122,11 +129,30 @@ class Mappings:
                 self._passing.popitem(last=False)
         return found.ctypes.data + parcel.offset, found
 
+    def copied(self, parcel: Parcel, size: int) -> int:
+        """A buffer of the pool with the bytes of a parcel. Raises MemoryError."""
+        buffer: int | None = _pool()[0](size)
+        if not buffer:
+            raise MemoryError(f"Unable to allocate {size} bytes for an array")
+        source, _ = self.pointer(parcel)
+        ctypes.memmove(buffer, source, size)
+        return buffer
+
     def forget(self, marks: list[int]) -> None:
         """Blocks that are no more."""
         with self._lock:
             for mark in marks:
                 self._lasting.pop(mark, None)
+
+
+@cache
+def _pool() -> tuple[Any, Any]:
+    """How a buffer is taken from the pool of native code, and given back."""
+    from jitflow.runtime.pool import pool
+
+    made, pointer, size = pool(), ctypes.c_void_p, ctypes.c_int64
+    return (ctypes.CFUNCTYPE(pointer, size)(made.allocate_address),
+            ctypes.CFUNCTYPE(None, pointer, size)(made.free_address))  # fmt: skip
 
 
 ROOMS, MAPPINGS = Rooms(), Mappings()

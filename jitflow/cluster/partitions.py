@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
-from jitflow.ir.core import Function, Op, Region, walk
+from jitflow.ir.core import Function, Region, walk
 from jitflow.ir.location import Loc
-from jitflow.ir.together import FRAME
+from jitflow.ir.together import FRAME, MEET, RECEIVE, SEND, STOPS
 
-__all__ = ["PartitionText", "Program", "as_text"]
+__all__ = ["SIGNATURES", "PartitionText", "Program", "as_text"]
+
+_POINTER, _NUMBER = ctypes.c_void_p, ctypes.c_int64
+_WORDS = ctypes.POINTER(_NUMBER)
+SIGNATURES: Mapping[str, Any] = MappingProxyType({
+    SEND: ctypes.CFUNCTYPE(None, _POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER, _WORDS, _NUMBER),
+    RECEIVE: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, _NUMBER, _NUMBER, _WORDS, _NUMBER, ctypes.c_bool),
+    MEET: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, ctypes.c_bool),
+    STOPS: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, _POINTER),
+})  # fmt: skip
+"""How partitions call what they talk to one another by (`runtime/channels_text.py`)."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,7 @@ class PartitionText:
 
 def as_text(function: Function) -> tuple[str, tuple[Loc, ...]]:
     """A function as text, and where its ops come from, in their order."""
-    return str(function), tuple(op.loc for op in _ops(function))
+    return str(function), tuple(op.loc for op in walk(function.region))
 
 
 def _from_text(text: str, locations: Sequence[Loc]) -> Function:
@@ -46,10 +59,6 @@ def _from_text(text: str, locations: Sequence[Loc]) -> Function:
 
     function = parse(text)
     return replace(function, region=located(function.region))
-
-
-def _ops(function: Function) -> list[Op]:
-    return list(walk(function.region))
 
 
 class Program:

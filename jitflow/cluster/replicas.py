@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.checkpoints import CheckpointManager
-from jitflow.cluster.actors import RayPeers, Server, Trainer, start, versions
+from jitflow.cluster.actors import RayPeers, Server, Trainer, require_versions, start
 from jitflow.cluster.attempt import Attempt, Run, as_raised
 from jitflow.cluster.connection import connect, ray
 from jitflow.cluster.lines import Place
@@ -169,12 +169,7 @@ class Replicas:
         self._answers([self._trainers[place].make.remote() for place in parts])
         found = self._answers([host.about.remote() for host in self._hosts])
         for _, there in found:
-            if there != versions():
-                raise UserRuntimeError(
-                    "the machines of the cluster run several versions",
-                    found=", ".join(f"{name} {version}" for name, version in there.items()),
-                    expected=", ".join(f"{name} {version}" for name, version in versions().items()),
-                )
+            require_versions(there, "the machines of the cluster run several versions")
         self._places = [place for place, _ in found]
         given = (self._hosts, self._places, self._share)
         self._answers([self._trainers[place].connect.remote(*given) for place in parts])

@@ -19,7 +19,7 @@ from jitflow.cluster.arguments import argument
 from jitflow.cluster.memory import Block
 from jitflow.cluster.nodes import Died, NodeHandle, node
 from jitflow.cluster.parcels import FORGOTTEN, MAPPINGS, ROOMS, Parcel
-from jitflow.cluster.partitions import PartitionText, as_text
+from jitflow.cluster.partitions import SIGNATURES, PartitionText, as_text
 from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.hardware import is_elsewhere, node_of
 from jitflow.ir.core import Function, walk
@@ -213,26 +213,17 @@ class _Party:
 
     def send(self, channel: int, receiver: int, parcel: Parcel | None, size: int, words: Sequence[int]) -> None:
         """Put a message into a channel."""
-        buffer = None
-        if parcel is not None:
-            buffer = _pool()[0](size)
-            if not buffer:
-                raise MemoryError(f"Unable to allocate {size} bytes for an array")
-            source, _ = MAPPINGS.pointer(parcel)
-            ctypes.memmove(buffer, source, size)
+        buffer = None if parcel is None else MAPPINGS.copied(parcel, size)
         area = (_NUMBER * max(len(words), 1))(*words)
-        _functions()[SEND](self._frame, channel, receiver, buffer, size, ctypes.addressof(area), len(words))
+        _functions()[SEND](self._frame, channel, receiver, buffer, size, area, len(words))
 
     def receive(self, channel: int, sender: int, count: int, shares: bool, lent: list[Block]) -> Any:
         """The next message: its bytes, their number, and its words; or the status."""
         area = (_NUMBER * (2 + count))()
-        status = _functions()[RECEIVE](self._frame, channel, sender, ctypes.addressof(area), count, False)
+        status = _functions()[RECEIVE](self._frame, channel, sender, area, count, False)
         if status:
             return status
-        parcel = None
-        if area[0]:
-            parcel = ROOMS.pack(area[0], area[1], shares, lent)
-            _pool()[1](area[0], area[1])
+        parcel = ROOMS.take(area[0], area[1], shares, lent) if area[0] else None
         return parcel, area[1], tuple(area[2:])
 
     def meet(self) -> int:
@@ -243,23 +234,7 @@ class _Party:
 
 
 @cache
-def _pool() -> tuple[Any, Any]:
-    from jitflow.runtime.pool import pool
-
-    made = pool()
-    return (ctypes.CFUNCTYPE(_POINTER, _NUMBER)(made.allocate_address),
-            ctypes.CFUNCTYPE(None, _POINTER, _NUMBER)(made.free_address))  # fmt: skip
-
-
-@cache
 def _functions() -> Mapping[str, Any]:
     from jitflow.runtime.devices import device_function
 
-    kinds = {
-        SEND: ctypes.CFUNCTYPE(None, _POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER, _POINTER, _NUMBER),
-        RECEIVE: ctypes.CFUNCTYPE(
-            ctypes.c_int32, _POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER, ctypes.c_bool
-        ),
-        MEET: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, ctypes.c_bool),
-    }  # fmt: skip
-    return {name: kind(device_function(name)) for name, kind in kinds.items()}
+    return {name: SIGNATURES[name](device_function(name)) for name in (SEND, RECEIVE, MEET)}

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 
-__all__ = ["Call", "Dim", "Expression", "Monomial", "Symbol", "evaluate", "lower_bound", "maximum", "minimum",
-           "product", "substitute", "symbol", "symbols", "upper_bound"]  # fmt: skip
+__all__ = ["Call", "Dim", "Expression", "Monomial", "Symbol", "evaluate", "evaluate_known", "lower_bound", "maximum",
+           "minimum", "product", "substitute", "symbol", "symbols", "upper_bound"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +166,11 @@ def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
     number = rebuild(dim, lambda name: sizes[name])
     assert isinstance(number, int)
     return number
+
+
+def evaluate_known(dim: Dim, sizes: Mapping[str, int]) -> int | None:
+    """The same, None where ``sizes`` do not tell."""
+    return evaluate(dim, sizes) if sizes.keys() >= {*symbols(dim)} else None
 
 
 def rebuild(dim: Dim, leaf: Callable[[str], Dim]) -> Dim:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.tapes import TapeEnd
 
 __all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "region_can_fail",
-           "returned_type",
-    "runs_elsewhere", "takes_context"]  # fmt: skip
+           "returned_type", "runs_elsewhere", "takes_context"]  # fmt: skip
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "

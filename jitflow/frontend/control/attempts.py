@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
@@ -27,7 +26,7 @@ from jitflow.errors import ExceptionName, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.foreseen import can_be_foreseen, raises_nothing
-from jitflow.frontend.control.function_cells import cells_of, content_of, put
+from jitflow.frontend.control.function_cells import cells_around, put, reassigned
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
@@ -74,7 +73,7 @@ def attempts(line: int, about: str = "") -> bool:
 
 
 def attempt(
-    run: FunctionType,
+    run: Callable[[], Any],
     handled: Callable[[], tuple[Any, ...]],
     numbers: Sequence[int] = (),
     asking: Sequence[int] | None = None,
@@ -88,7 +87,7 @@ def attempt(
         Handlers(handled, numbers),
         Mutables(Cells(run).contents(), with_stores=True),
     )
-    around = [(cell, content_of(cell)) for cell in cells_of(run)]
+    around = cells_around(run)
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     nothing = () if asking is None else (NOTHING_TOLD,)
@@ -100,7 +99,7 @@ def attempt(
         trace.state(Statements).handled.pop()
     with trace.region(scope):
         scope.handlers = _numbers(scope.builder.ops, handlers, asking or ())
-    assigned = [(cell, before) for cell, before in around if content_of(cell) is not before]
+    assigned = reassigned(around)
     if not scope.handlers:
         mutables.restore()
         for cell, before in assigned:

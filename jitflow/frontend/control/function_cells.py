@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CellType, FunctionType
 from typing import Any
 
@@ -10,7 +10,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.contents import Item
 from jitflow.frontend.syntax import CELL
 
-__all__ = ["cells_of", "content_of", "is_same_function", "put"]
+__all__ = ["cells_around", "cells_of", "content_of", "is_same_function", "put", "reassigned"]
 
 
 def is_same_function(one: FunctionType, other: FunctionType) -> bool:
@@ -53,3 +53,14 @@ def cells_of(function: FunctionType) -> Iterator[CellType]:
                 waiting.append(content)
             else:
                 yield cell
+
+
+def cells_around(fn: Any) -> list[tuple[CellType, Any]]:
+    """The locals of functions around one that it can assign to, and what they are."""
+    plain = getattr(fn, "__wrapped__", getattr(fn, "__func__", fn))
+    return [(cell, content_of(cell)) for cell in cells_of(plain)] if isinstance(plain, FunctionType) else []
+
+
+def reassigned(cells: Iterable[tuple[CellType, Any]]) -> list[tuple[CellType, Any]]:
+    """Those locals that are something else by now, and what they were."""
+    return [(cell, before) for cell, before in cells if content_of(cell) is not before]

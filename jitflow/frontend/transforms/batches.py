@@ -15,7 +15,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.changing_lists import drain_lists
-from jitflow.frontend.control.function_cells import content_of
+from jitflow.frontend.control.function_cells import cells_around, reassigned
 from jitflow.frontend.control.joining import outside_type
 from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.local_types import kind_of
@@ -31,7 +31,6 @@ from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers.absent import NotGiven
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.transforms.derivatives import called, program_object
-from jitflow.frontend.transforms.left_behind import cells_around
 from jitflow.frontend.transforms.tangents import own_containers
 from jitflow.ir.core import Value, walk
 from jitflow.ir.dims import Dim
@@ -67,7 +66,7 @@ def batched(
         raise
     if changed := before.changed():
         raise located(refused_in_batch(f"that changes {changed}"))
-    if any(content_of(cell) is not content for cell, content in cells):
+    if reassigned(cells):
         raise located(refused_in_batch("that assigns to a local variable of a function around it"))
     for own, states in trace.state(Children).drawn_from(scope, tracers.size_of(given.count)):
         parameters.append(own)

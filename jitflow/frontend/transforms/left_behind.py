@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import CellType, FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.control.function_cells import cells_of, content_of, put
+from jitflow.frontend.control.function_cells import cells_around, content_of, put, reassigned
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
@@ -24,7 +23,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 
-__all__ = ["Around", "LeftBehind", "cells_around"]
+__all__ = ["Around", "LeftBehind"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +59,7 @@ class Around:
     ) -> tuple[LeftBehind, ...]:
         """What has changed since; the region yields what it made of that, unless it is one of the ``results``."""
         changed = [(held.write, held.now) for held in self._objects.all() if held.changed()]
-        changed += [
-            (partial(put, cell), now) for cell, before in self._cells if (now := content_of(cell)) is not before
-        ]
+        changed += [(partial(put, cell), content_of(cell)) for cell, _ in reassigned(self._cells)]
         made = {*parameters, *(result for op in scope.builder.ops for result in op.results)}
         places = {id(item): position for item, position in results if position is not None}
         left = tuple(self._left(write, now, made, yielded, places) for write, now in changed)
@@ -105,12 +102,6 @@ def _require_apart(items: Sequence[Any]) -> None:
                 mend="leave a copy of it there",
             )
         )
-
-
-def cells_around(fn: Any) -> list[tuple[CellType, Any]]:
-    """The locals of functions around one that it can assign to, and what they are."""
-    plain = getattr(fn, "__wrapped__", getattr(fn, "__func__", fn))
-    return [(cell, content_of(cell)) for cell in cells_of(plain)] if isinstance(plain, FunctionType) else []
 
 
 def _leads_to_traced(thing: Any) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from jitflow.ir.core import Builder, Op, Region, Value, uses, walk
-from jitflow.ir.dims import Dim, evaluate, product, symbols
+from jitflow.ir.dims import Dim, evaluate, evaluate_known, product, symbols
 from jitflow.ir.types import Variable, dims_of
 from jitflow.passes.derivatives.notation import Notation, rank
 from jitflow.passes.derivatives.stacking import put_away
@@ -77,8 +77,8 @@ class RowStacking:
         room = product(dims_of(root.type)[: len(indices)])
         if not self.known.issuperset(op.sizes) or not {*symbols(room), *symbols(product(ids))} <= self.hints.keys():
             return False
-        known = self.hints.keys() >= set(symbols(self.count))
-        all_ids = evaluate(product(ids), self.hints) * (evaluate(self.count, self.hints) if known else _TURNS)
+        turns = evaluate_known(self.count, self.hints)
+        all_ids = evaluate(product(ids), self.hints) * (_TURNS if turns is None else turns)
         return all_ids * WORTHWHILE <= evaluate(room, self.hints)
 
     def _put_away(self, scatter: Op) -> list[Op]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from jitflow.errors import CompilerBug
-from jitflow.hardware import HOME, is_elsewhere, is_gpu, node_of
+from jitflow.hardware import HOME, is_elsewhere, is_gpu, kind_of, node_of
 from jitflow.ir.core import Function, Op, Value, walk_inside
 from jitflow.ir.effects import ANYTHING, Effects, is_pure, is_storage, is_view, may_fail
 from jitflow.ir.printer import print_op
@@ -211,9 +211,7 @@ class Homes:
 
 def device_order(device: str) -> tuple[bool, int, str, int]:
     """The order of devices: home, then by node, kind and number."""
-    node = node_of(device) if is_elsewhere(device) else 0
-    kind, _, number = device.rpartition("/")[2].partition(":")
-    return device != HOME, node, kind, int(number or 0)
+    return device != HOME, node_of(device), kind_of(device), int(device.rpartition(":")[2] or 0)
 
 
 def _starting(loop: Op) -> Sequence[Value]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.dims import evaluate, symbols
+from jitflow.ir.dims import evaluate_known
 from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Place as PlaceType
@@ -181,8 +181,8 @@ class Kernels(Memory):
         Processors wait for the masked store at the end of a row before they read what lies behind it.
         """
         *rows, last = dims_of(result.type) or (1,)
-        hints: dict[str, int] = dict(self.function.attributes.get("hints", ()))
-        return not rows or not hints.keys() >= set(symbols(last)) or evaluate(last, hints) >= LONG_ROW
+        length = evaluate_known(last, dict(self.function.attributes.get("hints", ())))
+        return not rows or length is None or length >= LONG_ROW
 
     def find_numbers(self, op: Op) -> tuple[int, ...]:
         """The operands that are arrays, and nothing but a number that the program has."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jitflow.ir.dims import Dim, evaluate, symbols
+from jitflow.ir.dims import Dim, evaluate_known
 from jitflow.processor import CodeTarget
 
 __all__ = ["A100", "CPU", "GPU", "H200", "PLAIN", "Given", "Gpu", "Processor", "Target"]
@@ -146,8 +146,7 @@ class Target:
 
     def expected(self, dim: Dim) -> int | None:
         """What a size was at the first call, None if that is not known."""
-        sizes = dict(self.sizes)
-        return evaluate(dim, sizes) if sizes.keys() >= set(symbols(dim)) else None
+        return evaluate_known(dim, dict(self.sizes))
 
 
 CPU = Target(processor=Processor())
