@@ -10,6 +10,7 @@ that does not would wait for the driver at its first call, and give other last b
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
@@ -118,13 +119,15 @@ def _named_elsewhere(name: str) -> str:
     if full in known:
         here = f"{_NODE}0/"
         return full.removeprefix(here)
-    raise UserValueError(
-        f"there is no device {name!r}",
-        expected=f"one of {', '.join([*known] or [one.name for one in devices('cpu')])}",
-        mend="cluster.devices() tells which there are"
-        if known
-        else "connect to the nodes first: cluster = jitflow.cluster.connect(nodes=2)",
-    )
+    there = ", ".join([*known] or [one.name for one in devices("cpu")])
+    raise UserValueError(f"there is no device {name!r}", expected=f"one of {there}", mend=_mend_elsewhere(name, known))
+
+
+def _mend_elsewhere(name: str, known: Sequence[str]) -> str:
+    number = name.removeprefix(_NODE).partition("/")[0]
+    if number.isdigit() and not any(one.startswith(f"{_NODE}{int(number)}/") for one in known):
+        return f"have so many nodes: cluster = jitflow.cluster.connect(nodes={int(number) + 1})"
+    return "cluster.devices() tells which there are"
 
 
 def _mend(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -40,6 +41,12 @@ def two_layers(x, w1, w2):
         h = x @ w1
     with jitflow.device("node:1/cpu:0"):
         return np.maximum(h, 0) @ w2
+
+
+@pytest.fixture
+def nobody_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even by another test of this process."""
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
 
 
 def in_python(function: Any) -> Callable[..., Any]:
@@ -169,7 +176,7 @@ def test_errors_have_their_class_and_lines(three_nodes: list[LocalProcess]) -> N
     assert_same(solve(2 * np.eye(3)), np.full(3, 0.5), EXACT)
 
 
-def test_devices_that_nobody_has(three_nodes: list[LocalProcess]) -> None:
+def test_devices_that_nobody_has(three_nodes: list[LocalProcess], nobody_connected: None) -> None:
     @jitflow.function
     def nowhere(x):
         with jitflow.device("node:7/cpu:0"):
@@ -194,7 +201,7 @@ def test_versions_that_differ(three_nodes: list[LocalProcess], monkeypatch: pyte
         pass
 
 
-def test_a_node_that_dies_is_started_anew(three_nodes: list[LocalProcess]) -> None:
+def test_a_node_that_dies_is_started_anew(three_nodes: list[LocalProcess], nobody_connected: None) -> None:
     expected, handle = two_layers(X, W1, W2), nodes.node(1)
     handle.address = None
     three_nodes[0].kill()
