@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -46,7 +45,7 @@ def two_layers(x, w1, w2):
 @pytest.fixture
 def nobody_connected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even by another test of this process."""
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    monkeypatch.setattr(nodes, "_is_connected", lambda: nodes._NODES.start is not None)
 
 
 def in_python(function: Any) -> Callable[..., Any]:
