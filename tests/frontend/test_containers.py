@@ -371,7 +371,7 @@ def holds_rows(n, front):
 
 def test_entries_of_all_widths_have_room():
     compiled = jitflow.function(holds_rows)
-    for n in range(40):
+    for n in (0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 33, 39):
         for front in (0, 5):
             assert compiled(n, front) == holds_rows(n, front)
 

@@ -12,6 +12,7 @@ import pytest
 import jitflow
 from jitflow import nn
 from tests.compare import REDUCTION, assert_same
+from tests.sampled import sampled
 
 RANDOM = np.random.default_rng(3)
 CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
@@ -116,7 +117,9 @@ def test_convolutions(name: str) -> None:
     check_gradient(turned, last(x), weight, bias)
 
 
-@pytest.mark.parametrize("name", [name for name, (*_, options) in CASES.items() if options.get("padding") != "same"])
+@pytest.mark.parametrize(
+    "name", sampled([name for name, (*_, options) in CASES.items() if options.get("padding") != "same"], 2)
+)
 def test_the_transpose_is_the_adjoint(name: str) -> None:
     of_x, of_weight, options = CASES[name]
     x, weight = drawn(*of_x), drawn(*of_weight)
@@ -225,11 +228,8 @@ def test_what_does_not_fit() -> None:
 def test_a_peer() -> None:
     """The numbers mean what they mean in the library that most networks are written for."""
     torch = pytest.importorskip("torch")
-    for of_x, of_weight, options in CASES.values():
-        if isinstance(options.get("padding"), str) or any(
-            isinstance(one, tuple) for one in each(options.get("padding", 0), 1)
-        ):
-            continue
+    for name in ("one axis", "stride and dilation", "groups", "one window among zeros"):
+        of_x, of_weight, options = CASES[name]
         x, weight = drawn(*of_x), drawn(*of_weight)
         function = getattr(torch.nn.functional, f"conv{len(of_x) - 2}d")
         given, factors = (torch.from_numpy(one).requires_grad_() for one in (x, weight))

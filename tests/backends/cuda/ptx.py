@@ -23,6 +23,7 @@ from tests.backends.cuda.ptx_machine import (
     WARP,
     Array,
     Block,
+    Instruction,
     Kernel,
     Machine,
     PtxError,
@@ -84,48 +85,78 @@ def _run(machine: Machine) -> None:
     end, left = len(kernel.instructions), LONGEST
     with np.errstate(all="ignore"):
         while (position := int(positions.min())) < end:
-            instruction = kernel.instructions[position]
-            left -= 1
-            if left == 0:
-                raise PtxError("a kernel that does not end")
-            machine.active = np.flatnonzero(positions == position)
-            positions[machine.active] += 1
-            if instruction.guard:
-                taken = machine.read(instruction.guard.removeprefix("!"), "pred")
-                machine.active = machine.active[~taken if instruction.guard[0] == "!" else taken]
-            if instruction.opcode in ("bra", "bra.uni"):
-                positions[machine.active] = kernel.labels[instruction.operands[0]]
-            elif instruction.opcode == "ret":
-                positions[machine.active] = end
-            elif instruction.opcode == "bar.sync":
-                _gather(machine, positions, position, machine.block_threads)
-                for memory in machine.shared:
-                    memory.meet_again(np.unique(machine.active // machine.block_threads))
-            elif instruction.opcode == "bar.warp.sync":
-                _gather(machine, positions, position)
-                for memory in machine.shared:
-                    memory.meet_in_warps(np.unique(machine.active // WARP))
-            elif instruction.opcode not in OPCODES:
-                raise PtxError(f"unknown opcode {instruction.opcode} in {instruction.text!r}")
-            else:
-                if ".sync." in instruction.opcode:
-                    _gather(machine, positions, position)
-                if machine.active.size:
-                    machine.issued[instruction.opcode.partition(".")[0]] += np.unique(machine.active // WARP).size
-                    OPCODES[instruction.opcode](machine, *instruction.operands)
+            here = positions == position
+            there, others = np.flatnonzero(here), positions[~here]
+            meeting = min(end, int(others.min())) if others.size else end
+            while True:  # nobody else is on the way
+                instruction = kernel.instructions[position]
+                position += 1
+                left -= 1
+                if left == 0:
+                    raise PtxError("a kernel that does not end")
+                machine.active = there
+                if instruction.guard:
+                    taken = machine.read(instruction.guard.removeprefix("!"), "pred")
+                    machine.active = there[~taken if instruction.guard[0] == "!" else taken]
+                if instruction.opcode in MOVES or ".sync" in instruction.opcode:
+                    positions[there] = position
+                    _move(machine, positions, instruction)
+                    break
+                _step(machine, instruction)
+                if position == meeting:
+                    positions[there] = position
+                    break
     if (positions > end).any():
         raise PtxError("a shuffle or vote that not all lanes of a warp take part in, or a barrier not all of a block")
 
 
-def _gather(machine: Machine, positions: Array, position: int, size: int = WARP) -> None:
+MOVES = ("bra", "bra.uni", "ret")
+"""What sends threads elsewhere, as all that waits for others may."""
+
+
+def _move(machine: Machine, positions: Array, instruction: Instruction) -> None:
+    """One of `MOVES`, or what threads do together; they stand behind it."""
+    kernel, opcode = machine.kernel, instruction.opcode
+    if opcode in ("bra", "bra.uni"):
+        positions[machine.active] = kernel.labels[instruction.operands[0]]
+    elif opcode == "ret":
+        positions[machine.active] = len(kernel.instructions)
+    elif opcode == "bar.sync":
+        _gather(machine, positions, machine.block_threads)
+        for memory in machine.shared:
+            memory.meet_again(np.unique(machine.active // machine.block_threads))
+    elif opcode == "bar.warp.sync":
+        _gather(machine, positions)
+        for memory in machine.shared:
+            memory.meet_in_warps(np.unique(machine.active // WARP))
+    else:
+        _gather(machine, positions)
+        _step(machine, instruction)
+
+
+def _step(machine: Machine, instruction: Instruction) -> None:
+    """What the active threads compute."""
+    if instruction.opcode not in OPCODES:
+        raise PtxError(f"unknown opcode {instruction.opcode} in {instruction.text!r}")
+    if machine.active.size:
+        machine.issued[instruction.opcode.partition(".")[0]] += machine.warps
+        OPCODES[instruction.opcode](machine, *instruction.operands)
+
+
+def _gather(machine: Machine, positions: Array, size: int = WARP) -> None:
     """Leave of the active threads the warps, or blocks, that are there whole, with those that have waited for them.
 
     The others wait: their position is one beyond the end, by which they are found again.
     """
-    waits = len(machine.kernel.instructions) + 1 + position
-    there = np.union1d(machine.active, np.flatnonzero(positions == waits))
-    whole = np.bincount(there // size)[there // size] == size if there.size else there > 0
-    positions[there] = np.where(whole, position + 1, waits)
+    if not machine.active.size:
+        return
+    behind = int(positions[machine.active[0]])
+    waits = len(machine.kernel.instructions) + behind
+    is_there = positions == waits
+    is_there[machine.active] = True
+    there = np.flatnonzero(is_there)
+    whole = np.bincount(there // size)[there // size] == size
+    positions[there] = np.where(whole, behind, waits)
     machine.active = there[whole]
 
 

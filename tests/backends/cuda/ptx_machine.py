@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["DTYPES", "MIDDLE", "WARP", "Array", "Block", "Copy", "Kernel", "Machine", "PtxError", "Shared", "parse_ptx"]
+__all__ = ["DTYPES", "MIDDLE", "WARP", "Array", "Block", "Copy", "Instruction", "Kernel", "Machine", "PtxError",
+           "Shared", "parse_ptx"]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 WARP = 32
@@ -213,7 +214,7 @@ class Machine:
     """Which worker each thread is, or is a part of."""
     registers: dict[str, Array] = field(default_factory=dict)
     active: Array = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The threads that execute the instruction."""
+    """The threads that execute the instruction, in ascending order."""
     shared: list[Shared] = field(default_factory=list)
     """What the threads of blocks share, in the order of the kernel's names for it."""
     block_threads: int = 1
@@ -226,12 +227,22 @@ class Machine:
     ``memory`` in pieces of 32, which memory has, and ``shared``."""
     uses: dict[str, list[Block]] = field(default_factory=lambda: {"constant": [], "written": [], "read": []})
 
+    _counted: tuple[Array | None, int] = (None, 0)
+
     @property
     def threads(self) -> int:
         return self.special["%tid.x"].size
 
+    @property
+    def warps(self) -> int:
+        """How many have an active thread."""
+        if self._counted[0] is not self.active:
+            numbers = self.active // WARP
+            self._counted = self.active, 1 + int(np.count_nonzero(numbers[1:] != numbers[:-1]))
+        return self._counted[1]
+
     def type_of(self, register: str) -> str:
-        return self.kernel.registers[re.sub(r"\d+$", "", register)]
+        return self.kernel.registers[register.rstrip("0123456789")]
 
     def read(self, operand: str, type: str) -> Array:
         """What the active threads have in an operand, as a type of the same width."""
@@ -293,7 +304,7 @@ class Machine:
         found: list[Place] = []
         self.issued["shared"] += itemsize * addresses.size
         numbers = (addresses + SHARED // 2) // SHARED
-        for number in np.unique(numbers):
+        for number in _different(numbers):
             which = np.flatnonzero(numbers == number)
             offsets = addresses[which] - SHARED * number
             if not 0 < number <= len(self.shared):
@@ -307,10 +318,10 @@ class Machine:
 
     def _in_memory(self, addresses: Array, operand: str, itemsize: int, use: str) -> list[Place]:
         found: list[Place] = []
-        warps = self.active // WARP
-        self.issued["memory"] += 32 * len(np.unique(np.stack([warps, addresses // 32]), axis=1).T)
-        for key in np.unique(addresses >> 40):
-            which = np.flatnonzero(addresses >> 40 == key)
+        keys, pieces = addresses >> 40, addresses // 32 - addresses.min() // 32
+        self.issued["memory"] += 32 * np.unique(self.active // WARP * (pieces.max() + 1) + pieces).size
+        for key in _different(keys):
+            which = np.flatnonzero(keys == key)
             offsets = (addresses[which] & ((1 << 40) - 1)) - MIDDLE
             block = self.memory.get(int(key))
             if block is None or offsets.min() < 0 or offsets.max() + itemsize > block.content.size:
@@ -318,6 +329,11 @@ class Machine:
             self.note(use, block)
             found.append(Place(block, which, offsets[:, None] + np.arange(itemsize), self.workers[self.active[which]]))
         return found
+
+
+def _different(numbers: Array) -> Array:
+    """Each number once; mostly there is one."""
+    return numbers[:1] if (numbers == numbers[:1]).all() else np.unique(numbers)
 
 
 SHARED = 1 << 20

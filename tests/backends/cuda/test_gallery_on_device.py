@@ -12,6 +12,7 @@ from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc
 from tests.backends.cuda.native import GPUS, OnDevice, RealGpu
 from tests.backends.cuda.stand_in import StandIn
 from tests.gallery import PROGRAMS, compiled, example, plain
+from tests.sampled import sampled
 from tests.test_programs import assert_runs_alike
 
 ON_THE_HOST = frozenset(
@@ -25,16 +26,11 @@ ON_THE_HOST = frozenset(
 )
 """Programs with Python's containers, recursion, or draws from NumPy's generators."""
 PROGRAMS_ON_DEVICES = [name for name in PROGRAMS if name not in ON_THE_HOST]
-IN_TURN = 6
-"""Of so many programs one runs each time; all together where there is time."""
 
 
 @needs_nvrtc
 @pytest.mark.parametrize("gpu", GPUS)
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if at % IN_TURN == 0 else pytest.mark.stress)
-             for at, name in enumerate(PROGRAMS_ON_DEVICES)]
-)  # fmt: skip
+@pytest.mark.parametrize("name", sampled(PROGRAMS_ON_DEVICES, 12))
 def test_it_gives_what_python_gives(name: str, gpu: Any) -> None:
     code = OnDevice(compiled(name), *example(name), gpu=gpu)
     assert_runs_alike(name, example(name), code)

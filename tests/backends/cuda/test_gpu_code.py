@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -24,11 +25,12 @@ from tests.backends.cuda.kernels import module_of, needs_nvrtc, sources
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.test_teams import WAYS
 from tests.backends.cuda.test_tiles import FORMS, PROGRAMS, factors, layer
+from tests.sampled import sampled
 
 pytestmark = needs_nvrtc
 
 
-@pytest.mark.parametrize("name", [name for name in sources() if name.startswith("workload")])
+@pytest.mark.parametrize("name", sampled([name for name in sources() if name.startswith("workload")], 2))
 def test_workloads_spill_nothing(name: str) -> None:
     """Nothing lies in memory of a thread's own, and no block has more registers than there are."""
     text = sources()[name]()
@@ -47,8 +49,7 @@ def test_every_way_of_a_reduction_spills_nothing(name: str) -> None:
             assert found.on_chip <= 16 << 10
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("lies", ["x @ w", "x @ w.T", "x.T @ w.T"])
+@pytest.mark.parametrize(("form", "lies"), sampled(product(FORMS, ["x @ w", "x @ w.T", "x.T @ w.T"]), 2))
 def test_products_are_tensor_cores_work(form: str, lies: str) -> None:
     dtype, options, _ = FORMS[form]
     name = "turned" if lies == "x.T @ w.T" else "layer"

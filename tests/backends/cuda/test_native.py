@@ -23,6 +23,7 @@ from tests.passes.programs import PROGRAMS
 from tests.passes.random_programs import random_program
 from tests.passes.stateful_programs import stateful_program
 from tests.passes.test_lowering import agree, arguments_for, in_turn
+from tests.sampled import sampled
 from tests.special_numbers import arguments_for as arguments_of
 
 SIZES = {
@@ -34,7 +35,7 @@ SIZES = {
 
 
 @needs_nvrtc
-@pytest.mark.parametrize(("name", "layout"), in_turn(sorted(PROGRAMS)))
+@pytest.mark.parametrize(("name", "layout"), sampled(in_turn(sorted(PROGRAMS)), 2))
 def test_programs_agree_with_the_interpreter(name: str, layout: str) -> None:
     function = parse(PROGRAMS[name])
     compiled: dict[tuple[str, ...], Native] = {}
@@ -54,7 +55,7 @@ def test_programs_agree_with_the_interpreter(name: str, layout: str) -> None:
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", sampled(WORKLOADS, 2))
 def test_workloads_agree_with_numpy(name: str) -> None:
     workload = WORKLOADS[name]
     inputs = workload.make_inputs(np.random.default_rng(1), True)

@@ -7,6 +7,7 @@ import pytest
 from jitflow.backends.cuda import compile_to_cubin, compile_to_ptx, nvrtc
 from jitflow.errors import CompilerBug
 from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc, sources
+from tests.sampled import sampled
 
 ELF = b"\x7fELF"
 
@@ -18,7 +19,7 @@ def _compiles(name: str, architecture: str) -> None:
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("name", sources())
+@pytest.mark.parametrize("name", sampled(sources(), 3))
 def test_every_kernel_compiles(name: str) -> None:
     """For one kind of GPU each, in turn, so that every kind has many kernels."""
     _compiles(name, ARCHITECTURES[[*sources()].index(name) % len(ARCHITECTURES)])

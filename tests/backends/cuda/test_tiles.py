@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -14,6 +15,7 @@ from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.ptx import PtxError
 from tests.compare import REDUCTION, assert_same
+from tests.sampled import sampled
 
 pytestmark = needs_nvrtc
 
@@ -67,9 +69,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("architecture", ["compute_75", "compute_80"])
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "form", "architecture"), sampled(product(PROGRAMS, FORMS, ["compute_75", "compute_80"]), 3)
+)
 def test_every_form_gives_numpy_s_product(name: str, form: str, architecture: str) -> None:
     dtype, options, rounding = FORMS[form]
     function = PROGRAMS[name]

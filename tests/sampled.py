@@ -1,0 +1,24 @@
+"""Cases of which the suite runs a sample, and ``pytest -m stress`` the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+__all__ = ["sampled"]
+
+
+def sampled(cases: Iterable[Any], every: int, first: int = 0) -> list[Any]:
+    """The cases as parameters. One in ``every`` runs in the suite, from the ``first`` on, if its own marks allow it."""
+    return [
+        pytest.param(*values, id=given, marks=marks if at % every == first else (*marks, pytest.mark.stress))
+        for at, (values, given, marks) in enumerate(map(_parts, cases))
+    ]
+
+
+def _parts(case: Any) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
+    if hasattr(case, "values") and hasattr(case, "marks"):
+        return tuple(case.values), case.id, tuple(case.marks)
+    return (case if isinstance(case, tuple) else (case,)), None, ()
