@@ -10,6 +10,7 @@ import pytest
 import jitflow
 from tests.batches.programs import PROGRAMS, Program, looped, stacked
 from tests.compare import ITERATED, assert_same
+from tests.sampled import sampled
 
 EACH = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 
@@ -63,7 +64,7 @@ DIFFERENTIABLE = [
 ]
 
 
-@pytest.mark.parametrize("program", DIFFERENTIABLE, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", sampled(DIFFERENTIABLE, 2), ids=lambda program: program.name)
 def test_gradients(program: Program) -> None:
     """Of each example, and of all at once: those that the loop over the examples finds."""
 

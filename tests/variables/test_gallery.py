@@ -11,6 +11,7 @@ import pytest
 import jitflow
 from tests.compare import assert_all_same, assert_same
 from tests.gallery import PROGRAMS, example, plain
+from tests.sampled import sampled
 from tests.test_programs import TOLERANCES
 
 
@@ -37,7 +38,7 @@ def with_arrays(thing: Any) -> Any:
     return thing
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, 2))
 def test_it_gives_what_python_gives(name: str) -> None:
     arguments = example(name)
     ours, theirs = with_variables(arguments), copy.deepcopy(arguments)

@@ -24,6 +24,7 @@ from jitflow.passes.pipeline import run_passes
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.ptx import PtxError
+from tests.sampled import sampled
 
 pytestmark = needs_nvrtc
 
@@ -80,7 +81,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...], str]] = 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 2))
 def test_scores_stay_on_the_chip(name: str) -> None:
     function, shapes, width = CASES[name]
     given = tuple(one / np.float16(4) for one in factors(*shapes))
@@ -142,7 +143,7 @@ def test_nothing_spills_and_tensor_cores_multiply() -> None:
     assert "cp.async.cg.shared.global" in kernel
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", sampled(range(5), 2))
 def test_a_missing_barrier_is_found(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from jitflow.backends.cuda import emit_attend
 

@@ -41,7 +41,7 @@ SHAPES = ((2, 33), (0, 3), (3, 0), (1, 1), (2, 31), (3, 1025))
 ARRAYS = ("C", "F", "reversed", "strided", "transposed", "gaps", "offset")
 TOGETHER = 8
 """Ops of one program."""
-IN_TURN = 15
+IN_TURN = 30
 """Of so many programs one runs each time; all together where there is time."""
 LIMITED = ("add", "multiply", "m2")
 """Folding with these, numbers that leave the range do so in some orders only."""

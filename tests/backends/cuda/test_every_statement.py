@@ -144,7 +144,7 @@ def in_turn() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("rows", "dtype", "size", "layout"), sampled(in_turn(), 2))
+@pytest.mark.parametrize(("rows", "dtype", "size", "layout"), sampled(in_turn(), 4))
 def test_each_row(rows: Sequence[Row], dtype: str, size: int, layout: str) -> None:
     check(rows, dtype, size, layout)
 

@@ -30,7 +30,7 @@ PROGRAMS_ON_DEVICES = [name for name in PROGRAMS if name not in ON_THE_HOST]
 
 @needs_nvrtc
 @pytest.mark.parametrize("gpu", GPUS)
-@pytest.mark.parametrize("name", sampled(PROGRAMS_ON_DEVICES, 12))
+@pytest.mark.parametrize("name", sampled(PROGRAMS_ON_DEVICES, 20))
 def test_it_gives_what_python_gives(name: str, gpu: Any) -> None:
     code = OnDevice(compiled(name), *example(name), gpu=gpu)
     assert_runs_alike(name, example(name), code)

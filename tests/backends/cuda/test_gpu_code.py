@@ -30,7 +30,7 @@ from tests.sampled import sampled
 pytestmark = needs_nvrtc
 
 
-@pytest.mark.parametrize("name", sampled([name for name in sources() if name.startswith("workload")], 2))
+@pytest.mark.parametrize("name", sampled([name for name in sources() if name.startswith("workload")], 3))
 def test_workloads_spill_nothing(name: str) -> None:
     """Nothing lies in memory of a thread's own, and no block has more registers than there are."""
     text = sources()[name]()
@@ -49,7 +49,7 @@ def test_every_way_of_a_reduction_spills_nothing(name: str) -> None:
             assert found.on_chip <= 16 << 10
 
 
-@pytest.mark.parametrize(("form", "lies"), sampled(product(FORMS, ["x @ w", "x @ w.T", "x.T @ w.T"]), 2))
+@pytest.mark.parametrize(("form", "lies"), sampled(product(FORMS, ["x @ w", "x @ w.T", "x.T @ w.T"]), 4))
 def test_products_are_tensor_cores_work(form: str, lies: str) -> None:
     dtype, options, _ = FORMS[form]
     name = "turned" if lies == "x.T @ w.T" else "layer"

@@ -35,7 +35,7 @@ SIZES = {
 
 
 @needs_nvrtc
-@pytest.mark.parametrize(("name", "layout"), sampled(in_turn(sorted(PROGRAMS)), 2))
+@pytest.mark.parametrize(("name", "layout"), sampled(in_turn(sorted(PROGRAMS)), 3))
 def test_programs_agree_with_the_interpreter(name: str, layout: str) -> None:
     function = parse(PROGRAMS[name])
     compiled: dict[tuple[str, ...], Native] = {}
@@ -55,7 +55,7 @@ def test_programs_agree_with_the_interpreter(name: str, layout: str) -> None:
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("name", sampled(WORKLOADS, 2))
+@pytest.mark.parametrize("name", sampled(WORKLOADS, 3))
 def test_workloads_agree_with_numpy(name: str) -> None:
     workload = WORKLOADS[name]
     inputs = workload.make_inputs(np.random.default_rng(1), True)

@@ -82,13 +82,13 @@ def compare(function: Any, again: Any, file: str, hooks: ModuleType) -> None:
         assert logs[1].events == logs[0].events, (arguments, hooks.__name__)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_programs(seed: int) -> None:
     check(program(random.Random(seed).randrange, shows_locals=bool(seed % 2)))
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("seed", range(60, 6000))
+@pytest.mark.parametrize("seed", range(40, 6000))
 def test_more_programs(seed: int) -> None:
     check(program(random.Random(seed).randrange, shows_locals=bool(seed % 2)))
 

@@ -10,6 +10,7 @@ import pytest
 import jitflow
 from tests.gradients.programs import newton, recurrence
 from tests.passes.derivatives.numerical import close, interpreted_gradient
+from tests.sampled import sampled
 
 RANDOM = np.random.default_rng(0)
 WEIGHTS = RANDOM.random((4, 4))
@@ -174,7 +175,7 @@ def test_against_reverse_mode(name: str) -> None:
     assert np.sum(change) == pytest.approx(total, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, 2))
 def test_hessians(name: str) -> None:
     """Times a vector: reverse over reverse, forward over reverse and reverse over forward agree."""
     function, *arguments = PROGRAMS[name]
