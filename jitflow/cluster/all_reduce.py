@@ -9,11 +9,13 @@ import numpy as np
 
 from jitflow.cluster.exchange import Exchanges
 from jitflow.cluster.groups import Group
-from jitflow.cluster.memory import Address
+from jitflow.cluster.rounds import Contribution
 from jitflow.cluster.shard import Memories
 from jitflow.runtime.variable import Variable
 
 __all__ = ["AllReduce"]
+
+Array = np.ndarray[Any, Any]
 
 
 class AllReduce(Exchanges):
@@ -22,10 +24,19 @@ class AllReduce(Exchanges):
     def __init__(self, model: Any, part: int) -> None:
         super().__init__(model, part)
         self._memories = Memories()
+        self._halves: dict[int, int] = {}
 
     def combined(self, optimiser: Any, gradients: Sequence[Any], variables: Sequence[Any]) -> list[Any] | None:
         """As in `jitflow.replication.Exchange`."""
         return list(self._call(optimiser, gradients, variables))
+
+    def _bytes_of(self, group: Group) -> int:
+        return 2 * group.size
+
+    def _start(self, group: Group) -> int:
+        """In one half of the block after the other: where the last ones lay some may still read the sums."""
+        half = self._halves[group.number] = 1 - self._halves.get(group.number, 1)
+        return half * group.size
 
     def _hold(self, group: Group, optimiser: Any, variables: list[Variable]) -> None:
         count = len(self.peers.machines)
@@ -38,10 +49,16 @@ class AllReduce(Exchanges):
         for where, mine in enumerate(pieces):
             own = None if self._shared[where] else [*map(np.ascontiguousarray, group.cut(gradients, mine))]
             asked.append(self._ask(where, "reduce", round_, number, given, own))
+        answers = self.peers.answers(asked)
+        if isinstance(first := answers[0], Contribution) and all(answer == first for answer in answers):
+            return tuple(self._at(group, first))
         sums = [np.empty(shape, dtype) for shape, dtype in zip(group.shapes, group.dtypes, strict=True)]
-        for mine, answer in zip(pieces, self.peers.answers(asked), strict=True):
-            if isinstance(answer, Address):
-                answer = group.cut(group.arrays(self._memories.at(answer)), mine)
-            for place, part in zip(group.cut(sums, mine), answer, strict=True):
+        for mine, answer in zip(pieces, answers, strict=True):
+            found = group.cut(self._at(group, answer), mine) if isinstance(answer, Contribution) else answer
+            for place, part in zip(group.cut(sums, mine), found, strict=True):
                 place[...] = part
         return tuple(sums)
+
+    def _at(self, group: Group, place: Contribution) -> list[Array]:
+        assert place.block is not None
+        return group.arrays(self._memories.at(place.block), place.start)

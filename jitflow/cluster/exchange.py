@@ -170,9 +170,13 @@ class Exchanges:
 
     def _lay_down(self, group: Group, gradients: Sequence[Array]) -> Contribution:
         """Put gradients where peers of this machine read them."""
-        block = self._blocks[group.number]
+        block, start = self._blocks[group.number], self._start(group)
         if block is None:
             return Contribution(self.part, None)
-        for place, gradient in zip(group.arrays(block.bytes), gradients, strict=True):
+        for place, gradient in zip(group.arrays(block.bytes, start), gradients, strict=True):
             place[...] = gradient
-        return Contribution(self.part, block.address)
+        return Contribution(self.part, block.address, start)
+
+    def _start(self, group: Group) -> int:
+        """Where in the block of a group gradients are laid down."""
+        return 0

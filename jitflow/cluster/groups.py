@@ -122,12 +122,12 @@ def _pieces(
 
 
 def add_up(totals: Sequence[Array], given: Sequence[Sequence[Array]]) -> None:
-    """Make each total the sum of the arrays at its place, added in their order."""
+    """Make each total, which may be the first of them, the sum of the arrays at its place, added in their order."""
     for place, total in enumerate(totals):
         first, *rest = [arrays[place] for arrays in given]
-        if not rest:
-            total[...] = first
-        else:
+        if rest:
             np.add(first, rest[0], out=total)
+        elif total is not first:
+            total[...] = first
         for array in rest[1:]:
             total += array

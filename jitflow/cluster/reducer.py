@@ -1,7 +1,8 @@
 """All-reduce: each replica sums one part of the gradient of all, and all read the sums.
 
 Reduce-scatter and all-gather in one message to each replica: it asks to be answered when the part is summed. Every sum
-adds the contributions in the order of the replicas, so each has the same bits, wherever it was made.
+adds the contributions in the order of the replicas, so each has the same bits, wherever it was made. On the machine of
+the first replica all sums are made in place of its gradients, so that together they lie there as the group is laid out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.cluster.groups import Group, add_up
-from jitflow.cluster.memory import Address, Block, can_share
+from jitflow.cluster.memory import Block, can_share
 from jitflow.cluster.rounds import Contribution, Fenced, Round
 from jitflow.cluster.shard import Memories
 from jitflow.errors import UserRuntimeError, UserValueError
@@ -29,7 +30,8 @@ class Reducer(Fenced):
         super().__init__()
         self.number, self.count = number, count
         self._groups: dict[int, Group] = {}
-        self._sums: dict[int, tuple[Block | None, list[Array]]] = {}
+        self._own: dict[int, tuple[Block | None, Array]] = {}
+        self._sums: dict[int, tuple[Contribution, Sequence[Array]]] = {}
         self._memories = Memories()
         self._waiting: dict[Round, dict[int, tuple[Contribution, Sequence[Array] | None]]] = {}
         self._groups_of: dict[Round, int] = {}
@@ -47,11 +49,11 @@ class Reducer(Fenced):
 
     def reduce(
         self, generation: int, round_: Round, number: int, given: Contribution, pieces: Sequence[Array] | None
-    ) -> Address | Sequence[Array]:
+    ) -> Contribution | Sequence[Array]:
         """Wait until all replicas have brought their gradients by a group, and give the sums of this part.
 
-        Replicas of this machine get the address of a block, where the pieces lie as the group is laid out; the others,
-        who bring their ``pieces`` along, the sums themselves. They hold until all have come to the next round.
+        Replicas of this machine are told where the pieces lie, as the group is laid out there; the others, who bring
+        their ``pieces`` along, get the sums themselves. They hold until all have come to the next round.
         """
         with self._changed:
             self._require(generation)
@@ -67,20 +69,28 @@ class Reducer(Fenced):
             while self._done.get(number, Round(-1, 0)) < round_:
                 self._changed.wait()
                 self._require(generation)
-            block, sums = self._sums[number]
-            return sums if block is None or pieces is not None else block.address
+            place, sums = self._sums[number]
+            return sums if place.block is None or pieces is not None else place
 
     def _sum(self, group: Group, given: Sequence[tuple[Contribution, Sequence[Array] | None]]) -> None:
         mine = group.pieces(self.count)[self.number]
-        if group.number not in self._sums:  # memory that nobody writes to is none
-            block = Block(group.size) if can_share() else None
-            memory = np.empty(group.size, np.uint8) if block is None else block.bytes
-            self._sums[group.number] = block, group.cut(group.arrays(memory), mine)
-        _, sums = self._sums[group.number]
-        found = []
-        for contribution, pieces in given:
-            if pieces is None:
-                assert contribution.block is not None
-                pieces = group.cut(group.arrays(self._memories.at(contribution.block)), mine)
-            found.append(pieces)
+        found = [group.cut(self._at(group, one), mine) if pieces is None else pieces for one, pieces in given]
+        first, sent = given[0]
+        if sent is None:
+            place, sums = first, found[0]
+        else:
+            block, memory = self._own_memory(group)
+            place = Contribution(self.number, None if block is None else block.address)
+            sums = group.cut(group.arrays(memory), mine)
         add_up(sums, found)
+        self._sums[group.number] = place, sums
+
+    def _own_memory(self, group: Group) -> tuple[Block | None, Array]:
+        if group.number not in self._own:  # memory that nobody writes to is none
+            block = Block(group.size) if can_share() else None
+            self._own[group.number] = block, np.empty(group.size, np.uint8) if block is None else block.bytes
+        return self._own[group.number]
+
+    def _at(self, group: Group, place: Contribution) -> list[Array]:
+        assert place.block is not None
+        return group.arrays(self._memories.at(place.block), place.start)

@@ -49,6 +49,8 @@ class Contribution(NamedTuple):
 
     part: int
     block: Address | None
+    start: int = 0
+    """The byte of the block where it begins."""
 
 
 class Settings(NamedTuple):
