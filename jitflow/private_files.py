@@ -10,7 +10,6 @@ private by themselves.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -60,7 +59,7 @@ def read_private(path: Path, most: int) -> bytes:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Let a file have this content, all at once. Raises OSError, and then leaves it as it was."""
-    beside = path.parent / f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
+    beside = path.parent / f"{UNFINISHED}{os.getpid()}-{os.urandom(8).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(beside, flags, 0o600), "wb") as file:

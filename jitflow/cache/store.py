@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import struct
 import time
 from collections.abc import Iterator
@@ -232,6 +231,8 @@ class Store:
         """Remove all files; how many there were."""
         count = sum(1 for _ in self.files())
         if is_private_folder(self.root) and is_private_folder(self._folder):
+            import shutil  # with what unpacks archives, which a start does without
+
             shutil.rmtree(self._folder, ignore_errors=True)
         return count
 
