@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ has_data = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reaso
 
 def run(folder: Path, *options: str) -> str:
     command = [sys.executable, "-W", "error", EXAMPLE, "--folder", folder, *options]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    kept = os.environ | {"JITFLOW_CACHE": "1", "JITFLOW_CACHE_DIR": str(folder.parent / "cache")}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=kept, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

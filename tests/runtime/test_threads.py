@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 
 import jitflow
 from jitflow.runtime.threads import num_threads, share_address
+from tests.sampled import sampled
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no POSIX threads")
 
@@ -143,13 +145,16 @@ def turns_of_products(x: Any) -> Any:
     return y
 
 
+PROGRAMS = [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures,
+            whole_sums, whole_extremes, standardised, turns_of_a_loop, triangles, turns_that_meet, attention,
+            turns_of_products]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "program",
-    [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures, whole_sums,
-     whole_extremes, standardised, turns_of_a_loop, triangles, turns_that_meet, attention, turns_of_products],
-    ids=lambda program: program.__name__,
-)  # fmt: skip
-@pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
+    ("program", "shape"),
+    sampled(product(PROGRAMS, [(2003, 303), (3, 60001), (90001, 3)]), 2),
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
 def test_any_number_of_threads_gives_the_same_bits(program: Program, shape: tuple[int, int]) -> None:
     x = np.random.default_rng(0).standard_normal(shape)
     results = []
