@@ -1,7 +1,7 @@
 """Faults at random moments: 100 runs in which a process dies, hangs or is slow, the driver among them.
 
-``JITFLOW_CACHE=1 pytest -m stress -n0 tests/cluster/test_faults.py`` takes a quarter of an hour, and without what was
-compiled before an hour; the suite has one run of each kind in `test_replicas.py`.
+``JITFLOW_CACHE=1 pytest -m stress -n0 tests/cluster/test_faults.py`` takes half an hour, and without what was
+compiled before more than an hour; the suite has one run of each kind in `test_replicas.py`.
 """
 
 from __future__ import annotations
