@@ -14,6 +14,24 @@ import jitflow
 from jitflow.compiler import lower
 from jitflow.config import CONFIG
 from jitflow.ir.core import walk
+from tests.cache.test_processes import ran
+from tests.exports.elsewhere import compiler, named_arguments, run_in_c
+
+PROGRAM = """\
+import json, sys
+import numpy as np
+import jitflow
+
+@jitflow.function
+def chain(a, b, c, d):
+    return a @ b @ c @ d
+
+for sizes in (40, 30, 20, 60, 50), (300, 40, 11, 500, 33):
+    given = [np.cos(np.arange(m * n, dtype=np.float32)).reshape(m, n) for m, n in zip(sizes, sizes[1:])]
+    expected = given[0] @ given[1] @ given[2] @ given[3]
+    np.testing.assert_allclose(chain(*given), expected, rtol=1e-3, atol=1e-3)
+print(json.dumps({"misses": chain.cache_info().misses}))
+"""
 
 
 def normal(*shape: int) -> Any:
@@ -24,6 +42,10 @@ def chain(x: Any, *weights: Any) -> Any:
     for w in weights:
         x = x @ w
     return x
+
+
+def four(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return chain(a, b, c, d)
 
 
 def matrices(*sizes: int, batch: tuple[int, ...] = ()) -> list[Any]:
@@ -90,3 +112,58 @@ def test_parts_of_a_program_have_functions_of_their_own(monkeypatch: pytest.Monk
     left, right = matrices(40, 30, 30, 30), matrices(20, 50, 50, 50)
     for found, expected in zip(on_two(left, right), (chain(*left), chain(*right)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def looped(x: Any, weights: Any, turns: Any) -> Any:
+    for _ in range(turns):
+        x = chain(x, *weights)
+    return x
+
+
+def branching(x: Any, weights: Any, turns: Any) -> Any:
+    if turns > 1:
+        return chain(x, *weights)
+    return chain(x, *weights[:2]) @ weights[2] * 2
+
+
+def growing(x: Any, weights: Any, turns: Any) -> Any:
+    for turn in range(turns):
+        x = chain(x[: turn + 1], *weights)
+    return x
+
+
+def again(x: Any, weights: Any, turns: Any) -> Any:
+    if turns <= 0:
+        return x.sum()
+    return again(chain(x, *weights), weights, turns - 1) + x.sum()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("program", [looped, branching, growing, again])
+def test_products_in_regions_have_them_too(program: Any, threads: int) -> None:
+    before = jitflow.num_threads()
+    jitflow.set_num_threads(threads)
+    function = jitflow.function(program)
+    try:
+        for sizes, turns in (((40, 30, 20, 30), 1), ((40, 30, 20, 30), 3), ((9, 300, 700, 300), 2)):
+            weights = matrices(sizes[-1], *sizes[1:])
+            x = normal(sizes[0], sizes[-1])
+            found, expected = function(x, weights, turns), program(x, weights, turns)
+            np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-3)
+    finally:
+        jitflow.set_num_threads(before)
+
+
+def test_a_second_process_finds_them(tmp_path: Path) -> None:
+    (program := tmp_path / "program.py").write_text(PROGRAM)
+    said = [ran(program, tmp_path / "cache") for _ in range(2)]
+    assert said == [{"misses": 1}, {"misses": 0}]
+
+
+@pytest.mark.skipif(compiler("host") is None, reason="no C compiler")
+def test_an_exported_program_has_them(tmp_path: Path) -> None:
+    function, given = jitflow.function(four), matrices(40, 30, 20, 60, 50)
+    exported = function.export(tmp_path / "four", *given)
+    for one in given, matrices(300, 40, 1, 500, 33):
+        found = run_in_c(exported, named_arguments(function, one), tmp_path)
+        np.testing.assert_allclose(found.results["result"], chain(*one), rtol=1e-3, atol=1e-4)
