@@ -23,8 +23,8 @@ from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.status import CHECK_FAILED, OUT_OF_MEMORY
 from jitflow.ir.types import Buffer
 
-__all__ = ["CALL_EMISSION", "begin_procedure", "calls_procedures", "end_procedure", "open_room", "procedure_parameters",
-           "procedure_symbol", "procedure_text"]  # fmt: skip
+__all__ = ["CALL_EMISSION", "begin_procedure", "calls_procedures", "end_procedure", "numbers_type", "open_room",
+           "procedure_parameters", "procedure_symbol", "procedure_text"]  # fmt: skip
 
 _BEFORE = ("ptr %room", "i64 %depth")
 _WORDS = {"error": 24, "context": 32}
@@ -126,11 +126,18 @@ def procedure_text(out: Emitter, signature: str) -> str:
 _BLOCK = re.compile(r"^(?=[\w.]+:$)(?<!\{\n)", re.MULTILINE)
 
 
+def numbers_type(function: Function) -> str:
+    """What a function of numbers gives: its results."""
+    return "{ " + ", ".join(register_type(value.type) for value in function.results) + " }"
+
+
 def _call(out: Emitter, op: Op) -> Sequence[str]:
     name = op.attributes["function"]
-    if "frames" not in op.attributes:
-        return [out.call(register_type(op.result.type), name, *map(out.typed, op.operands))]
-    function, frames = out.module.called[name], op.attributes["frames"]
+    function, frames = out.module.called[name], op.attributes.get("frames")
+    if frames is None:
+        kind = numbers_type(function)
+        found = out.call(kind, f'"{name}"', *map(out.typed, op.operands))
+        return [out.let(f"extractvalue {kind} {found}, {number}") for number in range(len(op.results))]
 
     def fail() -> None:
         report(out, CHECK_FAILED, op, ())

@@ -17,6 +17,7 @@ from jitflow.backends.llvm.emit_calls import (
     begin_procedure,
     calls_procedures,
     end_procedure,
+    numbers_type,
     open_room,
     procedure_parameters,
     procedure_symbol,
@@ -251,16 +252,18 @@ def _kernel(module: ModuleText, kernel: Function, sharing: Sharing) -> str:
 
 
 def _called(module: ModuleText, function: Function) -> str:
-    """A function of numbers with one result, which the host program calls."""
+    """A function of numbers, which the host program calls."""
     out = Emitter(module, function, EMISSION)
     out.operands.update((parameter, f"%a{position}") for position, parameter in enumerate(function.parameters))
     out.lines.append("  br label %enter")
     out.begin("enter")
-    (result,) = out.emit_region(function.region)
+    results = out.emit_region(function.region)
     parameters = ", ".join(out.typed(parameter) for parameter in function.parameters)
-    type = register_type(function.results[0].type)
-    out.do(f"ret {type} {result}")
-    return out.text(f"internal {type} @{function.name}({parameters}) #0")
+    kind, given = numbers_type(function), "poison"
+    for number, (value, operand) in enumerate(zip(function.results, results, strict=True)):
+        given = out.let(f"insertvalue {kind} {given}, {register_type(value.type)} {operand}, {number}")
+    out.do(f"ret {kind} {given}")
+    return out.text(f'internal {kind} @"{function.name}"({parameters}) #0')
 
 
 def _procedures(module: ModuleText) -> Iterator[str]:
@@ -292,7 +295,7 @@ def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function]
     names = {op.attributes["function"] for op in ops if op.name == "call"}
     for function in (module.called[name] for name in sorted(names)):
         if not function.attributes.get("recursive"):
-            module.define(function.name, _called(module, function))
+            module.define(f'"{function.name}"', _called(module, function))
         elif function not in here:
             module.declare(procedure_symbol(function.name), returned_type(function), procedure_parameters(function))
 

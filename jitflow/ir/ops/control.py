@@ -31,6 +31,10 @@ def _recur_effects(attributes: Attributes) -> tuple[Effect, ...]:
     return tuple(found)
 
 
+def _call_effects(attributes: Attributes) -> tuple[Effect, ...]:
+    return (Effect("external"),) if "frames" in attributes else ()
+
+
 CONTROL_OPS = [
     OpDef("yield", "the results of a region", "any", None, _nothing, None, (), frozenset({"terminator"})),
     OpDef(
@@ -62,6 +66,6 @@ CONTROL_OPS = [
         None, None, None, _recur_effects, attributes=("function", "frames", "storage", "external"),
     ),
     OpDef("call", "runs ``function`` of this module on the operands. One that calls itself counts ``frames``; if these "
-          "are too many, ``error`` with this ``message`` is raised", "any", None, None, None,
-          (Effect("external"),), attributes=("function", "frames", "error", "message")),
+          "are too many, ``error`` with this ``message`` is raised. Any other one computes numbers, and nothing else",
+          "any", None, None, None, _call_effects, attributes=("function", "frames", "error", "message")),
 ]  # fmt: skip

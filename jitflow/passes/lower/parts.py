@@ -136,8 +136,9 @@ def _part_name(kernel: str, number: int) -> str:
 
 
 def _as_part(host: Function, number: int, device: str, first_result: int) -> Function:
-    """A host program whose kernels have names of their own, and that knows where it runs."""
-    names = {kernel.name: _part_name(kernel.name, number) for kernel in host.kernels}
+    """A host program whose functions have names of their own, and that knows where it runs."""
+    own = (one.name for one in host.functions if not one.attributes.get("recursive"))
+    names = {name: _part_name(name, number) for name in own}
 
     def region(inner: Region) -> Region:
         return Region(inner.parameters, tuple(map(renamed, inner.ops)))
@@ -146,12 +147,15 @@ def _as_part(host: Function, number: int, device: str, first_result: int) -> Fun
         if op.name == "launch":
             kernel = names[op.attributes["kernel"]]
             return replace(op, attributes=MappingProxyType({**op.attributes, "kernel": kernel, "device": device}))
+        if op.name == "call" and op.attributes["function"] in names:
+            function = names[op.attributes["function"]]
+            return replace(op, attributes=MappingProxyType({**op.attributes, "function": function}))
         if op.name == "note":
             kind = "partition" if number and op.attributes["kind"] == "call" else op.attributes["kind"]
             return replace(op, attributes=MappingProxyType({**op.attributes, "kind": kind, "device": device}))
         return replace(op, regions=tuple(map(region, op.regions))) if op.regions else op
 
-    kernels = (
+    functions = (
         replace(
             function,
             name=names.get(function.name, function.name),
@@ -160,4 +164,4 @@ def _as_part(host: Function, number: int, device: str, first_result: int) -> Fun
         for function in host.functions
     )
     attributes = MappingProxyType({**host.attributes, "device": device, "first_result": first_result})
-    return replace(host, region=region(host.region), functions=tuple(kernels), attributes=attributes)
+    return replace(host, region=region(host.region), functions=tuple(functions), attributes=attributes)

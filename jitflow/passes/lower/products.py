@@ -5,7 +5,7 @@ The choice depends on how the factors lie, so the bits do too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -18,6 +18,7 @@ from jitflow.ir.equality import region_key
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.lower.block_kernel import scrap_layout
+from jitflow.passes.lower.figures import ProgramFigures, blocks_here, blocks_of
 from jitflow.passes.lower.fusions import (
     allocate_outputs,
     give_results,
@@ -34,12 +35,10 @@ from jitflow.passes.lower.overlapped_blocks import is_slow, lower_blocks
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.plan.products import factors_of, multiplies_by_blocks
-from jitflow.passes.schedule.blocks_text import FigureTexts
 from jitflow.passes.schedule.given import given_for
-from jitflow.passes.schedule.products import Blocks, Figures, choose_blocks, completed
-from jitflow.passes.schedule.scheduled_product import ScheduledProduct
+from jitflow.passes.schedule.products import Blocks, Factors, among_many, choose_blocks, completed, cut
+from jitflow.passes.schedule.scheduled_product import ScheduledProduct, product_key
 from jitflow.passes.schedule.target import PLAIN
 from jitflow.passes.schedule.tuned import tuned_text
 
@@ -138,32 +137,6 @@ def lower_product(host: OwningProgram, op: Op) -> None:
     give_results(host, rest, outputs)
 
 
-class _Sizes(Figures):
-    """Figures that are sizes of the host program, and how they read."""
-
-    def __init__(self, scopes: Scopes) -> None:
-        self.scopes, self.known = scopes, FigureTexts()
-
-    def named(self, name: str, dim: Dim) -> Dim:
-        return self.known.add(name, self.scopes.named(name, dim), str(dim))
-
-    def either(self, name: str, flag: Dim, yes: Dim, no: Dim) -> Dim:
-        if isinstance(flag, int) or yes == no:
-            return self.named(name, yes if flag == 1 else no)
-        return self.known.add(name, self.scopes.either(name, flag, yes, no), f"{yes} where {flag}, else {no}")
-
-    def where(self, name: str, flag: Dim, yes: Callable[[Figures], Dim], no: Dim) -> Dim:
-        if isinstance(flag, int):
-            return self.named(name, yes(self) if flag == 1 else no)
-        inside = _Sizes(self.scopes.inside())
-        found = yes(inside)
-        self.known.texts |= inside.known.texts
-        self.known.dims |= inside.known.dims
-        self.known.inside |= inside.known.dims.keys()
-        size = self.scopes.where(name, flag, inside.scopes, found, no)
-        return self.known.add(name, size, f"{found} where {flag}, else {no}")
-
-
 def _schedule(
     host: OwningProgram, product: Op, op: Op, name: str, *, batch: Dim = 1, divides: bool = False
 ) -> tuple[str, ScheduledProduct]:
@@ -171,18 +144,29 @@ def _schedule(
 
     Its figures are added to these. It is that which the user gives for the kernel of this name, or measuring has found.
     """
-    factors, figures = factors_of(product, host.layouts), _Sizes(host.scopes)
-    processor, threads = host.target.processor or PLAIN, host.target.threads
-    blocks = choose_blocks(factors, processor, threads, figures, batch=batch, divides=divides)
-    target = replace(host.target, processor=processor)
-    chosen = ScheduledProduct(op, blocks, figures.known, target, single=batch == 1)
-    given, others = given_for(host.target, name), _Sizes(host.scopes)
+    processor, threads, single = host.target.processor or PLAIN, host.target.threads, batch == 1
+    target, factors = replace(host.target, processor=processor), factors_of(product, host.layouts)
+    given = given_for(host.target, name)
+    tuned = tuned_text(lambda: product_key(op, target, factors, single)) if given is None else None
+
+    def choose(factors: Factors, figures: ProgramFigures) -> Blocks:
+        blocks = choose_blocks(factors, processor, threads, figures, single=single, divides=divides)
+        return completed(blocks, figures.unread)
+
+    own = blocks_of if given is None and tuned is None else blocks_here
+    blocks, figures = own(host, factors, name, choose, single, divides)
+    others = figures.unread
+    if not single and threads > 1:
+        blocks = cut(among_many(blocks, batch, threads, figures), others)
+    chosen = ScheduledProduct(op, blocks, figures.known, target, single=single)
     if given is not None:
         chosen = chosen.following(given, others)
-    elif (tuned := tuned_text(lambda: chosen.key)) is not None:
+    elif tuned is not None:
         with suppress(UserValueError):  # it may be of another version of jitflow
             chosen = chosen.reading(tuned, others)
-    return name, replace(chosen, blocks=completed(chosen.blocks, others))
+    if chosen.blocks is not blocks:
+        chosen = replace(chosen, blocks=completed(chosen.blocks, others))
+    return name, chosen
 
 
 def _in_groups(host: OwningProgram, product: Op) -> tuple[Op, list[Storage]]:

@@ -97,7 +97,7 @@ class Scopes:
 
     def named(self, name: str, dim: Dim) -> Dim:
         """A size of its own, called so, that is what ``dim`` is: expressions over it stay short."""
-        return dim if isinstance(dim, int) else self._bound(name, self._home(dim), self.dim(dim))
+        return dim if isinstance(dim, int) else self.bound(name, self._home(dim), self.dim(dim))
 
     def either(self, name: str, flag: Dim, yes: Dim, no: Dim) -> Dim:
         """A size of its own: ``yes`` where the flag, 0 or 1, is 1, else ``no``."""
@@ -105,7 +105,7 @@ class Scopes:
             return self.named(name, yes if flag == 1 else no)
         scope = self._home(flag, yes, no)
         is_set = scope.builder.make("greater", self.dim(flag), self.dim(0))
-        return self._bound(name, scope, scope.builder.make("select", is_set, self.dim(yes), self.dim(no)))
+        return self.bound(name, scope, scope.builder.make("select", is_set, self.dim(yes), self.dim(no)))
 
     def inside(self) -> Scopes:
         """Those of a region of its own, which knows all sizes, and computes nothing outside."""
@@ -123,9 +123,10 @@ class Scopes:
         regions = [scope.builder.region((), (value,)), Builder().region((), (self.dim(no),))]
         is_set = home.builder.make("greater", self.dim(flag), self.dim(0))
         (found,) = home.builder.add("if", is_set, types=(Index(),), regions=tuple(regions))
-        return self._bound(name, home, found)
+        return self.bound(name, home, found)
 
-    def _bound(self, name: str, scope: Scope, value: Value) -> Dim:
+    def bound(self, name: str, scope: Scope, value: Value) -> Dim:
+        """A size of its own, called so, that a scope has computed."""
         self.count_of_named += 1
         name = f"{name}${self.count_of_named}"
         scope.sizes[name] = value

@@ -44,13 +44,14 @@ class Peak:
 
 def find_peak(host: Function) -> Peak:
     """What a host program takes at most."""
-    walk = _Walk()
+    walk = _Walk({function.name: function for function in host.functions})
     most, _ = walk.region(host.region)
     return Peak(maximum(*most), walk.complete)
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, called: Mapping[str, Function]) -> None:
+        self.called = called
         self.numbers: dict[Value, Dim] = {}
         """The indices that are known."""
         self.complete = True
@@ -120,6 +121,18 @@ class _Walk:
                 self.numbers[op.result] = _ARITHMETIC[op.name](left, right)
         elif op.name == "select":
             self.choose(op.result, *op.operands)
+        elif op.name == "call" and "frames" not in op.attributes:
+            self.call(op)
+
+    def call(self, op: Op) -> None:
+        """A function of numbers, for those that are known here."""
+        function = self.called[op.attributes["function"]]
+        inside = _Walk(self.called)
+        operands = zip(function.parameters, op.operands, strict=True)
+        inside.numbers = {parameter: self.numbers[value] for parameter, value in operands if value in self.numbers}
+        inside.region(function.region)
+        results = zip(op.results, function.results, strict=True)
+        self.numbers |= {result: inside.numbers[value] for result, value in results if value in inside.numbers}
 
     def choose(self, result: Value, *given: Value) -> None:
         """One of two sizes, by a flag, if all are known."""

@@ -12,17 +12,19 @@ The choice is an expression over sizes, so a kernel does what its sizes ask for,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Any
 
-from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dims import Dim, maximum, minimum, substitute, symbols
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Processor
 
-__all__ = ["Blocks", "Factors", "Figures", "choose_blocks", "completed", "has_blocks"]
+__all__ = ["Blocks", "Factors", "Figures", "among_many", "choose_blocks", "completed", "cut",
+           "has_blocks", "symbols_of"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,12 @@ class Factors:
         """Those of the transposed product: its factors are the transposed ones, the other way round."""
         left, right = self.right[::-1], self.left[::-1]
         return Factors(self.itemsize, self.columns, self.inner, self.rows, left, right)
+
+    def for_sizes(self, names: Mapping[str, Dim]) -> Factors:
+        """The same for other sizes, which have the place of those that it names."""
+        rows, inner, columns = (substitute(size, names) for size in self.sizes)
+        left, right = ((substitute(one, names), substitute(other, names)) for one, other in (self.left, self.right))
+        return Factors(self.itemsize, rows, inner, columns, left, right)
 
     @property
     def are_turned(self) -> bool:
@@ -114,6 +122,12 @@ class Blocks:
     """How large the panels of a part of the right matrix are."""
     pieces_down: Dim = 1
     pieces_across: Dim = 1
+
+    def for_sizes(self, names: Mapping[str, Dim]) -> Blocks:
+        """The same for other sizes, which have the place of those that it names."""
+        dims = [one.name for one in fields(self) if one.name != "factors"]
+        made: dict[str, Any] = {name: substitute(getattr(self, name), names) for name in dims}
+        return replace(self, factors=self.factors.for_sizes(names), **made)
 
     @property
     def overlaps(self) -> Dim:
@@ -168,6 +182,16 @@ class Blocks:
         return _short_of(self.along_rows)
 
 
+def symbols_of(record: Factors | Blocks) -> Iterator[str]:
+    """The names of the sizes in a record, each as often as it occurs."""
+    for part in fields(record):
+        value = getattr(record, part.name)
+        if isinstance(value, Factors):
+            yield from symbols_of(value)
+        for dim in value if isinstance(value, tuple) else (value,):
+            yield from symbols(dim)
+
+
 def has_blocks(factors: Factors, processor: Processor | None) -> bool:
     """Whether there are blocks for such matrices, and not the library alone: something must lie side by side."""
     return processor is not None and factors.itemsize in factors.right
@@ -195,10 +219,10 @@ def choose_blocks(
     threads: int,
     figures: Figures,
     *,
-    batch: Dim = 1,
+    single: bool = True,
     divides: bool = False,
 ) -> Blocks:
-    """The schedule of a product on so many cores, or of each of a ``batch``, to be `completed`.
+    """The schedule of a product on so many cores, a ``single`` one or `among_many`, to be `completed`.
 
     What follows it may divide.
     """
@@ -227,23 +251,38 @@ def choose_blocks(
     goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
     few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
-    packs_left = named("packs_left", _prefers_packed_left(factors, cache) if batch == 1 else 0)
+    packs_left = named("packs_left", _prefers_packed_left(factors, cache) if single else 0)
     return Blocks(
         factors, lanes, rows, columns, height, depth, width, along, along_rows, along_columns, packs_left, packs_right,
         named("ahead", asks * ahead), may_overlap and packs_left != 1 and packs_right != 1, goes_on,
-        *_pieces(factors, (rows, columns), packs_right, many, threads, batch, figures),
+        *_pieces(factors, (rows, columns), packs_right, many, threads, figures),
     )  # fmt: skip
+
+
+def among_many(blocks: Blocks, batch: Dim, threads: int, figures: Figures) -> Blocks:
+    """The schedule of each product of a ``batch``, that of a single one but for its pieces: of many nothing is cut."""
+    factors, is_one = blocks.factors, figures.named("is_one", 1 - _exceeds(batch, threads * cost.PIECES - 1))
+    rows = figures.either("rows_each", is_one, blocks.piece_rows, factors.rows)
+    columns = figures.either("columns_each", is_one, blocks.piece_columns, factors.columns)
+    return replace(blocks, piece_rows=rows, piece_columns=columns)
 
 
 def completed(blocks: Blocks, figures: Figures) -> Blocks:
     """A schedule with what follows from its choices."""
-    factors = blocks.factors
     panel_columns = (blocks.part_columns + blocks.columns - 1) // blocks.columns * blocks.columns
     panels = blocks.packs_right * panel_columns * blocks.line_bytes
     return replace(
-        blocks,
+        cut(blocks, figures),
         kept_rows=figures.either("kept_rows", blocks.goes_on, blocks.part_rows, blocks.rows),
         panel_bytes=figures.named("panels", panels),
+    )
+
+
+def cut(blocks: Blocks, figures: Figures) -> Blocks:
+    """A schedule with how many pieces it is cut into."""
+    factors = blocks.factors
+    return replace(
+        blocks,
         pieces_down=_pieces_of("rows", factors.rows, blocks.piece_rows, figures),
         pieces_across=_pieces_of("columns", factors.columns, blocks.piece_columns, figures),
     )
@@ -258,29 +297,25 @@ def _pieces_of(name: str, size: Dim, length: Dim, figures: Figures) -> Dim:
 
 
 def _pieces(
-    factors: Factors, steps: tuple[int, int], packs_right: Dim, many: Dim, threads: int, batch: Dim, figures: Figures
+    factors: Factors, steps: tuple[int, int], packs_right: Dim, many: Dim, threads: int, figures: Figures
 ) -> tuple[Dim, ...]:
     """How many rows and columns the pieces have that threads share.
 
     They share rows, or columns where there are more blocks of these, or where these are packed: then nobody packs what
     others do. There are only as many pieces as threads where each packs the same, and where few rows read long lines.
-    Of many products nothing is cut.
     """
     if threads == 1:
         return factors.rows, factors.columns
     named, either, wanted = figures.named, figures.either, threads * cost.PIECES
     down = named("blocks_down", (factors.rows + steps[0] - 1) // steps[0])
     across = named("blocks_across", (factors.columns + steps[1] - 1) // steps[1])
-    is_one, wide = (
-        named("is_one", 1 - _exceeds(batch, wanted - 1)),
-        named("wide", _exceeds(maximum(across - down, 0), 0)),
-    )
+    wide = named("wide", _exceeds(maximum(across - down, 0), 0))
     packed = named("wide_or_many", maximum(_exceeds(across, wanted - 1), wide))
     lying = named("wide_and_flat", wide * (1 - _exceeds(down, wanted - 1)))
-    cuts = named("cuts_columns", is_one * either("prefers_columns", packs_right, packed, lying))
+    cuts = either("cuts_columns", packs_right, packed, lying)
     lengths = list[Dim]()
     for name, size, step, blocks, cut, parts in (
-        ("rows", factors.rows, steps[0], down, named("cuts_rows", is_one - cuts), (packs_right, threads, wanted)),
+        ("rows", factors.rows, steps[0], down, named("cuts_rows", 1 - cuts), (packs_right, threads, wanted)),
         ("columns", factors.columns, steps[1], across, cuts, (many, wanted, threads)),
     ):
         flag, yes, no = parts

@@ -18,12 +18,17 @@ from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.blocks_text import FigureTexts, block_lines, loops_text
 from jitflow.passes.schedule.given import following
 from jitflow.passes.schedule.price import price_product
-from jitflow.passes.schedule.products import Blocks, Figures
+from jitflow.passes.schedule.products import Blocks, Factors, Figures
 from jitflow.passes.schedule.scheduled import Proposal, predictions
 from jitflow.passes.schedule.target import Given, Target
 from jitflow.passes.schedule.tuned import known_by
 
-__all__ = ["ScheduledProduct"]
+__all__ = ["ScheduledProduct", "product_key"]
+
+
+def product_key(op: Op, target: Target, factors: Factors, single: bool) -> str:
+    """What a product is known by whenever it is compiled: its ops, how its factors lie, what the first call told."""
+    return known_by(print_op(op, Names()).splitlines(), target, factors, single)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +49,8 @@ class ScheduledProduct:
 
     @property
     def key(self) -> str:
-        """What it is known by whenever it is compiled: its ops, how its factors lie, and what the first call told."""
-        return known_by(print_op(self.op, Names()).splitlines(), self.target, self.blocks.factors, self.single)
+        """What it is known by (`product_key`)."""
+        return product_key(self.op, self.target, self.blocks.factors, self.single)
 
     def text(self, name: str, sizes: Mapping[str, int] = MappingProxyType({})) -> str:
         """The op and the schedule of the kernel of this name."""

@@ -87,3 +87,14 @@ def test_explain_tells_it() -> None:
     panels = explained.peak.at({"n": 1000, "m": 1000, "p": 1000}) - 16 * 1000 * 1000
     assert 0 < panels < 4 << 20, "what is packed of a large matrix stays in the second cache of each thread"
     assert "at most 65,536 bytes at a time for these sizes" in str(explained)
+
+
+def test_sizes_that_a_function_gives_are_known() -> None:
+    @jitflow.function
+    def products(a, b, c, d):
+        return a @ b @ c @ d
+
+    explained = products.explain(*(np.ones(shape) for shape in ((40, 30), (30, 20), (20, 60), (60, 50))))
+    assert explained.peak.complete
+    sizes = dict.fromkeys(explained.sizes, 1000)
+    assert 0 < explained.peak.at(sizes) - 16 * 1000 * 1000 < 4 << 20
