@@ -188,7 +188,7 @@ _REASONS = {
         "np.dstack((x, y))",
     ),
     "positions are found first, and divided then by the length of a row": (
-        "np.tril_indices(r.shape[0])",
+        "np.tril_indices(r.shape[0])", "np.triu_indices(r.shape[0])",
     ),
     "elements narrower than what is stored apart with one instruction are written one by one": (
         "np.repeat(b, 3)",
@@ -200,7 +200,7 @@ _REASONS = {
         "np.any(never)", "np.einsum('ij->j', A)", "np.dot(A, r)", "np.diag(r)",
     ),
     "not looked into yet": (
-        "np.min(f)", "np.vstack((x, y))",
+        "np.min(f)", "np.vstack((x, y))", "np.put(x, k, 1.0)", "np.sort(A, axis=1)",
     ),
 }  # fmt: skip
 

@@ -2,16 +2,17 @@
 
 In `multiply_block` lanes are columns. Sums of some rows of some vectors stay in registers while the inner axis is
 walked; each step reads the vectors of a row of the right matrix and one number of each row of the left, so the loop
-does little but multiply and add. There is a way for each number of vectors that may be left of a row, and one that
-loads under a mask for what is left of one. AVX-512 stores under masks, too, and multiplies halves and quarters
+does little but multiply and add. There are ways for several vectors, and one that loads under a mask for what is
+left; a row is walked by whichever still fits. AVX-512 stores under masks, too, and multiplies halves and quarters
 faster; what has shorter vectors stores under masks slowly, or not at all, and stores halves, quarters and so on
 instead. Blocks of i32 are of bytes, four of them in a lane (`byte_text.py`).
 
 In `multiply_along` lanes are numbers along the inner axis, where those lie side by side in both matrices, and rows and
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
 
-Rows that are not there are the last one that is, computed and stored again, so that as many as there are go one way;
-a few have another one, but where their sums would only wait for each other.
+Rows that are not there are the last one that is, computed and stored again, so that as many as there are go one way.
+Two rows and four have ways of their own, with as many more vectors: a multiplication takes so long that ``sums`` must
+be under way at a time, and no block needs more.
 """
 
 from __future__ import annotations
@@ -38,57 +39,67 @@ _ALONG = (
 )
 
 
-_SHAPE = "rows", "columns", "lanes", "short", "dtype"
+_SHAPE = "rows", "columns", "lanes", "dtype"
 
 
 def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
-    rows, columns, lanes, short, dtype = (op.attributes[name] for name in _SHAPE)
+    rows, columns, lanes, dtype, sums = (op.attributes[name] for name in (*_SHAPE, "sums"))
     name, way = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}", ""
     if dtype == I32:
         way = way_of_bytes(out.module.target)
         name += f"_{way}"
-    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes, short, way), (0, 3, 7))
+    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes, sums, way), (0, 3, 7))
     return ()
 
 
 @cache
-def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, short: int, way: str) -> str:
+def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, sums: int, way: str) -> str:
     text = ByteText(lanes, way) if way else VectorText(dtype, lanes)
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
-    present = text.smallest("%columns", vectors * lanes)
-    whole = text.let(f"and i64 {present}, -{lanes}")
-    is_short = text.let(f"icmp sle i64 %rows, {short}")
-    for count in range(vectors, 0, -1):
-        text.choose(text.let(f"icmp sge i64 {whole}, {count * lanes}"), f"whole{count}", f"fewer{count}")
-        if short and count > 1:
-            text.choose(is_short, f"short{count}", f"tall{count}")
-            _columns(text, count, lefts[:short], lines[:short], "%right", "rest")
-            text.begin(f"tall{count}")
-        _columns(text, count, lefts, lines, "%right", "rest")
-        text.begin(f"fewer{count}")
-    text.do("br label %rest")
-    text.begin("rest")
-    rest = text.let(f"sub i64 {present}, {whole}")
-    text.choose(text.let(f"icmp sgt i64 {rest}, 0"), "some", "end")
-    done = text.let(f"mul i64 {whole}, {text.itemsize}")
-    right, places = text.at("%right", done), text.addresses_from(lines, done)
+    short = [count for count in (2, 4) if count < rows and sums > count]
+    few = {count: text.let(f"icmp sle i64 %rows, {count}") for count in short}
+    text.do("br label %next")
+    text.begin("next")
+    place, arrivals = len(text.lines), [("start", "0", "%columns")]
+
+    def columns(height: int, width: int, some: str = "") -> None:
+        right, places = text.at("%right", "%done"), text.addresses_from(lines[:height], "%done")
+        behind = _columns(text, width, lefts[:height], places, right, some)
+        step = width * text.lanes
+        done, rest = text.let(f"add i64 %done, {step * text.itemsize}"), text.let(f"sub i64 %rest, {step}")
+        arrivals.append((behind, done, rest))
+        text.branch(text.let(f"icmp sgt i64 {rest}, 0"), "next", "end")
+
+    whole = range(vectors, text.stores_masked, -1)  # what stores under a mask does so with a whole vector as well
+    for height, width in (*((count, sums // count) for count in short), *((rows, count) for count in whole)):
+        fits = text.let(f"icmp sge i64 %rest, {width * lanes}")
+        fits = text.let(f"and i1 {fits}, {few[height]}") if height in few else fits
+        text.choose(fits, f"fits{height}x{width}", f"wider{height}x{width}")
+        columns(height, width)
+        text.begin(f"wider{height}x{width}")
     widths = [lanes, lanes // 2, lanes // 4] if text.stores_masked else [lanes]
     widths = [width for width in widths if width >= text.block]
-    for width, narrower in pairwise([*widths, 0]):
-        text.choose(text.let(f"icmp sgt i64 {rest}, {narrower}"), f"within{width}", f"beyond{width}")
+    masked = [(height, lanes, 0) for height in short[-1:] if text.stores_masked]
+    for height, width, narrower in (*masked, *((rows, *pair) for pair in pairwise([*widths, 0]))):
+        fits = text.let(f"icmp sgt i64 %rest, {narrower}")
+        fits = text.let(f"and i1 {fits}, {few[height]}") if height in few else fits
+        text.choose(fits, f"within{height}x{width}", f"beyond{height}x{width}")
         text.use_lanes(width)
-        _columns(text, 1, lefts, places, right, "end", rest)
-        text.begin(f"beyond{width}")
+        columns(height, 1, "%rest")
+        text.begin(f"beyond{height}x{width}")
     text.do("br label %end")
     text.begin("end")
+    for number, counted in enumerate(("%done", "%rest"), 1):
+        found = ", ".join(f"[ {arrival[number]}, %{arrival[0]} ]" for arrival in arrivals)
+        text.lines.insert(place, f"  {counted} = phi i64 {found}")
     return text.text(name, _BLOCK)
 
 
 def _columns(
-    text: VectorText, vectors: int, lefts: Sequence[str], lines: Sequence[str], right: str, after: str, some: str = ""
-) -> None:
-    """The way for so many vectors, or, under a mask, for some lanes of one; it goes on to the block ``after``.
+    text: VectorText, vectors: int, lefts: Sequence[str], lines: Sequence[str], right: str, some: str = ""
+) -> str:
+    """The way for so many vectors, or, under a mask, for some lanes of one; returns the block that it ends in.
 
     Lines of the result are asked for while its sums are made, and, into the second cache, those of the right matrix
     that blocks to come read: the first would not keep what lies a row apart until then.
@@ -111,28 +122,26 @@ def _columns(
                 turns.following.append(text.fma(factor, vector, sums[row * vectors + column]))
     _, _, *sums = turns.left
     places = [text.at(line, column * text.bytes) for line in lines for column in range(vectors)]
-    if some and not text.stores_masked:
-        is_more = text.let("icmp sgt i64 %before, 0")
-        added = [text.add(total, text.load_lanes(place, mask)) for place, total in zip(places, sums, strict=True)]
-        pairs = zip(added, sums, strict=True)
-        text.store_some([text.either(is_more, *pair) for pair in pairs], places, some)
-        text.do(f"br label %{after}")
-        return
-    shape = f"{len(lefts)}x{vectors}x{text.lanes}{'m' * bool(mask)}"
-    more, first = f"more{shape}", f"first{shape}"
-    text.choose(text.let("icmp sgt i64 %before, 0"), more, first)
+    before, kept = text.block_name, f"kept{len(lefts)}x{vectors}x{text.lanes}{'m' * bool(mask)}"
+    text.choose(text.let("icmp sgt i64 %before, 0"), f"more.{kept}", kept)
     there = [text.load_lanes(place, mask) for place in places]
-    for place, total, before in zip(places, sums, there, strict=True):
-        text.store_lanes(text.add(total, before), place, mask)
-    text.do(f"br label %{after}")
-    text.begin(first)
-    for place, total in zip(places, sums, strict=True):
-        text.store_lanes(total, place, mask)
-    text.do(f"br label %{after}")
+    added = [text.add(total, one) for total, one in zip(sums, there, strict=True)]
+    text.do(f"br label %{kept}")
+    text.begin(kept)
+    totals = [
+        text.let(f"phi {text.vector} [ {total}, %{before} ], [ {more}, %more.{kept} ]")
+        for total, more in zip(sums, added, strict=True)
+    ]
+    if some and not text.stores_masked:
+        text.store_some(totals, places, some)
+    else:
+        for place, total in zip(places, totals, strict=True):
+            text.store_lanes(total, place, mask)
+    return text.block_name
 
 
 def _multiply_along(out: Emitter, op: Op) -> Sequence[str]:
-    rows, columns, lanes, short, dtype = (op.attributes[name] for name in _SHAPE)
+    rows, columns, lanes, dtype, short = (op.attributes[name] for name in (*_SHAPE, "short"))
     name = f"multiply_along_{dtype.name}_{rows}x{columns}_by_{lanes}"
     call_shared(out, op, name, _ALONG, _along_text(name, dtype, rows, columns, lanes, short), (0, 4, 7))
     return ()

@@ -45,7 +45,7 @@ class VectorText:
         """How many numbers the sums of lanes are made of in one go."""
         self.lines: list[str] = []
         self._declarations: dict[str, None] = {}
-        self._block = "start"
+        self.block_name = "start"
         self._numbers = 0
 
     def use_lanes(self, lanes: int) -> None:
@@ -85,7 +85,7 @@ class VectorText:
 
     def begin(self, block: str) -> None:
         self.lines.append(f"{block}:")
-        self._block = block
+        self.block_name = block
 
     def branch(self, condition: str, yes: str, no: str) -> None:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
@@ -98,7 +98,7 @@ class VectorText:
     @contextmanager
     def turns(self, count: str, carried: Sequence[tuple[str, str]]) -> Iterator[Turns]:
         """A loop of so many turns, maybe none; ``carried`` are types and first values of what changes."""
-        number, before = self._fresh(), self._block
+        number, before = self._fresh(), self.block_name
         turn, done = f"turn{number}", f"done{number}"
         found = Turns([f"%c{number}.{place}" for place in range(len(carried))])
         self.branch(self.let(f"icmp sgt i64 {count}, 0"), turn, done)
@@ -106,7 +106,7 @@ class VectorText:
         place = len(self.lines)
         yield found
         rest = self.let(f"sub i64 %rest{number}, 1")
-        latch = self._block
+        latch = self.block_name
         self.branch(self.let(f"icmp sgt i64 {rest}, 0"), turn, done)
         phis = [f"  %rest{number} = phi i64 [ {count}, %{before} ], [ {rest}, %{latch} ]"]
         self.begin(done)

@@ -29,7 +29,7 @@ def multiply_block(operands: Sequence[Any], attributes: Attributes, types: Seque
     block, at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, *counts = operands
     rows, columns, steps, before, *_ = counts
     dtype = attributes["dtype"]
-    places = _places(at, min(rows, attributes["rows"]), pitch, min(columns, attributes["columns"]), dtype.itemsize)
+    places = _places(at, min(rows, attributes["rows"]), pitch, columns, dtype.itemsize)
     factors = _read(left, dtype, _places(left_at, places.shape[0], row_stride, steps, left_step))
     lines = _read(right, dtype, _places(right_at, steps, right_step, places.shape[1], dtype.itemsize))
     sums = np.zeros(places.shape, dtype.numpy)

@@ -92,7 +92,9 @@ class Multiplication:
 
                         def panel() -> None:
                             column = self.position
-                            left = (emitter.emit("subtract", below, row), emitter.emit("subtract", beyond, column))
+                            behind = emitter.emit("subtract", beyond, column)
+                            behind = emitter.emit("minimum", behind, size(blocks.column_step))
+                            left = emitter.emit("subtract", below, row), behind
                             place = block(row, column, first, edge)
                             self._block(place, (row, column, at), edge, (*left, steps, at))
 
@@ -205,7 +207,7 @@ class Multiplication:
             def by(right: Sequence[Value], ahead: Dim) -> None:
                 emitter.here(
                     "multiply_block", *block, *left, *right, *counts, size(ahead), left_ahead, rows=blocks.rows,
-                    columns=blocks.columns, lanes=blocks.lanes, short=blocks.short_rows, dtype=self.dtype,
+                    columns=blocks.columns, lanes=blocks.lanes, sums=cost.SUMS, dtype=self.dtype,
                 )  # fmt: skip
 
             panel = self.panels.buffer, self._panel(column, start), size(blocks.columns * blocks.factors.itemsize)

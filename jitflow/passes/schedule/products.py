@@ -120,6 +120,8 @@ class Blocks:
     no choice (`completed`)."""
     panel_bytes: Dim = 0
     """How large the panels of a part of the right matrix are."""
+    column_step: Dim = 1
+    """How many columns a block has: of few rows all of a part, which are not packed."""
     pieces_down: Dim = 1
     pieces_across: Dim = 1
 
@@ -151,11 +153,6 @@ class Blocks:
         return self.rows + self.along * (self.along_rows - self.rows)
 
     @property
-    def column_step(self) -> Dim:
-        """How many columns a block has."""
-        return self.columns + self.along * (self.along_columns - self.columns)
-
-    @property
     def line_bytes(self) -> Dim:
         """How large a column of a panel is: one step more, so that panels do not fall into the same sets of a cache."""
         return (minimum(self.factors.inner, cost.DEPTH) + 1) * self.factors.itemsize
@@ -172,14 +169,9 @@ class Blocks:
         return self.packs_left * self.factors.rows
 
     @property
-    def short_rows(self) -> int:
-        """How many rows of a block take a way of their own where only so many are left, or 0."""
-        return _short_of(self.rows)
-
-    @property
     def along_short_rows(self) -> int:
-        """The same of a block whose lanes are steps."""
-        return _short_of(self.along_rows)
+        """How many rows of a block whose lanes are steps take a way of their own if only so many are left, or 0."""
+        return cost.SHORT_ROWS if self.along_rows > cost.SHORT_ROWS else 0
 
 
 def symbols_of(record: Factors | Blocks) -> Iterator[str]:
@@ -271,8 +263,11 @@ def completed(blocks: Blocks, figures: Figures) -> Blocks:
     """A schedule with what follows from its choices."""
     panel_columns = (blocks.part_columns + blocks.columns - 1) // blocks.columns * blocks.columns
     panels = blocks.packs_right * panel_columns * blocks.line_bytes
+    few = figures.named("few", (1 - _exceeds(blocks.factors.rows, cost.SHORT_ROWS)) * (1 - blocks.packs_right))
+    across = figures.either("across_step", few, maximum(blocks.part_columns, 1), blocks.columns)
     return replace(
         cut(blocks, figures),
+        column_step=figures.either("column_step", blocks.along, blocks.along_columns, across),
         kept_rows=figures.either("kept_rows", blocks.goes_on, blocks.part_rows, blocks.rows),
         panel_bytes=figures.named("panels", panels),
     )
@@ -333,10 +328,6 @@ def _narrow(factors: Factors, depth: Dim, block: Dim, cache: int, figures: Figur
     most = maximum(named("most_across", cache // (maximum(held, 1) * factors.itemsize) // block), 1)
     parts = maximum(named("parts", (across + most - 1) // most), 1)
     return named("narrow", minimum((across + parts - 1) // parts * block, factors.columns))
-
-
-def _short_of(rows: int) -> int:
-    return cost.SHORT_ROWS if rows > cost.SHORT_ROWS else 0
 
 
 def _exceeds(size: Dim, most: int) -> Dim:
