@@ -224,7 +224,7 @@ _LOOP_BODIES = {
     "scatter_sums": "scatter_sums %m, %zero, %m, %zero, %m, %zero, %m, %zero, %zero, %zero {dtype=f32,"
     " vector_bytes=64}\n yield",
     "multiply_block": "multiply_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %four, %zero,"
-    " %zero, %four, %four {rows=2, columns=4, lanes=4, sums=8, dtype=f32}\n yield",
+    " %zero, %four, %four {rows=2, columns=4, lanes=4, few=[[1, 2]], dtype=f32}\n yield",
     "multiply_along": "multiply_along %m, %zero, %four, %four, %m, %zero, %four, %m, %zero, %four, %four, %four, %zero,"
     " %zero, %four {rows=2, columns=4, lanes=4, short=0, dtype=f32}\n yield",
     "pack_panels": "pack_panels %m, %zero, %m, %zero, %four, %four, %four, %four, %zero {ahead=4, columns=4, lanes=4,"

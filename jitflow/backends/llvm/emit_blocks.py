@@ -11,7 +11,7 @@ In `multiply_along` lanes are numbers along the inner axis, where those lie side
 columns are too few for the other way. Each element has a vector of sums, and these are added up at the end.
 
 Rows that are not there are the last one that is, computed and stored again, so that as many as there are go one way.
-Two rows and four have ways of their own, with as many more vectors: a multiplication takes so long that ``sums`` must
+``few`` rows have ways of their own, with as many more vectors: a multiplication takes so long that several sums must
 be under way at a time, and no block needs more.
 """
 
@@ -43,22 +43,24 @@ _SHAPE = "rows", "columns", "lanes", "dtype"
 
 
 def _multiply_block(out: Emitter, op: Op) -> Sequence[str]:
-    rows, columns, lanes, dtype, sums = (op.attributes[name] for name in (*_SHAPE, "sums"))
+    rows, columns, lanes, dtype, few = (op.attributes[name] for name in (*_SHAPE, "few"))
     name, way = f"multiply_block_{dtype.name}_{rows}x{columns}_by_{lanes}", ""
     if dtype == I32:
         way = way_of_bytes(out.module.target)
         name += f"_{way}"
-    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes, sums, way), (0, 3, 7))
+    call_shared(out, op, name, _BLOCK, _block_text(name, dtype, rows, columns // lanes, lanes, few, way), (0, 3, 7))
     return ()
 
 
 @cache
-def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, sums: int, way: str) -> str:
+def _block_text(
+    name: str, dtype: DType, rows: int, vectors: int, lanes: int, few: tuple[tuple[int, int], ...], way: str
+) -> str:  # fmt: skip
     text = ByteText(lanes, way) if way else VectorText(dtype, lanes)
     lefts = text.addresses("%left", text.offsets("%row.stride", rows, "%rows"))
     lines = text.addresses("%block", text.offsets("%pitch", rows, "%rows"))
-    short = [count for count in (2, 4) if count < rows and sums > count]
-    few = {count: text.let(f"icmp sle i64 %rows, {count}") for count in short}
+    short = {height: width for height, width in few if height < rows}
+    are_few = {height: text.let(f"icmp sle i64 %rows, {height}") for height in short}
     text.do("br label %next")
     text.begin("next")
     place, arrivals = len(text.lines), [("start", "0", "%columns")]
@@ -72,18 +74,18 @@ def _block_text(name: str, dtype: DType, rows: int, vectors: int, lanes: int, su
         text.branch(text.let(f"icmp sgt i64 {rest}, 0"), "next", "end")
 
     whole = range(vectors, text.stores_masked, -1)  # what stores under a mask does so with a whole vector as well
-    for height, width in (*((count, sums // count) for count in short), *((rows, count) for count in whole)):
+    for height, width in (*short.items(), *((rows, count) for count in whole)):
         fits = text.let(f"icmp sge i64 %rest, {width * lanes}")
-        fits = text.let(f"and i1 {fits}, {few[height]}") if height in few else fits
+        fits = text.let(f"and i1 {fits}, {are_few[height]}") if height in short else fits
         text.choose(fits, f"fits{height}x{width}", f"wider{height}x{width}")
         columns(height, width)
         text.begin(f"wider{height}x{width}")
     widths = [lanes, lanes // 2, lanes // 4] if text.stores_masked else [lanes]
     widths = [width for width in widths if width >= text.block]
-    masked = [(height, lanes, 0) for height in short[-1:] if text.stores_masked]
+    masked = [(height, lanes, 0) for height in [*short][-1:] if text.stores_masked]
     for height, width, narrower in (*masked, *((rows, *pair) for pair in pairwise([*widths, 0]))):
         fits = text.let(f"icmp sgt i64 %rest, {narrower}")
-        fits = text.let(f"and i1 {fits}, {few[height]}") if height in few else fits
+        fits = text.let(f"and i1 {fits}, {are_few[height]}") if height in short else fits
         text.choose(fits, f"within{height}x{width}", f"beyond{height}x{width}")
         text.use_lanes(width)
         columns(height, 1, "%rest")

@@ -126,11 +126,12 @@ LOOP_OPS = [
     OpDef("multiply_block", "block, offset, row stride, left, offset, row stride, step, right, offset, step, then how "
           "many rows, columns and steps, how many steps there were before, and how far ahead the right and the left "
           "one are read: at most so many ``rows`` of a product, in blocks of ``columns``, added to what the steps "
-          "before gave; addends are rounded once, with a sum so far. Few rows go in blocks of so many ``sums``. Of "
-          "``dtype`` i32, an element is four bytes, and a product the sum of theirs, u8 by i8", "loop", 16,
+          "before gave; addends are rounded once, with a sum so far. ``few`` are ways for up to so many rows, of "
+          "so many vectors. Of ``dtype`` i32, an element is four bytes, and a product the sum of theirs, u8 by i8",
+          "loop", 16,
           _infer_write, products.multiply_block,
           (Effect("writes", 0), Effect("reads", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
-          ("rows", "columns", "lanes", "sums", "dtype")),
+          ("rows", "columns", "lanes", "few", "dtype")),
     OpDef("multiply_along", "block, offset, row stride, column stride, left, offset, row stride, right, offset, column "
           "stride, then as multiply_block, up to how far ahead the right one is read: all steps lie side by side, and "
           "each of ``lanes`` has a sum of its own", "loop", 15, _infer_write, products.multiply_along,

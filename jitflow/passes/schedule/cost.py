@@ -142,9 +142,12 @@ MOST_VECTORS = 4
 """Vectors of a row of a block: longer pieces of many rows are more than processors foresee."""
 MOST_ALONG = 8
 """Columns of a block of a single row whose lanes are steps."""
-FEWEST_OF_A_BLOCK, SHORT_ROWS, SUMS = 2, 4, 8
-"""Rows up to which a matrix, if it always has so few, has blocks of so many; rows up to which what is left of a block
-takes a way of its own; and sums of such a way, in vectors: fewer would wait for each other."""
+FEWEST_OF_A_BLOCK = 2
+"""Rows up to which a matrix, if it always has so few, has blocks of so many."""
+FEW_ROWS = ((2, 4), (4, 2))
+"""Ways of blocks with fewer rows: so many of so many vectors, since fewer than eight sums would wait for each other."""
+SHORT_ROWS = FEW_ROWS[-1][0]
+"""Rows up to which a block takes such a way."""
 FEW_PRODUCT_ROWS, FROM_MEMORY = 64, 1 << 23
 """Rows up to which a matrix is read as it lies: reading goes on while they are multiplied, and packing would not. From
 so many bytes of it on a single row asks for columns to come."""
