@@ -207,7 +207,7 @@ class Multiplication:
             def by(right: Sequence[Value], ahead: Dim) -> None:
                 emitter.here(
                     "multiply_block", *block, *left, *right, *counts, size(ahead), left_ahead, rows=blocks.rows,
-                    columns=blocks.columns, lanes=blocks.lanes, few=cost.FEW_ROWS, dtype=self.dtype,
+                    columns=blocks.columns, lanes=blocks.lanes, few=cost.WAYS_OF_FEW, dtype=self.dtype,
                 )  # fmt: skip
 
             panel = self.panels.buffer, self._panel(column, start), size(blocks.columns * blocks.factors.itemsize)

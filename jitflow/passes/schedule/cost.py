@@ -144,9 +144,9 @@ MOST_ALONG = 8
 """Columns of a block of a single row whose lanes are steps."""
 FEWEST_OF_A_BLOCK = 2
 """Rows up to which a matrix, if it always has so few, has blocks of so many."""
-FEW_ROWS = ((2, 4), (4, 2))
+WAYS_OF_FEW = ((2, 4), (4, 2))
 """Ways of blocks with fewer rows: so many of so many vectors, since fewer than eight sums would wait for each other."""
-SHORT_ROWS = FEW_ROWS[-1][0]
+SHORT_ROWS = WAYS_OF_FEW[-1][0]
 """Rows up to which a block takes such a way."""
 FEW_PRODUCT_ROWS, FROM_MEMORY = 64, 1 << 23
 """Rows up to which a matrix is read as it lies: reading goes on while they are multiplied, and packing would not. From
