@@ -140,7 +140,7 @@ def test_there_is_one_instruction_for_a_sum_or_two(name: str) -> None:
     triple, cpu, lanes, way, instruction = INSTRUCTIONS[name]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    text = _block_text("block", I32, 2, 2, lanes, 0, way)
+    text = _block_text("block", I32, 2, 2, lanes, (), way)
     machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=2)
     code = machine.emit_assembly(
         llvm.parse_assembly(f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}')

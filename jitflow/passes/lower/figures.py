@@ -12,10 +12,9 @@ written out all the same: `hoist` finds bounds of what it sees.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Function, Value
 from jitflow.ir.dims import Dim, substitute, symbol
@@ -25,10 +24,7 @@ from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.schedule.blocks_text import FigureTexts
 from jitflow.passes.schedule.products import Blocks, Factors, Figures, symbols_of
 
-if TYPE_CHECKING:
-    from jitflow.passes.lower.program import HostProgram
-
-__all__ = ["Procedure", "ProgramFigures", "blocks_here", "blocks_of"]
+__all__ = ["Procedures", "ProgramFigures", "blocks_here"]
 
 
 class ProgramFigures(Figures):
@@ -66,32 +62,38 @@ Choice = Callable[[Factors, ProgramFigures], Blocks]
 """Chooses blocks for factors."""
 
 
-def blocks_here(
-    host: HostProgram, factors: Factors, name: str, choose: Choice, *about: object
-) -> tuple[Blocks, ProgramFigures]:
+def blocks_here(scopes: Scopes, factors: Factors, choose: Choice) -> tuple[Blocks, ProgramFigures]:
     """The blocks of a product in sizes of the program, and their figures, all of which are written out."""
-    figures = ProgramFigures(host.scopes)
+    figures = ProgramFigures(scopes)
     return choose(factors, figures), figures
 
 
-def blocks_of(
-    host: HostProgram, factors: Factors, name: str, choose: Choice, *about: object
-) -> tuple[Blocks, ProgramFigures]:
-    """The same, but from the second product on that is alike the figures are those that a function gives.
+@dataclass(frozen=True, slots=True)
+class Procedures:
+    """The functions for figures that a program has so far, which are among its ``kernels``."""
 
-    The choice hangs on what it is ``about``, too. The function has the ``name`` of a product.
-    """
-    sizes = Renaming()
-    key, names = (sizes(factors), about), tuple(sizes.names)
-    if key not in host.procedures or not all(one in host.scopes.open[0].sizes for one in names):
-        host.procedures.setdefault(key, None)
-        return blocks_here(host, factors, name, choose)
-    procedure = host.procedures[key]
-    if procedure is None:
-        own = [str(one) for one in sizes.names.values()]
-        procedure = Procedure.of(f"figures_of_{name}", own, factors.for_sizes(sizes.names), choose)
-        host.procedures[key], host.kernels[procedure.function.name] = procedure, procedure.function
-    return procedure.called(host.scopes, names)
+    kernels: dict[str, Function]
+    _known: dict[Hashable, Procedure | None] = field(default_factory=dict)
+    """By what the choice hangs on; None while there is one product of the kind."""
+
+    def blocks(
+        self, scopes: Scopes, factors: Factors, name: str, choose: Choice, *about: object
+    ) -> tuple[Blocks, ProgramFigures]:
+        """As `blocks_here`, but from the second product on that is alike the figures are those that a function gives.
+
+        The choice hangs on what it is ``about``, too. The function has the ``name`` of a product.
+        """
+        sizes = Renaming()
+        key, names = (sizes(factors), about), tuple(sizes.names)
+        if key not in self._known or not all(one in scopes.open[0].sizes for one in names):
+            self._known.setdefault(key, None)
+            return blocks_here(scopes, factors, choose)
+        procedure = self._known[key]
+        if procedure is None:
+            own = [str(one) for one in sizes.names.values()]
+            procedure = Procedure.of(f"figures_of_{name}", own, factors.for_sizes(sizes.names), choose)
+            self._known[key], self.kernels[procedure.function.name] = procedure, procedure.function
+        return procedure.called(scopes, names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from jitflow.passes.lower.containers import CONTAINER_LOWERING
 from jitflow.passes.lower.contraction import lower_contraction, lower_followed_contraction
 from jitflow.passes.lower.control import lower_for, lower_if, lower_recur, lower_recursion, lower_while
 from jitflow.passes.lower.draws import lower_draw
+from jitflow.passes.lower.figures import Procedures
 from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
 from jitflow.passes.lower.fusions import lower_accumulation, lower_fusion
 from jitflow.passes.lower.grid_scan import lower_accumulation_on_grid
@@ -190,6 +191,7 @@ class HostLowering(OwningProgram):
         version = HostLowering(function, target, LOWERING, plan)
         version.suffix = suffix
         version.kernels, version.scheduled = self.kernels, self.scheduled
+        version.procedures = Procedures(self.kernels)
         version.scopes = Scopes(self.scopes.open[0])
         for position, (own, other) in enumerate(zip(self.function.parameters, function.parameters, strict=True)):
             number = self.scopes.number(own)

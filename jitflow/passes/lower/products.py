@@ -18,7 +18,7 @@ from jitflow.ir.equality import region_key
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.lower.block_kernel import scrap_layout
-from jitflow.passes.lower.figures import ProgramFigures, blocks_here, blocks_of
+from jitflow.passes.lower.figures import ProgramFigures, blocks_here
 from jitflow.passes.lower.fusions import (
     allocate_outputs,
     give_results,
@@ -153,8 +153,10 @@ def _schedule(
         blocks = choose_blocks(factors, processor, threads, figures, single=single, divides=divides)
         return completed(blocks, figures.unread)
 
-    own = blocks_of if given is None and tuned is None else blocks_here
-    blocks, figures = own(host, factors, name, choose, single, divides)
+    if given is None and tuned is None:
+        blocks, figures = host.procedures.blocks(host.scopes, factors, name, choose, single, divides)
+    else:
+        blocks, figures = blocks_here(host.scopes, factors, choose)
     others = figures.unread
     if not single and threads > 1:
         blocks = cut(among_many(blocks, batch, threads, figures), others)

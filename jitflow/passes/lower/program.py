@@ -6,7 +6,7 @@ index arithmetic, views are layouts of memory that something else owns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jitflow.ir.core import Builder, Function, Region, Value, walk
@@ -16,7 +16,7 @@ from jitflow.ir.equality import Renaming, region_key
 from jitflow.ir.layout import Layout, contiguous, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.fusion.nest import nest_of
-from jitflow.passes.lower.figures import Procedure
+from jitflow.passes.lower.figures import Procedures
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
@@ -54,8 +54,7 @@ class HostProgram:
         """What is appended to the names of this version's kernels."""
         self.scopes = Scopes()
         self.kernels: dict[str, Function] = {}
-        self.procedures: dict[Hashable, Procedure | None] = {}
-        """What gives the figures of products that are alike; None while there is one such product (`figures.py`)."""
+        self.procedures = Procedures(self.kernels)
         self.with_parts: dict[Function, bool] = {}
         self.scheduled: dict[str, Readable] = {}
         """What they are made of, those that are nests."""
