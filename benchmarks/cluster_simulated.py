@@ -28,7 +28,7 @@ from jitflow.machine import Link
 from .machine import describe_machine, versions
 from .report import write_json
 
-__all__ = ["ASSUMED", "FIGURES", "PAPER", "draw", "run"]
+__all__ = ["ASSUMED", "FIGURES", "PAPER", "draw", "plot_curves", "run"]
 
 ASSUMED = {
     "bandwidth": "1 GB/s for each process and direction: one worker fetches 1 GB in 1.01 s (figure 6)",
@@ -178,26 +178,29 @@ def draw(record: dict[str, Any], path: Path) -> None:
     FigureCanvasAgg(figure)
     six, seven, times, backups, speeds, nine = figure.subplots(2, 3).flat
     figures = record["figures"]
-    _plot(six, figures["6"], "6: null steps on 16 servers", "workers", "seconds", scale="log")
+    plot_curves(six, figures["6"], "6: null steps on 16 servers", "workers", "seconds", scale="log")
     throughput = {name: curve for name, curve in figures["7"].items() if ", p" not in name}
-    _plot(seven, throughput, "7a: Inception-v3", "workers", "images a second")
+    plot_curves(seven, throughput, "7a: Inception-v3", "workers", "images a second")
     percentiles = {name: curve for name, curve in figures["7"].items() if ", p" in name}
-    _plot(times, percentiles, "7b, c: its step times", "workers", "seconds")
-    _plot(backups, {"step time": figures["8"]["step time"]}, "8: 50 workers", "backups", "seconds (median)")
-    _plot(speeds, {"normalised speed": figures["8"]["normalised speed"]}, "8: for each worker", "backups",
+    plot_curves(times, percentiles, "7b, c: its step times", "workers", "seconds")
+    plot_curves(backups, {"step time": figures["8"]["step time"]}, "8: 50 workers", "backups", "seconds (median)")
+    plot_curves(speeds, {"normalised speed": figures["8"]["normalised speed"]}, "8: for each worker", "backups",
           "speed without backups = 1")  # fmt: skip
-    _plot(nine, figures["9"], "9: language model", "servers", "words a second", scale="log")
+    plot_curves(nine, figures["9"], "9: language model", "servers", "words a second", scale="log")
     figure.suptitle("Simulated with assumed costs (lines), and what the paper's text says of its runs (crosses)")
     figure.savefig(path, dpi=110)
 
 
-def _plot(axes: Any, curves: dict[str, Any], title: str, x: str, y: str, scale: str = "linear") -> None:
+def plot_curves(axes: Any, curves: dict[str, Any], title: str, x: str, y: str, scale: str = "linear") -> None:
+    """Draw curves: points of ``predicted`` are joined by lines, those of ``paper`` are crosses of the same colour."""
     for name, curve in curves.items():
         dashed = "synchronous" in name.split(",")[0].split() or name.startswith("full")
         (line,) = axes.plot(*_columns(curve["predicted"]), "--" if dashed else "-", marker=".", label=name)
         if curve["paper"]:
             axes.plot(*_columns(curve["paper"]), "x", markersize=9, markeredgewidth=2, color=line.get_color())
     axes.set(title=title, xlabel=x, ylabel=y, xscale=scale, yscale=scale)
+    if scale == "log":
+        axes.xaxis.set_minor_formatter("")
     if scale == "linear":
         axes.set_ylim(bottom=0.9 if "= 1" in y else 0)
     axes.grid(alpha=0.3)
