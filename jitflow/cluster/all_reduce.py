@@ -15,8 +15,6 @@ from jitflow.runtime.variable import Variable
 
 __all__ = ["AllReduce"]
 
-Array = np.ndarray[Any, Any]
-
 
 class AllReduce(Exchanges):
     """Sums of all replicas' gradients, which each replica steps along by itself."""
@@ -51,14 +49,12 @@ class AllReduce(Exchanges):
             asked.append(self._ask(where, "reduce", round_, number, given, own))
         answers = self.peers.answers(asked)
         if isinstance(first := answers[0], Contribution) and all(answer == first for answer in answers):
-            return tuple(self._at(group, first))
+            return tuple(self._memories.laid_down(group, first))
         sums = [np.empty(shape, dtype) for shape, dtype in zip(group.shapes, group.dtypes, strict=True)]
         for mine, answer in zip(pieces, answers, strict=True):
-            found = group.cut(self._at(group, answer), mine) if isinstance(answer, Contribution) else answer
+            found = (
+                group.cut(self._memories.laid_down(group, answer), mine) if isinstance(answer, Contribution) else answer
+            )
             for place, part in zip(group.cut(sums, mine), found, strict=True):
                 place[...] = part
         return tuple(sums)
-
-    def _at(self, group: Group, place: Contribution) -> list[Array]:
-        assert place.block is not None
-        return group.arrays(self._memories.at(place.block), place.start)

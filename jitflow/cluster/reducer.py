@@ -74,7 +74,9 @@ class Reducer(Fenced):
 
     def _sum(self, group: Group, given: Sequence[tuple[Contribution, Sequence[Array] | None]]) -> None:
         mine = group.pieces(self.count)[self.number]
-        found = [group.cut(self._at(group, one), mine) if pieces is None else pieces for one, pieces in given]
+        found = [
+            group.cut(self._memories.laid_down(group, one), mine) if pieces is None else pieces for one, pieces in given
+        ]
         first, sent = given[0]
         if sent is None:
             place, sums = first, found[0]
@@ -90,7 +92,3 @@ class Reducer(Fenced):
             block = Block(group.size) if can_share() else None
             self._own[group.number] = block, np.empty(group.size, np.uint8) if block is None else block.bytes
         return self._own[group.number]
-
-    def _at(self, group: Group, place: Contribution) -> list[Array]:
-        assert place.block is not None
-        return group.arrays(self._memories.at(place.block), place.start)

@@ -44,6 +44,11 @@ class Memories:
                 raise Aborted(f"a replica has died: {error}") from None
         return self._mapped[address]
 
+    def laid_down(self, group: Group, given: Contribution) -> list[Array]:
+        """The variables of a group, as they lie in the block of a contribution."""
+        assert given.block is not None
+        return group.arrays(self.at(given.block), given.start)
+
 
 class _Held:
     """The variables of one group that are held here, at places ``mine`` of the group."""
@@ -200,7 +205,7 @@ class Shard(Fenced):
             if given.block is None:
                 gradients.append(self._deposits[round_, given.part])
             else:
-                whole = held.group.arrays(self._memories.at(given.block))
+                whole = self._memories.laid_down(held.group, given)
                 gradients.append([whole[place] for place in held.mine])
         add_up(held.sums, gradients)
         if bound is not None:

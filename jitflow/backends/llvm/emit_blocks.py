@@ -64,32 +64,25 @@ def _block_text(
     text.do("br label %next")
     text.begin("next")
     place, arrivals = len(text.lines), [("start", "0", "%columns")]
-
-    def columns(height: int, width: int, some: str = "") -> None:
+    whole = range(vectors, text.stores_masked, -1)  # what stores under a mask does so with a whole vector as well
+    widths = [lanes, lanes // 2, lanes // 4] if text.stores_masked else [lanes]
+    widths = [width for width in widths if width >= text.block]
+    ways = [(*way, lanes, way[1] * lanes - 1, "") for way in (*short.items(), *((rows, count) for count in whole))]
+    ways += [(height, 1, lanes, 0, "%rest") for height in [*short][-1:] if text.stores_masked]
+    ways += [(rows, 1, *pair, "%rest") for pair in pairwise([*widths, 0])]
+    for height, count, width, narrower, some in ways:
+        fits = text.let(f"icmp sgt i64 %rest, {narrower}")
+        fits = text.let(f"and i1 {fits}, {are_few[height]}") if height in short else fits
+        name_of_way = f"{height}x{count}x{width}{'m' * bool(some)}"
+        text.choose(fits, f"within{name_of_way}", f"beyond{name_of_way}")
+        text.use_lanes(width)
         right, places = text.at("%right", "%done"), text.addresses_from(lines[:height], "%done")
-        behind = _columns(text, width, lefts[:height], places, right, some)
-        step = width * text.lanes
+        behind = _columns(text, count, lefts[:height], places, right, some)
+        step = count * width
         done, rest = text.let(f"add i64 %done, {step * text.itemsize}"), text.let(f"sub i64 %rest, {step}")
         arrivals.append((behind, done, rest))
         text.branch(text.let(f"icmp sgt i64 {rest}, 0"), "next", "end")
-
-    whole = range(vectors, text.stores_masked, -1)  # what stores under a mask does so with a whole vector as well
-    for height, width in (*short.items(), *((rows, count) for count in whole)):
-        fits = text.let(f"icmp sge i64 %rest, {width * lanes}")
-        fits = text.let(f"and i1 {fits}, {are_few[height]}") if height in short else fits
-        text.choose(fits, f"fits{height}x{width}", f"wider{height}x{width}")
-        columns(height, width)
-        text.begin(f"wider{height}x{width}")
-    widths = [lanes, lanes // 2, lanes // 4] if text.stores_masked else [lanes]
-    widths = [width for width in widths if width >= text.block]
-    masked = [(height, lanes, 0) for height in [*short][-1:] if text.stores_masked]
-    for height, width, narrower in (*masked, *((rows, *pair) for pair in pairwise([*widths, 0]))):
-        fits = text.let(f"icmp sgt i64 %rest, {narrower}")
-        fits = text.let(f"and i1 {fits}, {are_few[height]}") if height in short else fits
-        text.choose(fits, f"within{height}x{width}", f"beyond{height}x{width}")
-        text.use_lanes(width)
-        columns(height, 1, "%rest")
-        text.begin(f"beyond{height}x{width}")
+        text.begin(f"beyond{name_of_way}")
     text.do("br label %end")
     text.begin("end")
     for number, counted in enumerate(("%done", "%rest"), 1):

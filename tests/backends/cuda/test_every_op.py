@@ -31,6 +31,7 @@ from tests.backends.cuda.native import Native
 from tests.compare import EXACT, REDUCTION, assert_all_same, assert_same, tolerance_of
 from tests.execute import Compiled, layouts_of
 from tests.ir.samples import NO_REFERENCE, elementwise_function, folding_function, sample
+from tests.sampled import sampled
 from tests.special_numbers import arguments_for, numbers
 from tests.truth.data import lay_out
 
@@ -150,10 +151,8 @@ def parts() -> list[Any]:
     for dtype in DTYPES.values():
         names = [*ops_of(dtype)]
         found += [(dtype, names[at : at + TOGETHER]) for at in range(0, len(names), TOGETHER)]
-    return [
-        pytest.param(at, dtype, names, id=f"{dtype}-{names[0]}", marks=() if at % IN_TURN == 0 else pytest.mark.stress)
-        for at, (dtype, names) in enumerate(found)
-    ]
+    programs = [pytest.param(at, dtype, names, id=f"{dtype}-{names[0]}") for at, (dtype, names) in enumerate(found)]
+    return sampled(programs, IN_TURN)
 
 
 @pytest.mark.parametrize(("at", "dtype", "names"), parts())
