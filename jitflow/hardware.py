@@ -9,12 +9,12 @@ that does not would wait for the driver at its first call, and give other last b
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.ir.context_names import DEVICE_PREFIX
+from jitflow.loaded import loaded
 from jitflow.records import value_record
 
 __all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_nodes", "has_seen_gpus", "is_elsewhere",
@@ -62,13 +62,14 @@ def devices(kind: str | None = None) -> tuple[Device, ...]:
 
 def has_seen_gpus() -> bool:
     """Whether somebody has asked for GPUs, and there are some: before that no program has to do with one."""
-    runtime = sys.modules.get("jitflow.runtime.cuda")
-    return runtime is not None and runtime.gpu_count.cache_info().currsize > 0 and runtime.gpu_count() > 0
+    gpu_count = loaded("jitflow.runtime.cuda", "gpu_count")
+    return gpu_count is not None and gpu_count.cache_info().currsize > 0 and gpu_count() > 0
 
 
 def has_nodes() -> bool:
     """Whether programs may name devices of other processes."""
-    return "jitflow.cluster.nodes" in sys.modules and len(sys.modules["jitflow.cluster.nodes"].known_names()) > 1
+    known_names = loaded("jitflow.cluster.nodes", "known_names")
+    return known_names is not None and len(known_names()) > 1
 
 
 def is_gpu(name: str) -> bool:
@@ -113,8 +114,8 @@ def device_named(name: str | Device) -> str:
 
 def _named_elsewhere(name: str) -> str:
     """The same for a device of a cluster."""
-    cluster = sys.modules.get("jitflow.cluster.nodes")
-    known = () if cluster is None else cluster.names()
+    names = loaded("jitflow.cluster.nodes", "names")
+    known = () if names is None else names()
     full = name if "/" in name else f"{name}/{HOME}"
     if full in known:
         here = f"{_NODE}0/"

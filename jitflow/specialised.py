@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import sys
 import threading
 import warnings
 import weakref
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from jitflow.aligned import aligned
 from jitflow.config import CONFIG
 from jitflow.errors import CompilationWarning, CompilerBug, UserError, UserTypeError, UserValueError
+from jitflow.loaded import loaded
 from jitflow.user_lines import with_user_frames
 
 if TYPE_CHECKING:
@@ -341,8 +341,8 @@ class Specialised:
 
 def _is_tracing() -> bool:
     """Whether the call comes from a function that is being traced; before any was, nothing of that is imported."""
-    traces = sys.modules.get("jitflow.frontend.recording.trace")
-    return traces is not None and traces.active_trace() is not None
+    active_trace = loaded("jitflow.frontend.recording.trace", "active_trace")
+    return active_trace is not None and active_trace() is not None
 
 
 _PAUSES: list[bool] = []

@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.cache.hash_order import Incomparable, require_no_order
+from jitflow.loaded import loaded
 
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
 
@@ -379,5 +380,4 @@ _WRITERS: Mapping[type, Callable[[_Writer, Any], None]] = {
 
 
 def _is_variable(kind: type) -> bool:
-    module = sys.modules.get("jitflow.runtime.variable")
-    return module is not None and kind is module.Variable
+    return kind is loaded("jitflow.runtime.variable", "Variable")

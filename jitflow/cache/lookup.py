@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,6 +21,7 @@ from jitflow.cache.key import key_of
 from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
+from jitflow.loaded import loaded
 from jitflow.runtime.entry_constants import EntryConstants
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.linking import LINKER
@@ -55,8 +55,8 @@ def why_not(options: Options) -> str:
 
 def _asked(module: str, question: str) -> Any:
     """What a module answers; None where nobody has imported it, so that there is nothing to say."""
-    found = sys.modules.get(module)
-    return None if found is None else getattr(found, question)()
+    answer = loaded(module, question)
+    return None if answer is None else answer()
 
 
 # -- from a file -------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from jitflow.cluster.node import Node
 from jitflow.cluster.parcels import FORGOTTEN, Known
 from jitflow.errors import UserRuntimeError
 from jitflow.hardware import devices
+from jitflow.loaded import loaded
 
 __all__ = [
     "ActorProcess",
@@ -329,10 +330,8 @@ def node(number: int) -> NodeHandle:
 
 
 def _is_connected() -> bool:
-    import sys
-
-    library = sys.modules.get("ray")
-    return _NODES.start is not None or (library is not None and library.is_initialized())
+    is_initialized = loaded("ray", "is_initialized")
+    return _NODES.start is not None or (is_initialized is not None and is_initialized())
 
 
 def _machines() -> list[str]:

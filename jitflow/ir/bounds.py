@@ -55,6 +55,8 @@ class Bounds:
         """Dims that are at least 0."""
         self._known: list[Terms] = []
         """The same, as the search has them."""
+        self._places: dict[tuple[int, bool], list[int]] = {}
+        """Where among them there are those with a monomial, by whether it is added."""
         self._monomials = Monomials()
         self._lower: dict[str, list[Terms]] = {}
         self._upper: dict[str, list[Terms]] = {}
@@ -113,15 +115,18 @@ class Bounds:
             self._note_above(name, option)
         for dims in choice.given:
             for dim in dims:
-                self._note_fact(dim)
+                self._note_fact(self._monomials.terms(dim))
 
     def learn(self, dim: Dim) -> None:
         """From here on ``dim`` is at least 0, until `forget`."""
         if not isinstance(dim, int) and dim not in self.facts:
+            terms = self._monomials.terms(dim)
+            for number, coefficient in terms.items():
+                self._places.setdefault((number, coefficient > 0), []).append(len(self._known))
             self.facts.append(dim)
-            self._known.append(self._monomials.terms(dim))
+            self._known.append(terms)
             self._failed.clear()
-            self._note_fact(dim)
+            self._note_fact(terms)
             for more in _sharper(dim):
                 self.learn(more)
 
@@ -131,6 +136,9 @@ class Bounds:
 
     def forget(self, mark: int) -> None:
         """Forget the facts that were learnt since `mark`."""
+        for terms in self._known[mark:]:
+            for number, coefficient in terms.items():
+                self._places[number, coefficient > 0].pop()
         del self.facts[mark:], self._known[mark:]
 
     def _note_above(self, name: str, bound: Dim) -> None:
@@ -142,12 +150,20 @@ class Bounds:
         else:
             self._above.setdefault(name, set()).update(symbols(bound))
 
-    def _note_fact(self, dim: Dim) -> None:
-        names = set(symbols(dim))
-        for name in names:
-            self._above.setdefault(name, set()).update(names)
-        if len(names) == 1:
-            self._capped |= names
+    def _note_fact(self, terms: Terms) -> None:
+        """What is subtracted in a fact is never above what is added."""
+        added: set[str] = set()
+        subtracted: set[str] = set()
+        for number, coefficient in terms.items():
+            within_call = any(isinstance(atom, Call) for atom in self._monomials.all[number])
+            if coefficient > 0 or within_call:
+                added |= self._monomials.names[number]
+            if coefficient < 0 or within_call:
+                subtracted |= self._monomials.names[number]
+        for name in subtracted:
+            self._above.setdefault(name, set()).update(added)
+            if added <= {name}:
+                self._capped.add(name)
 
     # Asking
 
@@ -218,20 +234,23 @@ class Bounds:
         for alternative in self._worst(terms):
             if self._steps < 0:
                 return False
-            if all(self._holds(case, facts, (*known, *given)) for case, given in alternative):
+            if all(self._holds(case, facts, (*known, *given) if given else known) for case, given in alternative):
                 return True
         if facts:
-            wanted = self._open_terms(terms)
-            numbers = {number for number, _ in wanted}
-            for fact in known:
-                if numbers.isdisjoint(fact):
-                    continue
-                if any((number, coefficient > 0) in wanted for number, coefficient in fact.items()):
-                    if self._steps < 0:
-                        return False
-                    if self._holds(sum_of(terms, fact, -1), facts - 1, known):
-                        return True
+            for fact in self._helpful(self._open_terms(terms), known):
+                if self._steps < 0:
+                    return False
+                if self._holds(sum_of(terms, fact, -1), facts - 1, known):
+                    return True
         return False
+
+    def _helpful(self, wanted: set[tuple[int, bool]], known: Sequence[Terms]) -> Iterator[Terms]:
+        """The known inequalities that have one of the terms."""
+        for place in sorted({place for term in wanted for place in self._places.get(term, ())}):
+            yield known[place]
+        for fact in known[len(self._known) :]:
+            if any((number, coefficient > 0) in wanted for number, coefficient in fact.items()):
+                yield fact
 
     def _open_terms(self, terms: Terms) -> set[tuple[int, bool]]:
         """The terms, with their signs, that keep a dim from being plainly at least 0.

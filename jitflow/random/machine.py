@@ -9,7 +9,6 @@ values.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.ir.philox import philox
+from jitflow.loaded import loaded
 from jitflow.runtime.variable import Variable, using
 
 __all__ = ["CHILDREN", "COUNTER", "KEY", "SPAWNING", "STREAM", "Machine", "machine"]
@@ -137,8 +137,7 @@ _PLAIN = Machine()
 
 def machine() -> Machine:
     """The machine for what runs now: a function that is being traced, or plain Python."""
-    # Another thread may be importing that module just now; then nothing is being traced here.
-    active_trace = getattr(sys.modules.get("jitflow.frontend.recording.trace"), "active_trace", None)
+    active_trace = loaded("jitflow.frontend.recording.trace", "active_trace")
     if active_trace is None or active_trace() is None:
         return _PLAIN
     from jitflow.frontend.numpy.draws import TRACED

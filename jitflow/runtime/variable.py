@@ -11,7 +11,6 @@ it, in C order. It stays where it is as long as the variable lives, so compiled 
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
@@ -23,6 +22,7 @@ from jitflow.config import CONFIG
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.hardware import HOME, Device, device_named, is_elsewhere, is_gpu
 from jitflow.ir.dtypes import dtype_of
+from jitflow.loaded import loaded
 
 __all__ = ["HEADER", "Variable", "memory", "using"]
 
@@ -306,8 +306,7 @@ def _locks() -> Any:
 
 
 def _is_tracing() -> bool:
-    # Another thread may be importing that module just now; then nothing is being traced here.
-    active_trace = getattr(sys.modules.get("jitflow.frontend.recording.trace"), "active_trace", None)
+    active_trace = loaded("jitflow.frontend.recording.trace", "active_trace")
     return active_trace is not None and active_trace() is not None
 
 

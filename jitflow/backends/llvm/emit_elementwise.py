@@ -53,31 +53,39 @@ def _elementwise(out: Emitter, op: Op) -> Sequence[str]:
     if lanes != lanes_of(type):
         type = with_lanes(type.dtype, lanes)
     operands = [out.shaped(operand, lanes) for operand in op.operands]
-    if out.function.layer == "host" and isinstance(op.results[0].type, Index) and op.name in _SATURATING:
-        return [_SATURATING[op.name](out, *operands)]
+    if out.function.layer == "host" and isinstance(op.results[0].type, Index) and op.name in _OF_SIZES:
+        return [_OF_SIZES[op.name](out, *operands)]
     return [apply(out, op.name, type, *operands)]
 
 
 # -- sizes in host programs: a byte count that does not fit in 63 bits becomes the largest number, not a small one, and
-#    the allocation that asks for it fails
+#    the allocation that asks for it fails. LLVM's quick selection of instructions, by which most host programs are
+#    compiled, knows all of this. It does not know ``llvm.sadd.sat`` and ``llvm.smax``, which take it ten times as long.
 
 
-def _saturating_sum(instruction: str) -> Arithmetic:
+def _saturating(operation: str) -> Arithmetic:
     def emit(out: Emitter, a: str, b: str) -> str:
-        return out.call("i64", f"llvm.{instruction}.sat.i64", f"i64 {a}", f"i64 {b}")
+        pair = out.call("{ i64, i1 }", f"llvm.s{operation}.with.overflow.i64", f"i64 {a}", f"i64 {b}")
+        exact = out.let(f"extractvalue {{ i64, i1 }} {pair}, 0")
+        overflow = out.let(f"extractvalue {{ i64, i1 }} {pair}, 1")
+        return out.let(f"select i1 {overflow}, i64 {LARGEST}, i64 {exact}")
 
     return emit
 
 
-def _saturating_product(out: Emitter, a: str, b: str) -> str:
-    pair = out.call("{ i64, i1 }", "llvm.smul.with.overflow.i64", f"i64 {a}", f"i64 {b}")
-    product = out.let(f"extractvalue {{ i64, i1 }} {pair}, 0")
-    overflow = out.let(f"extractvalue {{ i64, i1 }} {pair}, 1")
-    return out.let(f"select i1 {overflow}, i64 {LARGEST}, i64 {product}")
+def _extreme(comparison: str) -> Arithmetic:
+    def emit(out: Emitter, a: str, b: str) -> str:
+        first = out.let(f"icmp {comparison} i64 {a}, {b}")
+        return out.let(f"select i1 {first}, i64 {a}, i64 {b}")
+
+    return emit
 
 
 LARGEST = (1 << 63) - 1
-_SATURATING = {"add": _saturating_sum("sadd"), "subtract": _saturating_sum("ssub"), "multiply": _saturating_product}
+_OF_SIZES = {
+    "add": _saturating("add"), "subtract": _saturating("sub"), "multiply": _saturating("mul"),
+    "maximum": _extreme("sgt"), "minimum": _extreme("slt"),
+}  # fmt: skip
 
 
 # -- ops whose operands differ in type, or that compute nothing

@@ -17,7 +17,6 @@ from jitflow.backends.llvm.emit_calls import (
     begin_procedure,
     calls_procedures,
     end_procedure,
-    numbers_type,
     open_room,
     procedure_parameters,
     procedure_symbol,
@@ -188,10 +187,9 @@ _LAUNCHES = ("launch", "library", "invoke")
 _MOST_BESIDE = 8
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
 take five times as long to compile."""
-_SIZES_FOR_ONE, _LONG = 4, 1000
-"""Ops on sizes that count as one other in loops of more ops than that, of which registers would take a second. Each is
-one instruction, and a loop over parts of a batch has dozens for every kernel, beside which they take no time (24 of
-them in a step of a transformer). In short loops kernels may be as short."""
+_SIZES_FOR_ONE = 4
+"""Ops on sizes that count as one other: each is one instruction, and a loop over parts of a batch has a dozen for every
+kernel, beside which they take no time."""
 
 
 def _computes_in_turns(region: Region) -> bool:
@@ -204,8 +202,7 @@ def _computes_in_turns(region: Region) -> bool:
             sizes += op.name != "size"
         elif op.name not in ("alloc", "free", "constant", "yield"):
             beside += 1
-    sizes //= _SIZES_FOR_ONE if beside + sizes > _LONG else 1
-    return beside + sizes > _MOST_BESIDE * launches
+    return beside + sizes // _SIZES_FOR_ONE > _MOST_BESIDE * launches
 
 
 def _assemble(
@@ -258,12 +255,11 @@ def _called(module: ModuleText, function: Function) -> str:
     out.lines.append("  br label %enter")
     out.begin("enter")
     results = out.emit_region(function.region)
-    parameters = ", ".join(out.typed(parameter) for parameter in function.parameters)
-    kind, given = numbers_type(function), "poison"
     for number, (value, operand) in enumerate(zip(function.results, results, strict=True)):
-        given = out.let(f"insertvalue {kind} {given}, {register_type(value.type)} {operand}, {number}")
-    out.do(f"ret {kind} {given}")
-    return out.text(f'internal {kind} @"{function.name}"({parameters}) #0')
+        out.do(f"store {register_type(value.type)} {operand}, ptr {out.at('%numbers', str(8 * number))}, align 8")
+    out.do("ret void")
+    parameters = ", ".join(["ptr noalias %numbers", *map(out.typed, function.parameters)])
+    return out.text(f'internal void @"{function.name}"({parameters}) #0')
 
 
 def _procedures(module: ModuleText) -> Iterator[str]:

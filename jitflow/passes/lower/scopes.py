@@ -2,18 +2,21 @@
 
 What a region computes is known in it and in the regions inside it, nowhere else. A size is computed in the outermost
 scope that knows what it is made of: an outer region's ops are still being collected while an inner one is open, so the
-arithmetic stands before the loop whose turns would all repeat it.
+arithmetic stands before the loop whose turns would all repeat it. So does each part of it: a product of sizes is that
+of those known further out, times the last one, and what another size has in common with it is there already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, TypeVar, cast
 
 from jitflow.ir.core import Builder, Value
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, symbol, symbols
 from jitflow.ir.location import NOWHERE, Loc
+from jitflow.ir.monomials import sizes_in
 from jitflow.ir.types import Index
 
 __all__ = ["Scope", "Scopes"]
@@ -158,16 +161,19 @@ class Scopes:
             rest = dim - known
             if known in scope.dims and _is_shorter_sum(rest, dim):
                 return builder.make("add", scope.dims[known], self.dim(rest))
-        total: Value | None = None
-        for monomial, coefficient in dim.terms:
-            term: Value | None = None if coefficient == 1 and monomial else self.dim(coefficient)
-            for atom in monomial:
-                factor = self._size(atom.name) if isinstance(atom, Symbol) else self._call(atom, builder)
-                term = factor if term is None else builder.make("multiply", term, factor)
-            assert term is not None
-            total = term if total is None else builder.make("add", total, term)
-        assert total is not None
-        return total
+        if len(dim.terms) > 1:
+            terms = [self.dim(Expression((term,)) if term[0] else term[1]) for term in dim.terms]
+            return reduce(lambda total, term: builder.make("add", total, term), terms)
+        ((monomial, coefficient),) = dim.terms
+        *further, last = sorted(monomial, key=self._depth_of)
+        if not further and coefficient == 1:
+            return self._size(last.name) if isinstance(last, Symbol) else self._call(last, builder)
+        others = self.dim(Expression(((tuple(further), coefficient),)) if further else coefficient)
+        return builder.make("multiply", others, self.dim(Expression((((last,), 1),))))
+
+    def _depth_of(self, atom: Symbol | Call) -> int:
+        """The number of the scope that it is computed in: what is known further out is multiplied there."""
+        return max(map(self._depth, sizes_in(atom)), default=0)
 
     def _call(self, call: Call, builder: Builder) -> Value:
         names = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}

@@ -1,0 +1,17 @@
+"""What modules say that are imported when they are first needed, to those who only want to know whether they were.
+
+Another thread may be importing such a module just now: it is in `sys.modules` before its names are in it. Whoever asks
+then has nothing to do with it yet.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+__all__ = ["loaded"]
+
+
+def loaded(module: str, name: str) -> Any:
+    """What a module holds under a name; None while nobody has imported it."""
+    return getattr(sys.modules.get(module), name, None)
