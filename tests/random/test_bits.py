@@ -1,9 +1,10 @@
 """The bits of a reduction do not depend on what it is fused with.
 
 Random programs reduce what they compute. Each is compared with the reduction alone, of the same elements in memory, on
-1, 2 and 3 threads, and with itself after a first call with other sizes. This holds where every operand lies like the
-value that is reduced. Where one does not (it repeats along an axis, or lies in another order or apart), the nest may
-sum in another tree than the sum alone: `test_other_walks` counts on that, strictly, so that whoever mends it is told.
+1, 2 and 3 threads, and with itself after a first call with other sizes. This holds along one axis, and for whole arrays
+where every operand lies like the value that is reduced. Where one does not (it repeats along an axis, or lies in
+another order or apart), a whole array may be summed in another tree than alone, as rows instead of one long row:
+`test_other_walks` counts on that, strictly, so that whoever mends it is told.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ def compiled(value: str, reduction: str, name: str) -> list[Callable[..., Any]]:
     return [jitflow.function(namespace[part]) for part in ("fused", "made", "alone")]
 
 
-def differences(seed: int, kind: str) -> str:
-    """What differs in one random program; nothing if its bits are those of its parts."""
+def differences(seed: int, kind: str, whole: bool) -> str:
+    """What differs in one random program, which reduces all axes or one; nothing if its bits are those of its parts."""
     rng = np.random.default_rng(seed)
     shape, dtype = SHAPES[rng.integers(len(SHAPES))], DTYPES[rng.integers(len(DTYPES))]
-    axis = None if rng.random() < 0.5 or 0 in shape else int(rng.integers(len(shape)))
+    axis = None if whole else int(rng.integers(len(shape)))
     written = REDUCTIONS[rng.integers(len(REDUCTIONS) - (0 in shape))]
     reduction = written.format("" if axis is None else f", axis={axis}")
     value = VALUES[rng.integers(len(VALUES))]
@@ -74,22 +75,26 @@ def differences(seed: int, kind: str) -> str:
     return ""
 
 
+KINDS = ["same", "one", "row", "column", "fortran", "strided"]
+CASES = [(kind, whole) for kind in KINDS for whole in (False, True) if not whole or kind in ("same", "one")]
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["same", "one"])
-def test_bits_do_not_depend_on_fusion(kind: str) -> None:
-    assert [found for seed in range(5) if (found := differences(seed, kind))] == []
+@pytest.mark.parametrize(("kind", "whole"), CASES)
+def test_bits_do_not_depend_on_fusion(kind: str, whole: bool) -> None:
+    assert [found for seed in range(2) if (found := differences(seed, kind, whole))] == []
 
 
 @pytest.mark.stress
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["same", "one"])
-def test_bits_do_not_depend_on_fusion_at_length(kind: str) -> None:
-    assert [found for seed in range(1000, 1080) if (found := differences(seed, kind))] == []
+@pytest.mark.parametrize(("kind", "whole"), CASES)
+def test_bits_do_not_depend_on_fusion_at_length(kind: str, whole: bool) -> None:
+    assert [found for seed in range(1000, 1080) if (found := differences(seed, kind, whole))] == []
 
 
 @pytest.mark.stress
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.xfail(strict=True, reason="a nest whose operands lie otherwise may sum in another tree than the sum alone")
-@pytest.mark.parametrize("kind", ["row", "column", "fortran", "strided"])
+@pytest.mark.xfail(strict=True, reason="a whole array of operands that lie otherwise may be summed as rows")
+@pytest.mark.parametrize("kind", KINDS[2:])
 def test_other_walks(kind: str) -> None:
-    assert [found for seed in range(35) if (found := differences(seed, kind))] == []
+    assert [found for seed in range(35) if (found := differences(seed, kind, True))] == []

@@ -8,7 +8,7 @@ the quotients are written in sweep 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -191,12 +191,18 @@ class Nest:
             return False  # narrower results are stored outside of the inner loops
         accesses = [(load.strides, load.dtype.itemsize) for load in self.loads]
         accesses += [(self.strides_of(value, layout), _itemsize(value)) for value, layout in placed.items()]
-        spanning = [
-            (along[order[0]] == size, along[order[-1]] == size)
-            for along, size in accesses
-            if all(along.get(loop, 0) != 0 for loop in order)
-        ]
-        return bool(spanning) and all(first and not last for first, last in spanning)
+        return _lie_backwards(accesses, order)
+
+    def access_alone(self, value: Value, read: Iterable[Access]) -> Access:
+        """How a value is addressed, or would be if it was an array of its own, computed of what is ``read``."""
+        if value in self.layouts:
+            return self.access(value)
+        loops = self.loops_of(value)
+        backwards = _lie_backwards([(load.strides, load.dtype.itemsize) for load in read], loops)
+        assert isinstance(value.type, Tensor)
+        dims, dtype = value.type.dims, value.type.dtype
+        layout = contiguous(dims, dtype.itemsize, tuple(reversed(range(len(dims)))) if backwards else None)
+        return Access(value, dtype, 0, self.strides_of(value, layout))
 
     def result_layout(self, value: Value, backwards: bool) -> Layout:
         """Results are contiguous: in C order, or in the order of loops that run backwards."""
@@ -302,6 +308,18 @@ def nest_of(op: Op, layouts: Iterable[Layout | None]) -> Nest:
 def _itemsize(value: Value) -> int:
     assert isinstance(value.type, Tensor | Scalar)
     return value.type.dtype.itemsize
+
+
+def _lie_backwards(accesses: Iterable[tuple[Mapping[Loop, Dim], int]], order: Sequence[Loop]) -> bool:
+    """Whether all that spans some loops lies in Fortran order."""
+    if len(order) < 2:
+        return False
+    spanning = [
+        (along[order[0]] == size, along[order[-1]] == size)
+        for along, size in accesses
+        if all(along.get(loop, 0) != 0 for loop in order)
+    ]
+    return bool(spanning) and all(first and not last for first, last in spanning)
 
 
 def is_folded(op: Op) -> bool:

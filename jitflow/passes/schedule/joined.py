@@ -9,7 +9,7 @@ vector throughout (`period`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from jitflow.ir.core import Op, Value
@@ -141,9 +141,8 @@ class JoinedLoops:
         if self.periodic and not reduced and self._only_scatters(natural_last):
             return None
 
-        # A reduction's bits must not depend on what else the nest computes and stores: its own loads decide.
-        folds = any(map(_is_reduction, self.nest.computed))
-        considered = self._folded_loads() if folds else self.nest.loads
+        folded = [self.nest.origin(op.operands[0]) for op in self.nest.computed if _is_reduction(op)]
+        folds, considered = bool(folded), self._folded(folded) if folded else self.nest.loads
 
         def score(loop: Loop) -> tuple[int, int, int, bool]:
             gathers = sum(1 for load in considered if load.strides.get(loop, 0) != 0 and not _unit(load, loop))
@@ -170,9 +169,12 @@ class JoinedLoops:
             for value in self.yielded
         )
 
-    def _folded_loads(self) -> list[Access]:
-        """What reductions read from memory, directly or through what is computed of it."""
-        frontier = [op.operands[0] for op in self.nest.computed if _is_reduction(op)]
+    def _folded(self, values: Sequence[Value]) -> list[Access]:
+        """How what is folded lies, or would lie if it was an array of its own: bits do not depend on what it is fused with.
+
+        Of what is larger than all that it is computed of, as distances are, these count: nobody would write it.
+        """
+        frontier = list(values)
         seen: dict[Value, None] = {}
         while frontier:
             value = self.nest.origin(frontier.pop())
@@ -182,7 +184,10 @@ class JoinedLoops:
             seen[value] = None
             if op is not None and value not in self.nest.layouts:
                 frontier.extend(op.operands[1:] if op.name == "gather" else op.operands)
-        return [self.nest.access(value) for value in seen if value in self.nest.layouts]
+        read = [self.nest.access(value) for value in seen if value in self.nest.layouts]
+        if not any(all(load.strides.get(loop, 0) != 0 for loop in self.order) for load in read):
+            return read
+        return [self.nest.access_alone(value, read) for value in values]
 
     def _collapse(self, loops: list[Loop]) -> list[Loop]:
         """Join neighbours that every access steps through without a gap."""
