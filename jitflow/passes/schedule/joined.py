@@ -170,7 +170,7 @@ class JoinedLoops:
         )
 
     def _folded(self, values: Sequence[Value]) -> list[Access]:
-        """How what is folded lies, or would lie if it was an array of its own: bits do not depend on what it is fused with.
+        """How what is folded lies, or would lie alone, so that bits do not depend on what it is fused with.
 
         Of what is larger than all that it is computed of, as distances are, these count: nobody would write it.
         """
