@@ -184,12 +184,13 @@ def _launched(program: Function) -> Iterator[str]:
 
 
 _LAUNCHES = ("launch", "library", "invoke")
-_MOST_BESIDE = 8
+_MOST_BESIDE = 7
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
 take five times as long to compile."""
-_SIZES_FOR_ONE = 4
-"""Ops on sizes that count as one other: each is one instruction, and a loop over parts of a batch has a dozen for every
-kernel, beside which they take no time."""
+_SIZES_FOR_ONE, _LONG = 4, 1000
+"""Ops on sizes that count as one other in programs of more ops than that, of which registers would take a second. Each is
+one instruction, and a loop over parts of a batch has a dozen for every kernel, beside which they take no time. In short
+programs kernels may be as short."""
 
 
 def _computes_in_turns(region: Region) -> bool:
@@ -202,7 +203,8 @@ def _computes_in_turns(region: Region) -> bool:
             sizes += op.name != "size"
         elif op.name not in ("alloc", "free", "constant", "yield"):
             beside += 1
-    return beside + sizes // _SIZES_FOR_ONE > _MOST_BESIDE * launches
+    is_long = sum(1 for _ in walk(region)) > _LONG
+    return beside + sizes // (_SIZES_FOR_ONE if is_long else 1) > _MOST_BESIDE * launches
 
 
 def _assemble(
