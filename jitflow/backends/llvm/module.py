@@ -188,9 +188,9 @@ _MOST_BESIDE = 7
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
 take five times as long to compile."""
 _SIZES_FOR_ONE, _LONG = 4, 1000
-"""Ops on sizes that count as one other in programs of more ops than that, of which registers would take a second. Each is
-one instruction, and a loop over parts of a batch has a dozen for every kernel, beside which they take no time. In short
-programs kernels may be as short."""
+"""Ops on sizes that count as one other in programs of more ops than that, of which registers would take a second. Each
+is one instruction, and a loop over parts of a batch has a dozen for every kernel, beside which they take no time. In
+short programs kernels may be as short."""
 
 
 def _computes_in_turns(region: Region) -> bool:
