@@ -19,7 +19,7 @@ from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
 
-__all__ = ["Access", "Loop", "NeedsCopyError", "Nest", "is_folded", "nest_of"]
+__all__ = ["Access", "Loop", "NeedsCopyError", "Nest", "is_folded", "nest_of", "rounds"]
 
 
 class NeedsCopyError(Exception):
@@ -325,6 +325,13 @@ def _lie_backwards(accesses: Iterable[tuple[Mapping[Loop, Dim], int]], order: Se
 def is_folded(op: Op) -> bool:
     """Whether an op takes one element after the other into what it comes to."""
     return bool(op.definition.traits & {"reduction", "accumulation"})
+
+
+def rounds(op: Op) -> bool:
+    """Whether what a reduction comes to depends on the order in which it takes elements."""
+    kind = op.operands[0].type
+    assert isinstance(kind, Tensor)
+    return op.name in ("reduce_add", "reduce_multiply", "reduce_m2") and kind.dtype.kind in "fc"
 
 
 def _runs(op: Op) -> bool:

@@ -144,9 +144,9 @@ class BlockKernel(KernelLowering):
         """The element that a row begins with, where all rows are one loop."""
         return self.emitter.emit("multiply", row, self.emitter.size(self.blocks.factors.columns))
 
-    def _offset(self, access: Access) -> Value:
+    def offset(self, access: Access) -> Value:
         if access.buffer is not self.product:
-            return super()._offset(access)
+            return super().offset(access)
         emitter, offset = self.emitter, self.start_of(access.buffer, 0)
         for scope in emitter.scopes:
             if scope.loop is not None and scope.index is not None:

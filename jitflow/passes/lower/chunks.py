@@ -179,11 +179,13 @@ class Chunks:
             return ()
 
         first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
+        self.lowering.chunk_worker = worker
         emitter.share(
             count, size(self.node.threads), (first, last, worker),
             lambda: emitter.loop(first, last, size(1), (), chunk),
             step=1, threads=self.sharers, worth=cost.WORTH,
         )  # fmt: skip
+        self.lowering.chunk_worker = None
 
     def _join_group(
         self, start: Value, count: Value, cells: Sequence[Value], before: Sequence[Value]

@@ -19,6 +19,7 @@ from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.fusion.nest import Access, Loop, Nest, is_folded
 from jitflow.passes.lower.emitter import Emitter
+from jitflow.passes.lower.staging import row_on_chip, stage_block, stage_row
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tree import Keep, Stage
@@ -59,6 +60,8 @@ class Elements:
         """Where on the chip operands are whose row is there."""
         self.kept: set[Value] = set()
         """The saved values that are in their places by now."""
+        self.bases: dict[Value, Value] = {}
+        """Where memory begins that lies elsewhere for each block: the offset of position 0 of the open loops."""
         self.ahead = 0
         """How many elements in advance operands are brought near, 0 if they are not."""
         self.scratch: list[tuple[Value, Dim]] = []
@@ -66,6 +69,8 @@ class Elements:
         """What is kept in scratch memory, and how many bytes of it a thread has."""
         self.worker: Value | None = None
         """The number of the thread, where several run the kernel."""
+        self.chunk_worker: Value | None = None
+        """The number of the thread, where several share chunks."""
         self.parts = 1
         """For how many threads scratch memory has a part."""
 
@@ -125,7 +130,9 @@ class Elements:
     def _compute(self, value: Value) -> Value:
         emitter = self.emitter
         if value in self.nest.layouts:
-            access = self.staged.get(value) or self.joined.access(self.nest.access(value))
+            if value in self.staged:
+                return self.load(self.staged[value])
+            access = self.joined.access(self.nest.access(value))
             return self.load(access, self.ahead if self._is_read_once(access) else 0)
         if value in self.scalars:
             return self.scalars[value]
@@ -181,7 +188,7 @@ class Elements:
 
     # Memory
 
-    def _offset(self, access: Access) -> Value:
+    def offset(self, access: Access) -> Value:
         """The byte offset of an access at the current position, each loop's share added in that loop's scope."""
         emitter = self.emitter
         offset = self.start_of(access.buffer, access.offset)
@@ -201,6 +208,8 @@ class Elements:
     def start_of(self, buffer: Value, offset: Dim) -> Value:
         """A byte offset in front of all loops; in scratch memory, where this thread's part begins."""
         emitter = self.emitter
+        if buffer in self.bases:
+            return self.bases[buffer]
         if self.worker is None or buffer not in self.rows:
             return emitter.size(offset)
         found = emitter.cached(("start", buffer))
@@ -221,7 +230,7 @@ class Elements:
         emitter, buffer = self.emitter, self.buffers[access.buffer]
         if access.pattern != 0:
             return self._load_pattern(access, buffer)
-        offset = self._offset(access)
+        offset = self.offset(access)
         stride = self._vector_stride(access)
         depth = emitter.depth_of[offset]
         if stride == 0:
@@ -249,7 +258,7 @@ class Elements:
     def store(self, access: Access, value: Value, past_caches: Dim = 0) -> None:
         """Write a value at the current position, past the caches where that size is 1."""
         emitter, buffer = self.emitter, self.buffers[access.buffer]
-        offset = self._offset(access)
+        offset = self.offset(access)
         stride = self._vector_stride(access)
         if stride == 0:
             emitter.here("write", buffer, offset, value)
@@ -299,7 +308,7 @@ class Elements:
         start, mode = op.attributes["axis"], op.attributes.get("mode", "raise")
         layout = self.nest.layouts[source]
         access = self.joined.access(self.nest.access(source, self.nest.gather_loops(op)))
-        offset = emitter.index_scalar(self._offset(access))
+        offset = emitter.index_scalar(self.offset(access))
         stride = self._vector_stride(access)
         if stride != 0:
             lane = emitter.emit("lane_index", dtype=I64, lanes=self.lanes)
@@ -355,25 +364,11 @@ class Elements:
         emitter.branch(failed, report)
         return emitter.elementwise("select", bad, zero, wrapped)
 
-    # Rows on the chip, and saved values
-
-    def row_on_chip(self, value: Value) -> Access:
-        """Memory on the chip for a row of a value."""
-        assert isinstance(value.type, Tensor)
-        dtype, (loop,) = value.type.dtype, self.reduced
-        row = Value(value.type, value.name)
-        nbytes = self.emitter.size(loop.dim * dtype.itemsize)
-        self.buffers[row] = self.emitter.emit("on_chip", nbytes, depth=0, dtype=dtype)
-        return Access(row, dtype, 0, {loop: dtype.itemsize})
+    # Staged operands, and saved values
 
     def _stage(self, node: Stage) -> None:
-        (loop,) = self.reduced
         for value in node.values:
-            source = self.joined.access(self.nest.access(value))
-            self.staged[value] = room = self.row_on_chip(value)
-            nbytes = self.emitter.size(loop.dim * room.dtype.itemsize)
-            target, buffer = self.buffers[room.buffer], self.buffers[source.buffer]
-            self.emitter.here("stage", target, buffer, self._offset(source), nbytes)
+            self.staged[value] = stage_row(self, value) if self.target.distributed else stage_block(self, value)
 
     def make_room(self, keeps: Iterable[Keep]) -> None:
         """Find out where values lie that a later sweep needs again."""
@@ -385,7 +380,7 @@ class Elements:
                 self.saved[value] = self.outputs[keep.into][2]
                 continue
             if keep.on_chip:
-                self.saved[value] = self.row_on_chip(value)
+                self.saved[value] = row_on_chip(self, value)
                 continue
             row = Value(value.type, value.name)  # beside the value's own buffer, which it has if it is a result
             buffer = self.buffer_for(row, value.type.dtype)

@@ -157,5 +157,5 @@ class OverlappedBlocks(BlockKernel):
             stack.enter_context(emitter.step(innermost, column, self.lanes))
             self.nodes((Store(self.region.yielded),))
 
-    def _offset(self, access: Access) -> Value:
-        return self.inside if self.inside is not None and access.buffer is self.product else super()._offset(access)
+    def offset(self, access: Access) -> Value:
+        return self.inside if self.inside is not None and access.buffer is self.product else super().offset(access)

@@ -280,11 +280,12 @@ class _Choice(OnGrid):
             return (For(loop, 1, fold, "written out"),)
         blocked = any(folding.blocked for folding in foldings.values())
         early = loop is not None and self._may_end_early(foldings, visit)
-        if blocked or early:
-            inside = self._block(sweep, loop, foldings, visit)
+        staged = (Stage(tuple(self.loops.uneven)),) if self.loops.uneven else ()
+        if blocked or early or staged:
+            inside = (*staged, *self._block(sweep, loop, foldings, visit))
             if loop is None:
                 return inside
-            return (For(loop, BLOCK if blocked else cost.UNDECIDED, inside, while_undecided=early),)
+            return (For(loop, BLOCK if blocked or staged else cost.UNDECIDED, inside, while_undecided=early),)
         return self._steps(sweep, loop, fold)
 
     def folding(self, op: Op) -> Folding:

@@ -1,22 +1,25 @@
 """The loops of a nest that schedules are made of: which become one, which may be vectors, what each sweep computes.
 
 Neighbouring loops become one where every access steps through both without a gap (`_collapse`): a C-contiguous array
-of any rank is one long loop. A short innermost loop of known length (the channels of an image) joins the loop around it
-even where some operands repeat in each round: lanes then are a multiple of that length, and such an operand is the same
-vector throughout (`period`).
+of any rank is one long loop. What is summed up is one long row wherever it would be as an array of its own, for that is
+part of what a sum means: operands that do not go on evenly from row to row, as a bias, are `uneven`, and brought into
+scratch memory a block at a time. A short innermost loop of known length (the channels of an image) joins the one around
+it even where some operands repeat in each round: lanes then are a multiple of that length, and such an operand is the
+same vector throughout (`period`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import cast
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
-from jitflow.passes.fusion.nest import Access, Loop, Nest, is_folded
+from jitflow.passes.fusion.nest import Access, Loop, Nest, is_folded, rounds
 from jitflow.passes.schedule.cost import (
     LONGEST_PERIOD,
     MOST_PERIOD_LANES,
@@ -49,6 +52,12 @@ class JoinedLoops:
         self.periodic = periodic
         self.vector_choice = self._choose_vector(outer, reduced)
         self.outer, self.reduced = self._collapse(outer), self._collapse(reduced)
+        self.uneven: dict[Value, Access] = {}
+        """How operands lie along the `parts` of the one reduced loop, if they do not go on evenly along it."""
+        self.parts: Sequence[Loop] = ()
+        self._evenly: Sequence[tuple[Loop, Loop, Dim]] = ()
+        if periodic:
+            self._join_unevenly()
         self.period = self._join_period() if periodic else 0
         self.vector = None if self.vector_choice is None else self._joined[self.vector_choice]
         self.cost = sum(cost_of(op) for op in nest.computed)
@@ -100,6 +109,8 @@ class JoinedLoops:
         if self.period and self._repeats(access.strides):
             return Access(access.buffer, access.dtype, access.offset, {}, self._inner_stride(access.strides))
         joined = {self._joined[loop]: stride for loop, stride in strides.items()}
+        if not self._goes_on(access.strides):
+            joined[self.reduced[0]] = access.dtype.itemsize  # as it lies in scratch memory
         return Access(access.buffer, access.dtype, access.offset, joined)
 
     def reach(self) -> Dim:
@@ -197,6 +208,37 @@ class JoinedLoops:
                 loop = self._join(result.pop(), loop)
             result.append(loop)
         return result
+
+    def _join_unevenly(self) -> None:
+        """Join reduced loops that not all operands step through without a gap, if what they are computed to would."""
+        nest, parts = self.nest, self.reduced
+        folded = [op for op in nest.computed if _is_reduction(op)]
+        if len(parts) < 2 or self.vector_choice is None or not self.vector_choice.reduced:
+            return
+        asks_where = any(op.name in ("iota", "gather") for op in nest.computed)
+        if asks_where or not any(map(rounds, folded)) or any(loop.in_order for loop in parts):
+            return
+        self._evenly = [(self._own(outer), self._own(inner), inner.dim) for outer, inner in pairwise(parts)]
+        alone = [access.strides for access in self._folded([nest.origin(op.operands[0]) for op in folded])]
+        if not all(map(self._goes_on, [*alone, *map(self._natural_strides, self.yielded)])):
+            self._evenly = ()
+            return
+        read = (value for op in nest.computed for value in op.operands if value in nest.layouts)
+        uneven = (value for value in read if not self._goes_on(nest.access(value).strides))
+        self.uneven = {value: self._by_parts(nest.access(value)) for value in uneven}
+        self.parts, joined = parts, parts[0]
+        for part in parts[1:]:
+            joined = self._join(joined, part)
+        self.reduced = [joined]
+
+    def _by_parts(self, access: Access) -> Access:
+        """An access in terms of the loops as they are joined so far."""
+        strides = {self._joined[loop]: stride for loop, stride in access.strides.items() if loop not in self._dropped}
+        return Access(access.buffer, access.dtype, access.offset, strides)
+
+    def _goes_on(self, strides: dict[Loop, Dim]) -> bool:
+        """Whether memory is stepped through without a gap from one row to the next."""
+        return all(strides.get(outer, 0) == strides.get(inner, 0) * dim for outer, inner, dim in self._evenly)
 
     def _join(self, outer: Loop, inner: Loop) -> Loop:
         joined = Loop(outer.dim * inner.dim, inner.reduced, inner.in_order)

@@ -149,9 +149,17 @@ class _Check:
             self.fail(f"the loop {name} is one of lanes")
         if node.loop.reduced and self.sweep is None and any(isinstance(n, Reduce) for n in walk_nodes(node.body)):
             self.fail(f"a sweep begins inside of the reduced loop {name}")
+        if self.loops.uneven and node.loop.reduced and not _loops_of(node.body, node.loop):
+            blocks = self._blocks()
+            if not blocks or not isinstance(blocks[0].body[0], Stage):
+                self.fail(f"the loop {name} needs operands in scratch memory, a block of {BLOCK} at a time")
         self.open.append(node)
         self.nodes(node.body)
         self.open.pop()
+
+    def _blocks(self) -> list[For]:
+        """The open loop that takes blocks of what is reduced, if one is."""
+        return [node for node in self.open if node.loop.reduced and node.step == BLOCK and node.how == "serial"][-1:]
 
     def lanes(self, node: For) -> None:
         if node.loop is not self.loops.vector or any(one.loop is node.loop for one in walk_nodes(node.body)
@@ -202,6 +210,10 @@ class _Check:
             self.fail(f"{self.name(value)} cannot be written past the caches")
 
     def stage(self, node: Stage) -> None:
+        if not self.target.distributed:
+            if self.open[-1:] != self._blocks() or set(node.values) != set(self.loops.uneven):
+                self.fail("what does not go on evenly is brought into scratch memory at the beginning of each block")
+            return
         if self.sweep is not None or set(self.single()) != set(self.loops.outer):
             self.fail("rows are brought to the chip where their loops are open, before the sweeps")
         for value in node.values:
