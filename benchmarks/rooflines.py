@@ -92,7 +92,7 @@ _MULTIPLY_ADDS = {"f16": 16 * 8 * 16, "bf16": 16 * 8 * 16, "tf32": 16 * 8 * 8}
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What a case's launches did: names, threads and bytes on the chip of blocks, counts, and the kernels' source."""
+    """What a case's launches did: names, threads and bytes on the chip of blocks, counts, and their source."""
 
     launches: Sequence[tuple[str, int, int, Counter[str]]]
     source: str
@@ -102,6 +102,7 @@ class Executed:
 
 def execute(case: Case) -> Executed:
     """Run a case's small work in the interpreter."""
+    from tests.backends.cuda.images import alone
     from tests.backends.cuda.native import OnDevice
 
     random = np.random.default_rng(0)
@@ -109,7 +110,7 @@ def execute(case: Case) -> Executed:
     code = OnDevice(case.function, *given, architecture="compute_80", fastmath=case.fastmath)
     result = code(*given)
     least = sum(array.nbytes for array in given) + np.asarray(result).nbytes
-    return Executed(code.device.issued, code.source, least)
+    return Executed(code.device.issued, alone(code.source, code.device.launched), least)
 
 
 def predict(case: Case, done: Executed, gpu: Gpu) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
-__all__ = ["sampled"]
+__all__ = ["in_turn", "sampled"]
 
 
 def sampled(cases: Iterable[Any], every: int, first: int = 0) -> list[Any]:
@@ -16,6 +16,11 @@ def sampled(cases: Iterable[Any], every: int, first: int = 0) -> list[Any]:
         pytest.param(*values, id=given, marks=marks if at % every == first else (*marks, pytest.mark.stress))
         for at, (values, given, marks) in enumerate(map(_parts, cases))
     ]
+
+
+def in_turn(cases: Iterable[Any], others: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Each case with each of the others, of which one has its turn: a sample of every ``len(others)`` has all cases."""
+    return [(case, others[(at + turn) % len(others)]) for at, case in enumerate(cases) for turn in range(len(others))]
 
 
 def _parts(case: Any) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:

@@ -28,29 +28,23 @@ def share(output: str) -> float:
 
 @has_data
 @pytest.mark.parametrize(("model", "least"), [("dense", 95.0), ("rnn", 94.0)])
-def test_it_learns_in_a_few_epochs_and_resumes(model: str, least: float, tmp_path: Path) -> None:
+def test_it_learns_and_resumes_as_if_it_had_not_stopped(model: str, least: float, tmp_path: Path) -> None:
     options = ("--model", model)
-    first = run(tmp_path, *options, "--epochs", "3")
-    assert "training from epoch 0" in first
-    assert (tmp_path / "step-0000000003.safetensors").exists()
-    second = run(tmp_path, *options, "--epochs", "6")
-    assert "training from epoch 3" in second
-    assert share(second) >= least
-    assert share(run(tmp_path, *options, "--epochs", "6")) == share(second)
-
-
-@has_data
-def test_stopping_and_resuming_changes_nothing(tmp_path: Path) -> None:
     once, twice = tmp_path / "once", tmp_path / "twice"
     for folder in (once, twice):
         folder.mkdir()
-    run(twice, "--epochs", "1")
-    run(twice, "--epochs", "2")
-    run(once, "--epochs", "2")
-    file = "step-0000000002.safetensors"
-    safetensors = pytest.importorskip("safetensors.numpy")
-    stopped, straight = (safetensors.load_file(folder / file) for folder in (twice, once))
-    assert all((stopped[name] == straight[name]).all() for name in straight)
+    first = run(twice, *options, "--epochs", "3")
+    assert "training from epoch 0" in first
+    assert (twice / "step-0000000003.safetensors").exists()
+    second = run(twice, *options, "--epochs", "6")
+    assert "training from epoch 3" in second
+    assert share(second) >= least
+    straight_on = once if model == "dense" else twice  # where nothing is left to train
+    assert share(run(straight_on, *options, "--epochs", "6")) == share(second)
+    if straight_on is once:
+        safetensors = pytest.importorskip("safetensors.numpy")
+        stopped, straight = (safetensors.load_file(folder / "step-0000000006.safetensors") for folder in (twice, once))
+        assert all((stopped[name] == straight[name]).all() for name in straight)
 
 
 def test_without_the_data_it_says_what_to_install(tmp_path: Path) -> None:

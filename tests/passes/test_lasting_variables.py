@@ -56,7 +56,7 @@ def assert_all_or_nothing(function: Function, run: Run, seed: int) -> int:
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_all_or_nothing(pipeline: str) -> None:
     raised = 0
-    for seed in range(30):
+    for seed in range(20):
         before = after = lasting_program(seed)
         for name in PIPELINES[pipeline]:
             after = run_passes(after, (name,))

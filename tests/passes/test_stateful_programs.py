@@ -120,7 +120,7 @@ def _check(seed: int, names: tuple[str, ...], memory: bool) -> None:
 
 @pytest.mark.parametrize("pipeline", [*PIPELINES, *IN_MEMORY])
 def test_passes_keep_the_meaning(pipeline: str) -> None:
-    for seed in range(30):
+    for seed in range(20):
         try:
             _check(seed, {**PIPELINES, **IN_MEMORY}[pipeline], pipeline in IN_MEMORY)
         except Exception as error:

@@ -139,7 +139,7 @@ def test_ctrl_c_ends_a_loop(tmp_path: Path, entry: str) -> None:
         try:
             for name, _ in CALLS:
                 assert process.stdout.readline() == f"{name}\n"
-                time.sleep(0.3)  # until the loop turns, on a busy machine as well
+                time.sleep(0.15)  # until the loop turns, on a busy machine as well
                 start = time.monotonic()
                 process.send_signal(signal.SIGINT)
                 assert process.stdout.readline() == "5.0 0\n", f"{name} did not end as it should"

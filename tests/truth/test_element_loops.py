@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 import jitflow
 from tests.truth.run import define
 
-PARTS, EACH = 4, 4
+PARTS, EACH = 4, 3
 LAYOUTS = ("C", "C", "C", "F", "strided", "folded", "joined")
 """How arguments lie: ``folded`` ones have elements that lie on each other, of ``joined`` ones some do with others."""
 

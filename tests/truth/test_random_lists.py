@@ -24,7 +24,7 @@ def outcome(function: Any, *arguments: Any) -> str:
         return f"{kind.__name__}: {str(error).splitlines()[0]}"
 
 
-SEEDS = [pytest.param(seed, marks=() if seed < 12 else pytest.mark.stress) for seed in range(200)]
+SEEDS = [pytest.param(seed, marks=() if seed < 8 else pytest.mark.stress) for seed in range(200)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

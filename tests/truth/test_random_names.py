@@ -99,12 +99,12 @@ def check(seed: int, folder: Path) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_names(part: int, tmp_path: Path) -> None:
-    for seed in range(1000 * part, 1000 * part + 12):
+    for seed in range(1000 * part, 1000 * part + 8):
         check(seed, tmp_path)
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("part", range(4))
 def test_more_names(part: int, tmp_path: Path) -> None:
-    for seed in range(1000 * part + 12, 1000 * part + 300):
+    for seed in range(1000 * part + 8, 1000 * part + 300):
         check(seed, tmp_path)

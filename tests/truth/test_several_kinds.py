@@ -19,7 +19,7 @@ from tests.truth.several_kinds.campaign import group_of, record, run_seeds
 from tests.truth.several_kinds.programs import Call, Program, program_of
 from tests.truth.several_kinds.verdict import verdict
 
-PARTS, EACH = 8, 5
+PARTS, EACH = 8, 3
 PART = 200
 MOST_REFUSED = 0.03
 """Of the programs that plain Python runs."""

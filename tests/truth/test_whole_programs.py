@@ -12,7 +12,7 @@ import pytest
 from tests.truth.whole.check import Refused, check
 from tests.truth.whole.programs import program_of
 
-PARTS, EACH = 5, 5
+PARTS, EACH = 5, 3
 MOST_REFUSED = 0.15
 """Jitflow may say of so many programs that it does not compile them."""
 

@@ -38,7 +38,7 @@ def with_arrays(thing: Any) -> Any:
     return thing
 
 
-@pytest.mark.parametrize("name", sampled(PROGRAMS, 2))
+@pytest.mark.parametrize("name", sampled(PROGRAMS, 4))
 def test_it_gives_what_python_gives(name: str) -> None:
     arguments = example(name)
     ours, theirs = with_variables(arguments), copy.deepcopy(arguments)

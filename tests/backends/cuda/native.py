@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -17,7 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 
 import jitflow
 from jitflow.backends import cuda
-from jitflow.backends.cuda import compile_to_cubin, compile_to_ptx, nvrtc, print_program
+from jitflow.backends.cuda import compile_to_cubin, print_program
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.llvm import compile_program
 from jitflow.failures import failure_handler
@@ -31,6 +30,7 @@ from jitflow.runtime.cuda import gpu
 from jitflow.runtime.entry_device import DeviceSpecialisation
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.plan import Plan, TupleOf
+from tests.backends.cuda.images import image_of
 from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.stand_in import StandIn
 from tests.execute import layouts_of
@@ -60,12 +60,6 @@ class RealGpu:
 
 GPUS = [pytest.param(StandIn, id="stand-in"), pytest.param(RealGpu, id="gpu", marks=pytest.mark.cuda)]
 """What tests of whole programs run on."""
-
-
-@functools.cache
-def _ptx(text: str, architecture: str, options: tuple[str, ...], compiler: object) -> bytes:
-    """PTX, which many tests want of the same text; those that change the options or the compiler get their own."""
-    return compile_to_ptx(text, architecture).encode()
 
 
 class OnDevice:
@@ -99,11 +93,11 @@ class OnDevice:
             verify(done, "offload")
             return done
 
-        def to_ptx(text: str, architecture: str) -> bytes:
+        def image(text: str, architecture: str) -> bytes:
             self.source = text
-            return _ptx(text, self.architecture or architecture.replace("sm", "compute"), nvrtc.OPTIONS, nvrtc._compile)
+            return image_of(text, self.architecture or architecture.replace("sm", "compute"))
 
-        compiler = compile_to_cubin if isinstance(self.device, RealGpu) else to_ptx
+        compiler = compile_to_cubin if isinstance(self.device, RealGpu) else image
         with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=compiler, offload=offloaded):
             yield
 
@@ -138,11 +132,10 @@ class Native:
         self.host = host(offload(expand(self.lowered.host), "cuda:0"))
         verify(self.host, "offload")
         module = print_program(self.host)
-        self.image = compile_to_ptx(source(module.text), "compute_75").encode()
         self.executable = compile_program(self.host, sites=module.sites)
         self.device = StandIn()
         with self.device.installed():
-            modules = {"cuda:0": gpu("cuda:0").load(self.image)}
+            modules = {"cuda:0": gpu("cuda:0").load(image_of(source(module.text), "compute_75"))}
             linked = link_symbols(self.executable.symbols, self.executable.sites, modules)
             plan = Plan((), (), (), 0, 0, TupleOf(()), gpus=("cuda:0",))
             self.program = DeviceSpecialisation(

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.runtime import cuda
-from tests.backends.cuda.ptx import Kernel, PtxError, parse_ptx, run_on
+from tests.backends.cuda.images import kernel_of
+from tests.backends.cuda.ptx import Kernel, PtxError, run_on
 from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, Array, Block
 from tests.backends.cuda.stand_in_routines import Held, Routines
 
@@ -77,7 +78,7 @@ class StandIn:
         self.blocks: dict[int, Block] = {}
         """Memory as the work of the streams sees it."""
         self.streams: dict[int, list[Callable[[], None]]] = {}
-        self.kernels: dict[int, Kernel] = {}
+        self.kernels: dict[int, Callable[[], Kernel]] = {}
         self.launched: set[str] = set()
         self.issued: list[tuple[str, int, int, Counter[str]]] = []
         """Of each launch the kernel, threads and bytes on the chip of a block, and what its warps did."""
@@ -172,8 +173,8 @@ class StandIn:
     def _address(self, name: str) -> int:
         return ctypes.cast(self._functions[name], ctypes.c_void_p).value or 0
 
-    def handle_of(self, kernel: Kernel) -> int:
-        """A handle by which the kernel can be launched."""
+    def handle_of(self, kernel: Callable[[], Kernel]) -> int:
+        """A handle by which the kernel can be launched, which is asked for then."""
         handle = 0xC0DE00 + len(self.kernels)
         self.kernels[handle] = kernel
         return handle
@@ -318,7 +319,7 @@ class StandIn:
         gx, gy, gz, bx, by, bz, shared, stream, places, extra = given
         if 0 in (gx, gy, gz, bx, by, bz) or bx * by * bz > 1024 or max(gy, gz) > 65535 or extra:
             return INVALID_VALUE
-        kernel = self.kernels[handle]
+        kernel = self.kernels[handle]()
         if shared + sum(size for size in kernel.shared.values() if size > 0) > 48 << 10:
             return INVALID_VALUE
         self.launched.add(kernel.name)
@@ -529,14 +530,15 @@ class _Device:
 
 
 class _Module:
-    """As cupy's: PTX stands for machine code."""
+    """As cupy's: source stands for machine code."""
 
     def __init__(self, gpu: StandIn) -> None:
         self._gpu = gpu
-        self._kernels: dict[str, Kernel] = {}
+        self._image = b""
 
     def load(self, image: bytes) -> None:
-        self._kernels = parse_ptx(image.decode())
+        self._image = image
 
     def get_function(self, name: str) -> Any:
-        return SimpleNamespace(ptr=self._gpu.handle_of(self._kernels[name]))
+        assert f" {name}(".encode() in self._image
+        return SimpleNamespace(ptr=self._gpu.handle_of(partial(kernel_of, self._image, name)))

@@ -21,6 +21,7 @@ from jitflow.ir.parser import parse
 from jitflow.nn import mixed
 from jitflow.passes.lower import GPU, lower
 from jitflow.passes.pipeline import run_passes
+from tests.backends.cuda.images import alone
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.ptx import PtxError
@@ -134,11 +135,10 @@ def test_what_is_needed_again_is_kept() -> None:
 def test_nothing_spills_and_tensor_cores_multiply() -> None:
     shapes = ((2, 3, 40, 16), (2, 3, 50, 16), (2, 3, 50, 16))
     text = OnDevice(attention, *factors(*shapes), architecture="compute_80").source
-    for architecture in ("sm_80", "sm_90"):
-        assert all((found.stack, found.spilled) == (0, 0) for found in resources(text, architecture).values())
-    kernel = next(
-        part for part in compile_to_ptx(text, "compute_80").split(".entry") if part.startswith(" kernel_0_64")
-    )
+    for architecture, name in (("sm_80", "kernel_0_64"), ("sm_90", "kernel_0_64"), ("sm_90", "kernel_0_128")):
+        (found,) = resources(alone(text, [name]), architecture).values()
+        assert (found.stack, found.spilled) == (0, 0)
+    kernel = compile_to_ptx(alone(text, ["kernel_0_64"]), "compute_80")
     assert "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in kernel
     assert "cp.async.cg.shared.global" in kernel
 

@@ -21,32 +21,34 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.parser import parse
 from jitflow.passes.schedule.cost import ROOM_BESIDE_ROWS, ROOM_OF_LANES
 from jitflow.passes.schedule.target import A100, H200
+from tests.backends.cuda.images import alone
 from tests.backends.cuda.kernels import module_of, needs_nvrtc, sources
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.test_teams import WAYS
 from tests.backends.cuda.test_tiles import FORMS, PROGRAMS, factors, layer
-from tests.sampled import sampled
+from tests.sampled import in_turn, sampled
 
 pytestmark = needs_nvrtc
 
 
-@pytest.mark.parametrize("name", sampled([name for name in sources() if name.startswith("workload")], 3))
-def test_workloads_spill_nothing(name: str) -> None:
+GPUS = {gpu.architecture: gpu for gpu in (A100, H200)}
+WORKLOADS = [name for name in sources() if name.startswith("workload")]
+
+
+@pytest.mark.parametrize(("name", "architecture"), sampled(in_turn(WORKLOADS, [*GPUS]), 6))
+def test_workloads_spill_nothing(name: str, architecture: str) -> None:
     """Nothing lies in memory of a thread's own, and no block has more registers than there are."""
-    text = sources()[name]()
-    for gpu in (A100, H200):
-        for kernel, found in resources(text, gpu.architecture).items():
-            assert (found.stack, found.spilled) == (0, 0), f"{kernel} on {gpu.name}: {found}"
-            assert found.registers * 256 <= gpu.registers
+    for kernel, found in resources(sources()[name](), architecture).items():
+        assert (found.stack, found.spilled) == (0, 0), f"{kernel}: {found}"
+        assert found.registers * 256 <= GPUS[architecture].registers
 
 
-@pytest.mark.parametrize("name", WAYS)
-def test_every_way_of_a_reduction_spills_nothing(name: str) -> None:
+@pytest.mark.parametrize(("name", "architecture"), sampled(in_turn(WAYS, [*GPUS]), 2))
+def test_every_way_of_a_reduction_spills_nothing(name: str, architecture: str) -> None:
     text = OnDevice(WAYS[name][0], np.ones((2, 3), "f4")).source
-    for gpu in (A100, H200):
-        for found in resources(text, gpu.architecture).values():
-            assert found.spilled == 0
-            assert found.on_chip <= 16 << 10
+    for found in resources(text, architecture).values():
+        assert found.spilled == 0
+        assert found.on_chip <= 16 << 10
 
 
 @pytest.mark.parametrize(("form", "lies"), sampled(product(FORMS, ["x @ w", "x @ w.T", "x.T @ w.T"]), 4))
@@ -131,9 +133,10 @@ def test_streams_move_sixteen_bytes_at_a_time(name: Any) -> None:
     (_, _, _, counts), *_ = device.device.issued
     results = results if isinstance(results, tuple) else (results,)
     assert counts["st"] == sum(-(-result.nbytes // 512) for result in results)
-    loads = re.findall(r"ld\.global\.nc\.v[24]", compile_to_ptx(device.source, "compute_80"))
+    text = alone(device.source, device.device.launched)
+    loads = re.findall(r"ld\.global\.nc\.v[24]", compile_to_ptx(text, "compute_80"))
     assert len(loads) >= len(given)
-    assert all((found.stack, found.spilled) == (0, 0) for found in resources(device.source, "sm_80").values())
+    assert all((found.stack, found.spilled) == (0, 0) for found in resources(text, "sm_80").values())
 
 
 ROWS: dict[str, Callable[[Any], Any]] = {

@@ -7,30 +7,17 @@ import pytest
 from jitflow.backends.cuda import compile_to_cubin, compile_to_ptx, nvrtc
 from jitflow.errors import CompilerBug
 from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc, sources
-from tests.sampled import sampled
+from tests.sampled import in_turn, sampled
 
 ELF = b"\x7fELF"
 
 
-def _compiles(name: str, architecture: str) -> None:
+@needs_nvrtc
+@pytest.mark.parametrize(("name", "architecture"), sampled(in_turn(sources(), ARCHITECTURES), 5 * len(ARCHITECTURES)))
+def test_every_kernel_compiles(name: str, architecture: str) -> None:
     source = sources()[name]()
     assert "__global__" in source
     assert compile_to_cubin(source, architecture).startswith(ELF)
-
-
-@needs_nvrtc
-@pytest.mark.parametrize("name", sampled(sources(), 3))
-def test_every_kernel_compiles(name: str) -> None:
-    """For one kind of GPU each, in turn, so that every kind has many kernels."""
-    _compiles(name, ARCHITECTURES[[*sources()].index(name) % len(ARCHITECTURES)])
-
-
-@needs_nvrtc
-@pytest.mark.stress
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("name", sources())
-def test_every_kernel_compiles_for_every_gpu(name: str, architecture: str) -> None:
-    _compiles(name, architecture)
 
 
 @needs_nvrtc

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from jitflow.backends.cuda import emit_memory, grid, module, nvrtc
+from tests.backends.cuda import native
+from tests.backends.cuda.images import image_of
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.ptx_machine import Array, Block, PtxError
@@ -167,15 +169,14 @@ def fault(program: Callable[..., Any]) -> Callable[[Callable[[Patch], None]], No
 
 def text(patch: Patch, right: str, wrong: str) -> None:
     """Change the source of the kernels, wherever the expression fits."""
-    original = nvrtc._compile
 
-    def compiled(source: str, *rest: str) -> bytes:
+    def loaded(source: str, architecture: str) -> bytes:
         changed = re.sub(right, wrong, source)
         if changed == source:
             raise LookupError(f"{right} is not in\n{source}")
-        return original(changed, *rest)
+        return image_of(changed, architecture)
 
-    patch.setattr(nvrtc, "_compile", compiled)
+    patch.setattr(native, "image_of", loaded)
 
 
 def in_text(name: str, program: Callable[..., Any], right: str, wrong: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jitflow.backends.cuda.nvrtc import resources
+from tests.backends.cuda.images import alone
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.compare import REDUCTION, assert_same
@@ -68,5 +69,5 @@ def test_long_lines_are_shared_and_nothing_spills() -> None:
     code = OnDevice(np.cumsum, x)
     code(x)
     assert {name.rpartition("_")[2] for name in code.device.launched} == {"chunks", "cells", "rest"}
-    for found in resources(code.source, "sm_80").values():
+    for found in resources(alone(code.source, code.device.launched), "sm_80").values():
         assert (found.stack, found.spilled) == (0, 0)

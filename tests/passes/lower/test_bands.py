@@ -16,6 +16,7 @@ from jitflow.passes.lower.host import lower
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import CPU
 from tests.compare import EXACT, assert_same
+from tests.sampled import in_turn, sampled
 
 random = np.random.default_rng(5)
 
@@ -42,8 +43,7 @@ def compiled(program: Any, large: int, monkeypatch: pytest.MonkeyPatch, *argumen
     return function
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "dtype"), sampled(in_turn(PROGRAMS, ["f8", "f4", "c16", "i4"]), 2))
 def test_bits_are_those_of_tiles(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch):
     if dtype == "c16" and name == "other kinds":
         pytest.skip("complex numbers have another order")
@@ -68,9 +68,8 @@ def test_sizes_choose(rows: str, columns: str, lanes: set[int]):
     assert any(parameter.name == "sums" for parameter in kernel.parameters) == (8 in lanes)
 
 
-@pytest.mark.parametrize("first", [3, 16, 40, 200])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_bits_do_not_depend_on_the_columns_of_the_first_call(first: int, dtype: type) -> None:
+@pytest.mark.parametrize(("first", "dtype"), sampled(in_turn([3, 16, 40, 200], ["f4", "f8"]), 2))
+def test_bits_do_not_depend_on_the_columns_of_the_first_call(first: int, dtype: str) -> None:
     def standardised(x: Any) -> Any:
         return (x - x.mean(0)) / x.std(0), np.exp(x).sum(0)
 

@@ -75,7 +75,7 @@ def check(seed: int, maker: Callable[[int], Function]) -> int:
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_placed_programs_mean_what_they_meant(kind: str) -> None:
-    assert max(check(seed, MAKERS[kind]) for seed in range(6)) > 1
+    assert max(check(seed, MAKERS[kind]) for seed in range(4)) > 1
 
 
 @pytest.mark.stress
