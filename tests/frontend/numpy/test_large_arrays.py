@@ -95,11 +95,22 @@ def test_parts_of_two_sizes_are_copied_once(name: str) -> None:
     join = getattr(np, name)
     program = jitflow.function(lambda a, b: join((a, b)))
     check_compiled(program, np.arange(3.0), np.arange(3.0) + 5)
-    plan = program.ir(np.ones(30), np.ones(30), stage="planned")
-    assert plan.count(" bytes") == 3, "the arguments and the result"
+    computed = jitflow.function(lambda a, b: join((a * 2, np.sqrt(b))))
+    check_compiled(computed, np.arange(3.0), np.arange(3.0) + 5)
+    for function in (program, computed):
+        plan = function.ir(np.ones(30), np.ones(30), stage="planned")
+        assert plan.count(" bytes") == 3, "the arguments and the result"
     if name not in ("hstack", "concatenate"):
         with pytest.raises(ValueError, match=r"dimension|shape"):
-            program(np.ones(3), np.ones(4))
+            computed(np.ones(3), np.ones(4))
+
+
+def test_a_part_of_a_part_is_written_behind_the_checks_of_both() -> None:
+    program = jitflow.function(lambda a, b, c: np.stack((np.concatenate((a * 2, b + 1)), np.sqrt(c))))
+    check_compiled(program, np.arange(3.0), np.arange(2.0), np.arange(5.0))
+    with pytest.raises(ValueError, match="same shape"):
+        program(np.ones(100_000), np.ones(100_000), np.ones(5))
+    check_compiled(program, np.arange(3.0), np.arange(2.0), np.arange(5.0))
 
 
 @pytest.mark.parametrize("mode", ["edge", "wrap", "reflect", "symmetric"])
