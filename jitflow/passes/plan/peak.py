@@ -210,10 +210,17 @@ class _Liveness:
                 most = max(most, inside + sum(alive.values()) - sum(alive[root] for root in ending))
                 for root in ending:  # what ends here may live on in what begins
                     del alive[root]
-            alive.update(self.born(op.results))
+            alive.update(self.born([*op.results, *self.begun(op)]))
             most = max(most, sum(alive.values()) + self.product(op))
             alive = {root: size for root, size in alive.items() if last.get(root, end) > number}
         return most
+
+    def begun(self, op: Op) -> Iterator[Value]:
+        """The concatenations whose memory there is from here on, since an op writes a part of them."""
+        for result in op.results:
+            place = self.plan.places.get(result)
+            if place is not None and place.op.name == "concatenate":
+                yield place.op.result
 
     def handed(self, op: Op) -> Iterator[Value]:
         """The values that an op makes others of, whose memory it may hand on."""
