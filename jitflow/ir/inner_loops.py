@@ -47,7 +47,7 @@ def inner_loop(attributes: Mapping[str, Any]) -> InnerLoop | None:
     choose = _CHOICES.get(attributes["routine"])
     in_place = row_of(attributes["routine"]).overwrites
     takes, gives = attributes["takes"], attributes["gives"][in_place:]
-    if choose is None or any(attributes["keywords"]):
+    if choose is None or any(attributes["keywords"]) or attributes.get("makes"):
         return None
     ranks = [rank if isinstance(rank, int) else 0 for _, rank in takes]
     name = choose(dict(attributes["options"]), ranks)

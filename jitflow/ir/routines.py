@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -23,9 +23,10 @@ import numpy as np
 from jitflow.ir.dtypes import DType
 from jitflow.ir.routine_table import GPU_ROUTINES, row_of
 
-__all__ = ["Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
-           "is_silent", "keeps_arguments", "numbers_of", "options_of", "prepared", "quiet_function", "results_of",
-           "routine_function", "routine_on_gpu", "run_routine", "without_warnings"]  # fmt: skip
+__all__ = ["Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "comes_with_memory",
+           "flags_ignored", "is_quick", "is_silent", "keeps_arguments", "numbers_of", "options_of", "prepared",
+           "quiet_function", "results_of", "routine_function", "routine_on_gpu", "run_routine",
+           "without_warnings"]  # fmt: skip
 
 T = TypeVar("T")
 _LIBRARIES = ("numpy", "scipy", "jitflow")
@@ -108,6 +109,11 @@ def call_of(
         return function(*rest, **given, **known)
 
     return by_keyword if named else plainly
+
+
+def comes_with_memory(attributes: Mapping[str, Any], dims: Sequence[int]) -> bool:
+    """Whether the caller of an ``invoke`` makes the memory of a result with these dims."""
+    return any(number >= 0 for number in dims) or bool(dims and attributes.get("makes"))
 
 
 def numbers_of(takes: Sequence[tuple[DType, int | str]], operands: Sequence[T]) -> list[T]:

@@ -17,7 +17,7 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.records import Op
 from jitflow.ir.routines import flags_ignored, is_quick, is_silent, options_of, quiet_function, routine_function
 from jitflow.runtime.entry_support import api_table
-from jitflow.runtime.host_call_text import ARRAY_FIELDS, NUMBER_KINDS, RESULT_FIELDS, SITE_FIELDS
+from jitflow.runtime.host_call_fields import ARRAY_FIELDS, NUMBER_KINDS, RESULT_FIELDS, SITE_FIELDS
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
@@ -67,6 +67,7 @@ class CallRecord:
             variable=0 if variable is None else id(variable),
             value=0 if variable is None else id(value),
             allocate=pool().allocate_address,
+            handler=id(pool().handler),
             described=ctypes.addressof(self._described),
             words=ctypes.addressof(self._words),
             array_count=len(self._places),

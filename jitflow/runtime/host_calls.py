@@ -8,7 +8,8 @@ and two areas of 64-bit words:
                dims it knows, and each dim that it knows. The rest is written here: memory from the pool, and sizes.
 
 The trampoline takes the GIL, so that it may be called while a run has released it. Operands are wrapped without copying
-(a callback of the user's, which may keep what it gets, gets copies), and what the routine returns is copied into place.
+(a callback of the user's, which may keep what it gets, gets copies), and what the routine returns is copied into place,
+or taken over where the place is the caller's to choose (`host_call_text`).
 An exception waits for the failure handler (`pending`), and the native program ends with a status.
 """
 
@@ -25,7 +26,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jitflow.ir.records import Op
-from jitflow.ir.routines import adopt_results, argument_of, keeps_arguments, prepared, results_of
+from jitflow.ir.routines import (
+    adopt_results,
+    argument_of,
+    comes_with_memory,
+    keeps_arguments,
+    prepared,
+    results_of,
+)
 from jitflow.runtime.host_call_record import CallRecord
 from jitflow.runtime.host_call_text import invoke_text, slow_invoke_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
@@ -56,6 +64,7 @@ class CallSite:
         self._takes = [(dtype.numpy, kind, kind if isinstance(kind, int) else 0) for dtype, kind in attributes["takes"]]
         self._dtypes = [dtype for dtype, _ in attributes["gives"]]
         self._fresh = [dims for _, dims in attributes["gives"]]
+        self._comes = [comes_with_memory(attributes, dims) for dims in self._fresh]
         self._operand_words = sum(1 + 2 * rank for _, _, rank in self._takes)
         self._starts = list(accumulate((1 + len(dims) for dims in self._fresh), initial=0))
         self._record = CallRecord(op, _slow_way())
@@ -98,9 +107,9 @@ class CallSite:
         arrays, _ = adopt_results(self.routine, found, self._dtypes, shapes, self._fresh)
         blocks: list[int] = []
         try:
-            for start, array, sizes in zip(self._starts, arrays, self._fresh, strict=False):
+            for start, array, comes in zip(self._starts, arrays, self._comes, strict=False):
                 words[start + 1 : start + 1 + array.ndim] = list(array.shape)
-                if any(size >= 0 for size in sizes):
+                if comes:
                     if words[start]:  # of what the fast way took before it gave up
                         _pool_functions()[1](words[start], 0)
                     words[start] = _allocate(array.nbytes)

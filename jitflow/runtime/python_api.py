@@ -81,6 +81,7 @@ NUMPY_FUNCTIONS = {
     "PyArray_UpdateFlags": 92,
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
+    "PyDataMem_SetHandler": 304,
     "PyDataMem_GetHandler": 305,
 }
 """Places in NumPy's own table, part of its ABI."""

@@ -12,6 +12,8 @@ import pytest
 
 import jitflow
 from jitflow.runtime.host_calls import CallSite
+from jitflow.runtime.object_layout import ARRAY_MEMORY_HANDLER, _read_pointer
+from jitflow.runtime.pool import memory_stats
 from jitflow.runtime.routines import median
 from tests.compare import assert_same
 
@@ -60,6 +62,46 @@ def test_threads_share_a_call_site() -> None:
         found = list(threads.map(lambda x: compiled(x, 300), samples))
     for got, x in zip(found, samples, strict=True):
         assert_same(got, windows(x, 300))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.sort(x)", "np.repeat(x, i)", "np.fft.rfft(x)", "np.convolve(x, x[:7])",
+        "np.sort(x.reshape(100, -1), axis=0)",
+        "np.partition(x.reshape(100, -1), 3, axis=0)", "np.unique(i, return_counts=True)", "np.trim_zeros(x)",
+    ],
+)  # fmt: skip
+def test_large_results_are_taken_over(expression: str) -> None:
+    function = eval(f"lambda x, i: {expression}", {"np": np})
+    generator = np.random.default_rng(0)
+    x, i = generator.normal(size=20_000), generator.integers(0, 3, 20_000)
+    compiled, kept = jitflow.function(function), []
+    for _ in range(3):
+        before = memory_stats()
+        kept.append(compiled(x, i))
+        taken = memory_stats()["allocations"] - before["allocations"]
+    assert taken == 1 or expression not in ("np.sort(x)", "np.repeat(x, i)"), "the result was copied"
+    for found in kept:
+        assert_same(found, function(x, i))
+    during = memory_stats()["bytes_in_use"]
+    kept.clear()
+    del found
+    assert memory_stats()["bytes_in_use"] < during
+    x[3] = np.pi
+    assert_same(compiled(x, i), function(x, i))
+
+
+def test_numpy_takes_its_own_memory_afterwards() -> None:
+    handler, x = _read_pointer(np.ones(5), ARRAY_MEMORY_HANDLER), np.ones(20_000)
+    compiled = jitflow.function(lambda x, i: np.repeat(np.sort(x), i))
+    for counts in (np.ones(20_000, int), np.ones(20_000, int), -np.ones(20_000, int), np.ones(20_000, int)):
+        if counts[0] < 0:
+            with pytest.raises(ValueError, match="negative"):
+                compiled(x, counts)
+        else:
+            assert_same(compiled(x, counts), x)
+        assert _read_pointer(np.ones(5), ARRAY_MEMORY_HANDLER) == handler
 
 
 @pytest.mark.parametrize("code", "bBhHiIlLqQfd?eD")

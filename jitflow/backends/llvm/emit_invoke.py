@@ -17,6 +17,7 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.context_names import SITE_PREFIX, TRAMPOLINE
 from jitflow.ir.core import Op, Value, walk_loops
 from jitflow.ir.inner_loops import inner_loop
+from jitflow.ir.routines import comes_with_memory
 from jitflow.ir.status import OUT_OF_MEMORY, ROUTINE_FAILED
 
 __all__ = ["INVOKE_EMISSION"]
@@ -70,11 +71,11 @@ def _results(out: Emitter, op: Op, given: Iterator[Value]) -> tuple[list[str], l
     places: list[int] = []
     sizes: dict[int, int] = {}
     for _, dims in op.attributes["gives"]:
-        if all(number < 0 for number in dims):
-            words.append(_word(out, next(given)))
-        else:
+        if comes_with_memory(op.attributes, dims):
             places.append(len(words))
             words.append("0")
+        else:
+            words.append(_word(out, next(given)))
         for number in dims:
             if number >= 0:
                 sizes.setdefault(number, len(words))

@@ -26,6 +26,7 @@ from jitflow.frontend.numpy.creation import array_object, list_item
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.shape import reshape_value
+from jitflow.frontend.numpy.taking import positions_of, require_mode
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
@@ -267,21 +268,33 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``np.put``."""
-    if mode != "raise":
-        raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
-    set_flat(a, np.ravel(as_tracer(ind)), v)
+    require_mode(mode)
+    shown, found = _shown(a), positions_of(ind, "safe")
+    count = broadcasting.total_size(found)
+    places: Any = tracers.wrap(values.reshape(found, (count,)), owned=False)
+    filled = values.emit("not_equal", values.size(broadcasting.total_size(shown)), values.size(0))
+    none = values.emit("equal", values.size(count), values.size(0))
+    values.check(values.emit("logical_or", filled, none), IndexError, "cannot replace elements of an empty array")
+    if mode == "clip":
+        places = np.clip(places, 0, a.size - 1)
+    elif mode == "wrap":
+        places = np.remainder(places, a.size)
+    set_flat(a, places, v)
 
 
 def set_flat(array: Any, index: Any, value: Any) -> None:
     """``array.flat[index] = value``: positions in C order, however the elements lie; few values are repeated."""
-    shown = _shown(array)
-    places = as_value(indexing.get_item(arange(array.size), index))
+    shown, lies_in_order = _shown(array), layouts.is_contiguous(_shown(array))
+    if lies_in_order and isinstance(index, tracers.ArrayTracer) and index.ndim and index.dtype.kind in "iu":
+        places = as_value(index)  # these are checked where they are stored to
+    else:
+        places = as_value(indexing.get_item(arange(array.size), index))
     if values.rank(places):
         given = _repeated(array_object(value, values.dtype_of_value(shown)), values.dims(places))
         if given is None:
             return
         value = tracers.wrap(given, owned=False)
-    if layouts.is_contiguous(shown):
+    if lies_in_order:
         set_item(tracers.wrap(reshape_value(shown, -1), owned=False), index, value)
         return
     found = indexing.unravelled(places, values.dims(shown))

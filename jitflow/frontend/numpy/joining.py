@@ -123,7 +123,7 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, cas
 
 def _joined(widen: Any, axis: int, axis_of_lines: int | None = None) -> Any:
     def handler(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-        found = [array_operand(widen(new(item))) for item in _arrays(tup)]
+        found = [array_operand(widen(view(item))) for item in _arrays(tup)]
         place = axis_of_lines if axis_of_lines is not None and values.rank(found[0]) == 1 else axis
         return new(concatenate_values(found, place, None if dtype is None else dtype_argument(dtype)))
 

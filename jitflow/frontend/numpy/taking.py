@@ -24,12 +24,18 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "choose", "take", "take_along_axis"]
+__all__ = ["FUNCTIONS", "choose", "positions_of", "require_mode", "take", "take_along_axis"]
 
 _MODES = ("raise", "wrap", "clip")
 
 
-def _integers(indices: Any, rule: str) -> Value:
+def require_mode(mode: str) -> None:
+    """Refuse a mode that says nothing of positions out of range."""
+    if mode not in _MODES:
+        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+
+
+def positions_of(indices: Any, rule: str) -> Value:
     """Positions as i64, cast as NumPy's ``take`` casts them."""
     if isinstance(indices, list | tuple) and not indices:
         indices = np.zeros(0, np.int64)
@@ -41,15 +47,14 @@ def _integers(indices: Any, rule: str) -> Value:
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    if mode not in _MODES:
-        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    require_mode(mode)
     value = array_operand(a)
     if axis is None or not values.rank(value):
         if axis is not None:
             normalized_axis(axis, 1)
         value, axis = values.reshape(value, (broadcasting.total_size(value),)), 0
     place = normalized_axis(axis, values.rank(value))
-    positions = _integers(indices, "same_kind")
+    positions = positions_of(indices, "same_kind")
     known = _known_position(indices, values.dims(value)[place])
     if known and mode == "raise":
         raise UserIndexError(f"index {indices} is out of bounds for axis {place} with size {values.dims(value)[place]}")
@@ -105,11 +110,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    if mode not in _MODES:
-        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    require_mode(mode)
     table = choices.value if isinstance(choices, tracers.ArrayTracer) else _table(choices)
     count, target = values.dims(table)[0], values.dims(table)[1:]
-    positions = _integers(as_tracer(a), "safe")
+    positions = positions_of(as_tracer(a), "safe")
     wanted = broadcasting.common_dims([values.dims(positions), target])
     chosen = new(broadcasting.broadcast_to(values.as_array(_within(positions, count, mode)), wanted))
     index: list[Any] = [chosen]

@@ -16,7 +16,14 @@ import numpy as np
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.ops.memory import Memory
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.routines import adopt_results, argument_of, keeps_arguments, numbers_of, run_routine
+from jitflow.ir.routines import (
+    adopt_results,
+    argument_of,
+    comes_with_memory,
+    keeps_arguments,
+    numbers_of,
+    run_routine,
+)
 from jitflow.ir.types import Buffer, Index, Scalar, Type, dims_of
 
 __all__ = ["ROUTINE_OPS"]
@@ -54,7 +61,7 @@ def _infer_invoke(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
         wanted = "cpu" if place in numbers else device
         if isinstance(operand, Buffer) and operand.device != wanted:
             raise TypeRuleError(f"invoke: expected memory on {wanted} as operand {place}, got {operand}")
-    found = [dtype for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
+    found = [dtype for dtype, dims in attributes["gives"] if comes_with_memory(attributes, dims)]
     made = [Buffer(dtype.real if parts else dtype, device) for dtype in found]
     count = len({number for _, dims in attributes["gives"] for number in dims if number >= 0})
     return (*made, *[Index()] * count)
@@ -69,7 +76,7 @@ def _invoke(operands: Sequence[Any], attributes: Attributes, types: Sequence[Typ
     dtypes, fresh = [dtype for dtype, _ in attributes["gives"]], [dims for _, dims in attributes["gives"]]
     places, shapes = [], []
     for dims in fresh:
-        places.append(next(given) if all(number < 0 for number in dims) else None)
+        places.append(None if comes_with_memory(attributes, dims) else next(given))
         shapes.append([next(given) if number < 0 else -1 for number in dims])
     found = run_routine(routine, arguments, attributes["keywords"], attributes["options"], len(dtypes))
     arrays, sizes = adopt_results(routine, found, dtypes, shapes, fresh)
@@ -101,8 +108,9 @@ ROUTINE_OPS = [
         "invoke", "calls a routine on memory. ``takes``: for each argument its dtype and its rank (or ``numpy``, "
         "``python`` for a number); operands are its buffer, dims and strides. ``gives``: for each result its dtype and "
         "its dims, -1 for one that is an operand, else the number of the size that it binds; operands are the buffer, "
-        "if all dims are known, and the known dims. Results: the other buffers, the sizes in order. ``device``: all of "
-        "this but numbers is memory of that GPU. ``parts``: memory of complex numbers is of real ones", "host", None,
-        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives", "device", "parts"),
+        "if all dims are known, and the known dims. Results: the other buffers, the sizes in order. ``makes``: the "
+        "buffers of all arrays are results. ``device``: all of this but numbers is memory of that GPU. ``parts``: "
+        "memory of complex numbers is of real ones", "host", None, _infer_invoke, _invoke, (Effect("external"),),
+        attributes=(*_ATTRIBUTES, "takes", "gives", "makes", "device", "parts"),
     ),
 ]  # fmt: skip

@@ -1,15 +1,21 @@
 """Calls of routines from the host program: operands are memory as it lies, numbers go through memory too.
 
-Where all dims of a result are known its memory is allocated here, like every other; a result that binds sizes comes
-with memory that the routine's caller has taken from the pool.
+A result that binds sizes comes with memory that the routine's caller has taken from the pool, and so does every array
+that comes of a call outside of loops: the caller takes over the memory in which NumPy has put it, where that is of the
+pool. In loops, and for a routine whose work compiled code does, memory is allocated here, like every other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, symbols
+from jitflow.ir.dtypes import DType
+from jitflow.ir.inner_loops import inner_loop
 from jitflow.ir.layout import contiguous
 from jitflow.ir.routine_table import row_of
+from jitflow.ir.routines import comes_with_memory
 from jitflow.ir.types import Buffer, Scalar, Tensor, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import HostProgram, Storage
@@ -19,12 +25,42 @@ __all__ = ["lower_host_call"]
 
 def lower_host_call(host: OwningProgram, op: Op) -> None:
     """Call the routine, and bind its results and sizes."""
-    builder = host.builder
-    operands: list[Value] = []
-    takes: list[tuple[object, int | str]] = []
-    passing: list[Storage] = []
     overwritten = _overwritten(host, op)
-    for operand in (*overwritten, *op.operands[len(overwritten) :]):
+    operands, takes, passing = _taken(host, (*overwritten, *op.operands[len(overwritten) :]))
+    fresh: dict[Dim, int] = {}
+    gives = [
+        (result.type.dtype, tuple(_number(host, dim, fresh) for dim in dims_of(result.type)))
+        for result in op.results if isinstance(result.type, Tensor | Scalar)
+    ]  # fmt: skip
+    attributes = {name: op.attributes[name] for name in ("routine", "keywords", "options")}
+    attributes |= {"takes": tuple(takes), "gives": tuple(gives)}
+    if not (overwritten or host.target.distributed or host.is_in_loop(op) or inner_loop(attributes)):
+        attributes["makes"] = True
+    places: list[Storage | None] = []
+    for result, (dtype, numbers) in zip(op.results, gives, strict=True):
+        if overwritten and not places:
+            places.append(host.storage[overwritten[0]])
+        else:
+            comes = comes_with_memory(attributes, numbers)
+            places.append(None if comes else host.allocate(dtype, dims_of(result.type)))
+        operands += [place.buffer for place in places[-1:] if place is not None]
+        operands += [host.dim(dim) for dim, number in zip(dims_of(result.type), numbers, strict=True) if number < 0]
+    made = list(host.builder.add("invoke", *operands, **attributes))
+    for dim, number in fresh.items():
+        host.scopes.bind(str(dim), made[len(made) - len(fresh) + number])
+    for place in passing:
+        host.free(place)
+    _give(host, op, places, made)
+
+
+def _taken(
+    host: OwningProgram, given: Sequence[Value]
+) -> tuple[list[Value], list[tuple[DType, int | str]], list[Storage]]:
+    """What describes the operands, what they are, and the memory through which numbers go."""
+    operands: list[Value] = []
+    takes: list[tuple[DType, int | str]] = []
+    passing: list[Storage] = []
+    for operand in given:
         type = operand.type
         assert isinstance(type, Tensor | Scalar)
         if operand in host.storage:
@@ -33,31 +69,10 @@ def lower_host_call(host: OwningProgram, op: Op) -> None:
         else:
             takes.append((type.dtype, 0 if isinstance(type, Tensor) else "python" if type.weak else "numpy"))
             place = host.allocate(type.dtype, ())
-            builder.add("write", place.buffer, host.dim(0), host.number(operand))
+            host.builder.add("write", place.buffer, host.dim(0), host.number(operand))
             operands.append(place.buffer)
             passing.append(place)
-    fresh: dict[Dim, int] = {}
-    gives = []
-    places: list[Storage | None] = []
-    for result in op.results:
-        type = result.type
-        assert isinstance(type, Tensor | Scalar)
-        numbers = tuple(_number(host, dim, fresh) for dim in dims_of(type))
-        gives.append((type.dtype, numbers))
-        known = all(number < 0 for number in numbers)
-        if overwritten and not places:
-            places.append(host.storage[overwritten[0]])
-        else:
-            places.append(host.allocate(type.dtype, dims_of(type)) if known else None)
-        operands += [place.buffer for place in places[-1:] if place is not None]
-        operands += [host.dim(dim) for dim, number in zip(dims_of(type), numbers, strict=True) if number < 0]
-    attributes = {name: op.attributes[name] for name in ("routine", "keywords", "options")}
-    made = list(builder.add("invoke", *operands, takes=tuple(takes), gives=tuple(gives), **attributes))
-    for dim, number in fresh.items():
-        host.scopes.bind(str(dim), made[len(made) - len(fresh) + number])
-    for place in passing:
-        host.free(place)
-    _give(host, op, places, made)
+    return operands, takes, passing
 
 
 def _overwritten(host: OwningProgram, op: Op) -> tuple[Value, ...]:

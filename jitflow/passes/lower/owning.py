@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.core import Function, Op, Region, Value, walk_loops
 from jitflow.ir.layout import contiguous
 from jitflow.ir.types import dims_of
 from jitflow.passes.lower.program import HostProgram, Storage
@@ -38,6 +39,14 @@ class OwningProgram(HostProgram):
         """What flows into functions that call themselves, and out of them, by their names."""
         self.bodies: list[Scope] = []
         """The scopes of the functions that call themselves which are open, innermost last."""
+
+    @cached_property
+    def _in_loops(self) -> frozenset[Op]:
+        return frozenset(walk_loops(self.function.region))
+
+    def is_in_loop(self, op: Op) -> bool:
+        """Whether an op of the tensor function stands in a loop."""
+        return op in self._in_loops
 
     # Which variable a place shows
 

@@ -1,8 +1,8 @@
 """Parts of a concatenation that their kernel writes where they belong, so that nothing is copied.
 
 A part qualifies if a kernel computes it and nobody else reads it; between the two only axes of size 1 may come or go,
-as ``np.stack`` makes them. A concatenation that is part of another one, as in ``np.block``, lies there as well, and so
-do its parts.
+as ``np.stack`` makes them, and sizes may be assumed that were checked before the kernel (`fusion/sink.py`). A
+concatenation that is part of another one, as in ``np.block``, lies there as well, and so do its parts.
 """
 
 from __future__ import annotations
@@ -49,6 +49,9 @@ def _search(
     producer = {result: op for op in region.body for result in op.results}
     position = {op: number for number, op in enumerate(region.body)}
     bound = {name: position[op] for op in region.body for name in _bound_by(op)}
+    known_since: dict[Op, int] = {}
+    """Behind which op it is known that a concatenation fits into the one that it is part of."""
+    checked = [position[op] for op in region.body if any(effect.kind == "check" for effect in op.own_effects)]
     for op in reversed(region.body):  # what holds others comes behind them
         if op.name != "fusion":
             for inner in op.regions:
@@ -58,15 +61,19 @@ def _search(
         holder, whole = destinations.get(op.result, (op, None))
         sizes = set(_sizes_of(holder.results))
         for operand, layout in parts_of(op, whole):
-            known_from = max((bound.get(name, -1) for name in (*sizes, *symbols(layout.offset))), default=-1)
+            names = (*sizes, *symbols(layout.offset))
+            known_from = max([known_since.get(op, -1), *(bound.get(name, -1) for name in names)])
             chain = [operand]
-            while counts[chain[-1]] == 1 and _adds_or_drops_ones(producer.get(chain[-1])):
+            while counts[chain[-1]] == 1 and _keeps_elements(producer.get(chain[-1])):
+                if "assumed" in producer[chain[-1]].attributes:
+                    known_from = max([known_from, *(place for place in checked if place < position[op])])
                 chain.append(producer[chain[-1]].operands[0])
             source = producer.get(chain[-1])
             if source is None or counts[chain[-1]] != 1 or not _writes_in_place(source):
                 continue
             if isinstance(chain[-1].type, Tensor) and position[source] > known_from:
                 destinations[chain[-1]] = (holder, _layout_of(chain[-1], operand, layout))
+                known_since[source] = known_from
                 in_place.update(chain)
 
 
@@ -89,8 +96,17 @@ def _sizes_of(values: Sequence[Value]) -> Iterator[str]:
             yield from symbols(dim)
 
 
-def _adds_or_drops_ones(op: Op | None) -> bool:
-    return op is not None and op.name == "reshape" and is_axis_view(op)
+def _keeps_elements(op: Op | None) -> bool:
+    """Whether axes of size 1 come or go, and other sizes are at most named otherwise."""
+    if op is None or op.name not in ("reshape", "broadcast") or not is_axis_view(op):
+        return False
+    if op.name == "reshape":
+        return True
+    before, after = dims_of(op.operands[0].type), list(dims_of(op.result.type))
+    named = [after[axis] for axis in op.attributes["axes"]]
+    for axis in op.attributes["axes"]:
+        after[axis] = 1
+    return all((one == 1) == (other == 1) for one, other in zip(before, named, strict=True)) and set(after) <= {1}
 
 
 def _layout_of(value: Value, part: Value, layout: Layout) -> Layout:

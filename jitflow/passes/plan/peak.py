@@ -24,6 +24,7 @@ from jitflow.ir.dims import (
     symbol,
     symbols,
 )
+from jitflow.ir.routines import comes_with_memory
 from jitflow.ir.types import Index, Type
 from jitflow.passes.plan.record import Plan
 
@@ -69,6 +70,9 @@ class _Walk:
             elif op.name == "alloc":
                 now = now + self.size(op)
                 most = _largest([*most, now])
+            elif op.name == "invoke":
+                now = now + self.made(op)
+                most = _largest([*most, now])
             elif op.name == "free":
                 now = now - self.size(op)
             else:
@@ -79,6 +83,20 @@ class _Walk:
         """How many bytes an op allocates or frees."""
         self.complete &= op.operands[-1] in self.numbers
         return self.numbers.get(op.operands[-1], 0)
+
+    def made(self, op: Op) -> Dim:
+        """How many bytes a call of a routine comes with, of those that are known before."""
+        taken = sum(1 + 2 * (kind if isinstance(kind, int) else 0) for _, kind in op.attributes["takes"])
+        given = iter(op.operands[taken:])
+        total: Dim = 0
+        for dtype, dims in op.attributes["gives"]:
+            comes = comes_with_memory(op.attributes, dims)
+            sizes = [next(given) for number in (*dims, *(() if comes else (-1,))) if number < 0]
+            if comes:
+                known = [self.numbers[size] for size in sizes if size in self.numbers]
+                self.complete &= len(known) == len(dims)
+                total = total + (product(known) * dtype.itemsize if len(known) == len(dims) else 0)
+        return total
 
     def inner(self, op: Op) -> tuple[list[Dim], Dim]:
         if op.name == "for":
@@ -192,10 +210,17 @@ class _Liveness:
                 most = max(most, inside + sum(alive.values()) - sum(alive[root] for root in ending))
                 for root in ending:  # what ends here may live on in what begins
                     del alive[root]
-            alive.update(self.born(op.results))
+            alive.update(self.born([*op.results, *self.begun(op)]))
             most = max(most, sum(alive.values()) + self.product(op))
             alive = {root: size for root, size in alive.items() if last.get(root, end) > number}
         return most
+
+    def begun(self, op: Op) -> Iterator[Value]:
+        """The concatenations whose memory there is from here on, since an op writes a part of them."""
+        for result in op.results:
+            place = self.plan.places.get(result)
+            if place is not None and place.op.name == "concatenate":
+                yield place.op.result
 
     def handed(self, op: Op) -> Iterator[Value]:
         """The values that an op makes others of, whose memory it may hand on."""

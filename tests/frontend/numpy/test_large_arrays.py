@@ -89,6 +89,40 @@ def test_concatenations_in_concatenations() -> None:
     assert plan.count(" bytes") == 2, "the argument and the result"
 
 
+@pytest.mark.parametrize("name", ["vstack", "hstack", "dstack", "column_stack", "stack", "concatenate"])
+def test_parts_of_two_sizes_are_copied_once(name: str) -> None:
+    """Only the running program knows that the arrays are of one size."""
+    join = getattr(np, name)
+    program = jitflow.function(lambda a, b: join((a, b)))
+    check_compiled(program, np.arange(3.0), np.arange(3.0) + 5)
+    computed = jitflow.function(lambda a, b: join((a * 2, np.sqrt(b))))
+    check_compiled(computed, np.arange(3.0), np.arange(3.0) + 5)
+    for function in (program, computed):
+        plan = function.ir(np.ones(30), np.ones(30), stage="planned")
+        assert plan.count(" bytes") == 3, "the arguments and the result"
+    if name not in ("hstack", "concatenate"):
+        with pytest.raises(ValueError, match=r"dimension|shape"):
+            computed(np.ones(3), np.ones(4))
+
+
+def test_a_part_of_a_part_is_written_behind_the_checks_of_both() -> None:
+    program = jitflow.function(lambda a, b, c: np.stack((np.concatenate((a * 2, b + 1)), np.sqrt(c))))
+    check_compiled(program, np.arange(3.0), np.arange(2.0), np.arange(5.0))
+    with pytest.raises(ValueError, match="same shape"):
+        program(np.ones(100_000), np.ones(100_000), np.ones(5))
+    check_compiled(program, np.arange(3.0), np.arange(2.0), np.arange(5.0))
+
+
+@pytest.mark.parametrize("mode", ["edge", "wrap", "reflect", "symmetric"])
+@pytest.mark.parametrize("widths", [3, ((0, 0), (2, 1), (0, 9)), ((4, 0), (0, 0), (1, 2)), ((0, 0), (0, 0), (0, 0))])
+def test_what_is_padded_is_copied_once(mode: str, widths: Any) -> None:
+    program = jitflow.function(lambda a: np.pad(a, widths, mode=mode))
+    for shape in ((2, 3, 4), (1, 5, 1), (4, 1, 2)):
+        check_compiled(program, np.arange(float(np.prod(shape))).reshape(shape))
+    plan = program.ir(np.ones((20, 30, 40)), stage="planned")
+    assert plan.count("from concatenate") <= 1, "arrays beside the result"
+
+
 def repeated(x: Any, m: Any) -> Any:
     y = np.repeat(x, 3)
     y[1] = 7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,33 @@ def test_what_is_put_is_repeated(given: list[float]):
 
     arguments = np.array([[0, 3], [1, 0]]), np.array(given)
     assert_same(interpreted(program)(np.zeros((3, 2)), *arguments), program(np.zeros((3, 2)), *arguments))
+
+
+@pytest.mark.parametrize("mode", ["raise", "clip", "wrap"])
+@pytest.mark.parametrize("step", [1, 2])
+def test_where_put_puts_what_is_out_of_range(mode: str, step: int):
+    def program(x, i):
+        np.put(x[::step], i, [1.0, 2.0], mode=mode)
+        return x * 1
+
+    compiled = jitflow.function(program)
+    for size in (5, 0):
+        for places in ([1, -1, 0], [7, 2, -9], [], [True, False]):
+            given = np.array(places, None if places else np.int64)
+            if size and (mode != "raise" or 7 not in places):
+                assert_same(compiled(np.zeros(size), given), program(np.zeros(size), given))
+            elif size or places:
+                with pytest.raises(IndexError) as expected:
+                    program(np.zeros(size), given)
+                with pytest.raises(IndexError, match=re.escape(str(expected.value))):
+                    compiled(np.zeros(size), given)
+
+
+def test_positions_are_looked_at_once():
+    traced = jitflow.function(lambda x, i: np.put(x, i, 1.0))
+    text = traced.ir(np.zeros(9), np.arange(3), stage="optimized")
+    assert "scatter" in text
+    assert "gather" not in text
 
 
 @pytest.mark.parametrize("condition", [True, False])
