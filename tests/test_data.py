@@ -71,6 +71,29 @@ def test_what_stages_do():
     assert repr(data.filter(bool)) == "<jitflow.data.Dataset of unknown length>"
 
 
+def test_a_list_that_grows_is_shuffled_as_it_is_now():
+    numbers = [1, 2, 3]
+    data = Dataset(numbers).shuffle(5)
+    assert sorted(data) == numbers
+    numbers += [4, 5]
+    assert sorted(data) == numbers
+    del numbers[1:]
+    assert list(data) == [1]
+
+
+def test_passes_of_a_part_of_an_endless_repetition_have_orders_of_their_own():
+    passes = list(Dataset(NUMBERS).shuffle(7).repeat().take(23).repeat(2))
+    assert sorted(passes[:23]) == sorted(passes[23:]) == NUMBERS
+    assert passes[:23] != passes[23:]
+    with pytest.raises(TypeError, match="length is not known"):  # it may have none
+        len(streamed([]).repeat().take(3))
+
+
+def test_a_buffer_asks_for_what_was_read_ahead_in_a_pass_that_has_ended():
+    data = streamed(range(20)).prefetch(8).repeat().take(30).shuffle(1, buffer=40)
+    assert sorted(data) == sorted([*range(20), *range(10)])
+
+
 def test_elements_are_structures():
     x, labels = np.arange(12.0).reshape(6, 2), np.arange(6)
     first, second = arrays(x, labels).batch(4)
@@ -83,6 +106,7 @@ def test_elements_are_structures():
     assert (batch["x"] == x).all()
     (alone,) = arrays(x).batch(6)
     assert (alone == x).all()
+    assert list(Dataset([1, "a", None]).batch(3)) == [[1, "a", None]]
     (numbers,) = Dataset([(1, 2.5, True)] * 3).batch(3)
     assert [part.dtype.kind for part in numbers] == ["i", "f", "b"]
 
@@ -151,10 +175,12 @@ def test_errors_are_those_of_the_element():
         next(iterator)
     assert next(iterator) == 0.5
     broken = iter(streamed([1, 0, 2]).filter(reciprocal))
-    assert next(broken) == 1
     for _ in range(2):
+        assert next(broken) == 1
         with pytest.raises(ZeroDivisionError):
             next(broken)
+        assert next(broken) == 2
+        broken.position.assign(0)
     with pytest.raises(RuntimeError, match="raised StopIteration"):
         list(Dataset([1]).map(lambda x: next(iter(()))))
 

@@ -112,8 +112,15 @@ class Filtered(Stage):
         self.inner, self.predicate = inner, predicate
 
     def stream(self, number: int, start: int) -> Iterator[Promise]:
-        made = (promise() for promise in self.inner.stream(number, 0))
-        return islice((partial(_itself, element) for element in made if self.predicate(element)), start, None)
+        return islice(filter(None, map(self._kept, self.inner.stream(number, 0))), start, None)
+
+    def _kept(self, promise: Promise) -> Promise | None:
+        """The element if it stays. One that cannot be made or asked about has a place: nobody may leave it out."""
+        try:
+            element = promise()
+            return partial(_itself, element) if self.predicate(element) else None
+        except Exception as error:
+            return partial(_raised, error)
 
 
 class Part(Stage):
@@ -151,7 +158,9 @@ class Repeated(Stage):
         inner = self.inner.length()
         if inner == 0 or self.times == 0:
             return 0
-        return math.inf if self.times is None else None if inner is None else inner * self.times
+        if inner is None:  # it may have no elements
+            return None
+        return math.inf if self.times is None else inner * self.times
 
     def at(self, number: int, index: int) -> Any:
         turn, place = divmod(index, int(self.inner.length() or 1))
@@ -174,7 +183,8 @@ class Repeated(Stage):
             turn, place = turn + 1, 0
 
     def _pass(self, number: int, turn: int) -> int:
-        return turn if self.times is None else number * self.times + turn
+        """The number of a turn, another one in each pass of what an endless repetition is a part of, too."""
+        return (number << 64) + turn if self.times is None else number * self.times + turn
 
 
 class Shuffled(Stage):
@@ -190,7 +200,7 @@ class Shuffled(Stage):
         return self.inner.length()
 
     def at(self, number: int, index: int) -> Any:
-        return self.inner.at(number, int(self._order(number)[index]))
+        return self.inner.at(number, int(self._order(number, int(self.inner.length() or 0))[index]))
 
     def stream(self, number: int, start: int) -> Iterator[Promise]:
         if self.indexed:
@@ -215,8 +225,8 @@ class Shuffled(Stage):
         vars(self).update(state)
         self._order = lru_cache(maxsize=2)(self._draw_order)
 
-    def _draw_order(self, number: int) -> Any:
-        return self._random(number).permutation(int(self.inner.length() or 0))
+    def _draw_order(self, number: int, length: int) -> Any:
+        return self._random(number).permutation(length)
 
     def _random(self, number: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox(np.random.SeedSequence([self.seed, number])))
@@ -269,16 +279,17 @@ class Prefetched(Stage):
             promise = next(promises, None)
             return None if promise is None else makers.submit(promise)
 
-        ended = False
+        waiting = deque(source.submit(go_on) for _ in range(self.ahead))
         try:
-            waiting = deque(source.submit(go_on) for _ in range(self.ahead))
             while (element := waiting.popleft().result()) is not None:
                 waiting.append(source.submit(go_on))
                 yield element.result
-            ended = True
-        finally:
-            for executor in (source, makers):
-                executor.shutdown(wait=False, cancel_futures=not ended)
+        finally:  # elements that were handed on may be asked for yet, by a buffer; all others are not
+            source.shutdown(wait=False, cancel_futures=True)
+            makers.shutdown(wait=False)
+            for found in waiting:
+                if found.done() and not found.cancelled() and found.exception() is None and (left := found.result()):
+                    left.cancel()
 
 
 def _stack(promises: Sequence[Promise]) -> Any:
@@ -287,6 +298,10 @@ def _stack(promises: Sequence[Promise]) -> Any:
 
 def _itself(element: Any) -> Any:
     return element
+
+
+def _raised(error: Exception) -> Any:
+    raise error
 
 
 def _has_positions(given: Any) -> bool:

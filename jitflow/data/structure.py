@@ -27,7 +27,7 @@ def stacked(elements: Sequence[Any], path: str = "") -> Any:
         _require(alike, path)
         parts = [stacked([element[i] for element in elements], f"{path}[{i}]") for i in range(len(first))]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
-    if not isinstance(first, np.ndarray | np.generic | bool | int | float | complex):
+    if not all(isinstance(element, np.ndarray | np.generic | bool | int | float | complex) for element in elements):
         return list(elements)
     values = [np.asarray(element) for element in elements]
     shapes = {value.shape: None for value in values}

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import shutil
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -42,7 +44,8 @@ def load(path: str | Path) -> LoadedFunction:
 
     ``path`` is that of the library, or what it was exported to. To load a library runs code that is in it, as an import
     does. Raises FileNotFoundError if there is none, and ValueError for a file that was not exported by jitflow, is
-    damaged, or is for another machine or processor than this one, and OSError where the system refuses it.
+    damaged, or is for another machine or processor than this one, and OSError where the system refuses it. Each
+    function that is loaded is what the file is at that moment, and has a state of its own.
     """
     given = Path(path)
     found = [one for suffix in _SUFFIXES if (one := given.with_name(given.name + suffix)).is_file()]
@@ -51,11 +54,30 @@ def load(path: str | Path) -> LoadedFunction:
     about = read_notice(found[0])
     try:
         _refuse_others(found[0], about, processor.here())
-        return LoadedFunction(ctypes.CDLL(str(found[0].resolve())), about)
+        return LoadedFunction(_opened(found[0].resolve()), about)
     except (UserError, OSError):
         raise
     except Exception as error:  # what it says of itself is nothing that was written here
         raise UserValueError(f"{found[0]} makes no sense: {type(error).__name__}: {error}") from error
+
+
+_OPENED: set[Any] = set()
+"""The paths of libraries that this process has opened, and what the system tells their files apart by."""
+_OPENING = threading.Lock()
+
+
+def _opened(path: Path) -> ctypes.CDLL:
+    """A library of its own. The system takes one at a path that it knows for the one it has: then a copy is opened."""
+    with _OPENING:
+        about = path.stat()
+        known = {str(path), (about.st_dev, about.st_ino)}
+        if _OPENED.isdisjoint(known):
+            library = ctypes.CDLL(str(path))
+        else:
+            with tempfile.TemporaryDirectory(prefix="jitflow-") as folder:
+                library = ctypes.CDLL(shutil.copy(path, folder))
+        _OPENED.update(known)
+        return library
 
 
 def _refuse_others(path: Path, about: Mapping[str, Any], here: CodeTarget) -> None:

@@ -190,6 +190,16 @@ def test_what_is_carried_along_can_be_read_and_written(tmp_path: Path) -> None:
     loaded.state["MODEL_w2"][...] = 0
     loaded.state["MODEL_b2"][...] = np.arange(10) == 3
     assert (loaded(images) == 3).all()
+    assert jitflow.load(tmp_path / "classify").state["COUNT"] == 0
+
+
+@needs_compiler
+def test_what_is_exported_anew_is_loaded_anew(tmp_path: Path) -> None:
+    loaded = []
+    for factor in (2.0, 3.0):
+        jitflow.function(lambda x: x * factor).export(tmp_path / "scaled", Spec("f64", ("n",)), name="scaled")
+        loaded.append(jitflow.load(tmp_path / "scaled"))
+    assert [scaled(np.ones(2)).tolist() for scaled in loaded] == [[2.0, 2.0], [3.0, 3.0]]
 
 
 def test_what_needs_python_is_refused(tmp_path: Path) -> None:

@@ -845,3 +845,19 @@ def test_unions_of_classes():
 
     for argument in (np.ones(2), 2.0):
         assert jitflow.function(kinds)(argument) == kinds(argument)
+
+
+class Documented:
+    """Once."""
+
+
+def test_texts_of_classes_are_their_own_and_those_of_the_moment() -> None:
+    thing = Documented()
+
+    @jitflow.function
+    def run(x: float) -> tuple[float, str]:
+        return x + len(thing.__doc__ or ""), Documented.__doc__ or ""
+
+    assert run(1.0) == (6.0, "Once.")
+    Documented.__doc__ = "Twice."
+    assert run(1.0) == (7.0, "Twice.")

@@ -177,6 +177,9 @@ def _united(name: str) -> Callable[..., Any]:
 for _name in ("__or__", "__ror__"):
     setattr(ClassProxy, _name, _united(_name))
 
+for _kind in (ObjectProxy, ClassProxy):  # in the place of their own texts, which a program would read
+    _kind.__doc__ = property(lambda self: self.__getattr__("__doc__"))  # type: ignore[assignment]
+
 
 class SuperProxy:
     """``super()`` of a proxied object: reads along the classes behind ``kind``."""
