@@ -203,3 +203,24 @@ def test_children_of_children() -> None:
     found = vmap(vmap(lambda x: x + generator.normal(size=4)))(np.stack([X, X]))
     expected = [[x + g.normal(size=4) for g, x in zip(child.spawn(len(X)), X, strict=True)] for child in same.spawn(2)]
     assert_same(found, stacked([stacked(one) for one in expected]), ITERATED)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1"])
+def test_results_of_several_kinds_are_stacked_as_numpy_stacks_them(dtype: str) -> None:
+    """Whether a loop turns at all decides that a sum is Python's 0 or a number of the array; data decide a branch."""
+
+    def total(x: np.ndarray) -> object:
+        found: object = 0
+        for item in x:
+            found = found + item  # type: ignore[operator]
+        return found
+
+    def signed(x: np.ndarray) -> object:
+        return 2**40 + 1 if x.sum() < 0 else x[0]
+
+    for examples in (np.ones((2, 3)), -np.ones((2, 3)), np.array([[1.0, 2.0], [-3.0, -4.0]]), np.ones((3, 0))):
+        given = examples.astype(dtype)
+        for program in (total, signed) if examples.size else (total,):
+            expected, found = np.stack([program(x) for x in given]), jitflow.vmap(program)(given)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)

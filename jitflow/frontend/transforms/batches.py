@@ -8,18 +8,21 @@ is refused. Where it draws from a generator of `jitflow.random`, each example ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.control.alternatives import described
+from jitflow.frontend.control.alternatives import described, option
+from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.function_cells import cells_around, reassigned
 from jitflow.frontend.control.joining import outside_type
 from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.possible_kinds import possible_numbers
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.switching import of_one_kind
 from jitflow.frontend.numpy.draw_calls import no_draws_in_batch
@@ -29,11 +32,13 @@ from jitflow.frontend.recording.regions import refused_in_batch
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers.absent import NotGiven
+from jitflow.frontend.tracers.alternatives import Alternatives
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.transforms.derivatives import called, program_object
 from jitflow.frontend.transforms.tangents import own_containers
 from jitflow.ir.core import Value, walk
 from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import I64
 from jitflow.ir.ops.derivative import example_of, stacked_of
 from jitflow.ir.types import Container
 
@@ -56,10 +61,13 @@ def batched(
     try:
         with trace.region() as scope:
             scope.is_batched = True
-            result = of_one_kind(called(fn, *given.examples([*map(program_object, parameters)])))
+            returned = called(fn, *given.examples([*map(program_object, parameters)]))
+            result = of_one_kind(returned)
             leaves = flatten(result)
             axes = [*_axes_of(out_axes, result, "out_axes", "what the function returns")]
             places = [_place(result, item, yielded) for item in leaves.items]
+            several = [_SeveralKinds.of(item, axis, yielded)
+                       for item, axis in zip(flatten(returned, whole=True).items, axes, strict=True)]  # fmt: skip
             drain_lists()
     except (EndOfPath, NotGiven):
         trace.add("vmap", *stacked, types=(), regions=(scope.close(parameters, ()),))
@@ -73,6 +81,7 @@ def batched(
         stacked.append(states)
     # Those that are the same for every example come last.
     mapped = [axis is not None for place, axis in zip(places, axes, strict=True) if place is not None]
+    mapped += [True] * (len(yielded) - len(mapped))
     order = sorted(range(len(yielded)), key=lambda place: not mapped[place])
     region = scope.close(parameters, [yielded[place] for place in order])
     for op in walk(region):
@@ -84,10 +93,40 @@ def batched(
     found = trace.add("vmap", *stacked, types=types, regions=(region,), shared=shared)
     made = dict(zip(order, map(program_object, found), strict=True))
     items = [
-        item if place is None else _moved(made[place], axis)
-        for item, place, axis in zip(leaves.items, places, axes, strict=True)
+        item if place is None else _moved(made[place], axis) if kinds is None else kinds.stacked(made, place, axis)
+        for item, place, axis, kinds in zip(leaves.items, places, axes, several, strict=True)
     ]
     return leaves.rebuild(items)
+
+
+@dataclass(frozen=True)
+class _SeveralKinds:
+    """Where a region yields a number or an array of several kinds: which of them it is, and what it is of each."""
+
+    tag: int
+    options: Mapping[int, int]
+
+    @staticmethod
+    def of(item: Any, axis: int | None, yielded: list[Value]) -> _SeveralKinds | None:
+        """That of a mapped result; None for one kind."""
+        if type(item) is not Alternatives or axis is None or len(numbers := possible_numbers(item)) < 2:
+            return None
+        first = len(yielded)
+        yielded.append(values.cast(tracers.lift(item.chosen), I64))
+        yielded.extend(tracers.lift(option(item, number)) for number in numbers)
+        return _SeveralKinds(first, {number: first + place for place, number in enumerate(numbers, 1)})
+
+    def stacked(self, made: Mapping[int, Any], common: int, axis: int | None) -> Any:
+        """The results, as `numpy.stack` has them: of the kind that all are of, else, and of none, of the ``common`` one."""
+
+        def of(numbers: Sequence[int]) -> Any:
+            if not numbers:
+                return _moved(made[common], axis)
+            number, *others = numbers
+            are = made[self.tag] == number
+            return choose(are.any() & are.all(), lambda: _moved(made[self.options[number]], axis), lambda: of(others))
+
+        return of([*self.options])
 
 
 class _Arguments:
