@@ -117,7 +117,7 @@ class _SeveralKinds:
         return _SeveralKinds(first, {number: first + place for place, number in enumerate(numbers, 1)})
 
     def stacked(self, made: Mapping[int, Any], common: int, axis: int | None) -> Any:
-        """The results, as `numpy.stack` has them: of the kind that all are of, else, and of none, of the ``common`` one."""
+        """The results: of the kind that all are of, else, and of none, of the ``common`` one, as in `np.stack`."""
 
         def of(numbers: Sequence[int]) -> Any:
             if not numbers:
