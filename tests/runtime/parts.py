@@ -8,7 +8,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from jitflow.backends.cuda import compile_to_ptx
 from jitflow.backends.llvm import compile_program
 from jitflow.gpu import offloaded, print_kernels, sites_of
 from jitflow.hardware import is_gpu
@@ -24,6 +23,7 @@ from jitflow.runtime.cuda import gpu
 from jitflow.runtime.entry_device import DeviceSpecialisation
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.specialisation import Specialisation
+from tests.backends.cuda.images import image_of
 from tests.execute import Compiled
 
 
@@ -55,7 +55,7 @@ class CompiledParts(Compiled):
             verify(host, "test")
         modules = print_kernels(zip(devices, self.hosts, strict=True))
         self.executable = compile_program(self.hosts, sites=sites_of(modules))
-        images = {name: compile_to_ptx(module.text, "compute_75").encode() for name, module in modules.items()}
+        images = {name: image_of(module.text, "compute_75") for name, module in modules.items()}
         loaded = {name: gpu(name).load(image) for name, image in images.items()}
         linked = link_symbols(self.executable.symbols, self.executable.sites, loaded)
         plan = replace(self._plan(whole, layouts), releases_gil_bytes=-1)

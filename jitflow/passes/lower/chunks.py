@@ -28,8 +28,8 @@ from jitflow.passes.schedule.tree import For
 
 if TYPE_CHECKING:
     from jitflow.passes.fusion.nest import Access, Loop
-    from jitflow.passes.lower.elements import Elements
     from jitflow.passes.lower.reduction import Reduction
+    from jitflow.passes.lower.staging import Staging
 
 __all__ = ["Chunks"]
 
@@ -37,9 +37,7 @@ __all__ = ["Chunks"]
 class Chunks:
     """A loop of chunks: ``body`` goes over one, with the reductions of the sweep that is open, if one is."""
 
-    def __init__(
-        self, lowering: Elements, node: For, reductions: Sequence[Reduction], body: Callable[[], None]
-    ) -> None:
+    def __init__(self, lowering: Staging, node: For, reductions: Sequence[Reduction], body: Callable[[], None]) -> None:
         self.lowering, self.emitter, self.node = lowering, lowering.emitter, node
         self.reductions, self.loop, self.body = list(reductions), node.loop, body
         self.length = chunk_positions(lowering.joined, node.step)

@@ -6,7 +6,7 @@ remembers it for as long as the loops that it varies along stay there. `kernel.p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
@@ -19,10 +19,8 @@ from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.fusion.nest import Access, Loop, Nest, is_folded
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.lower.staging import row_on_chip, stage_block, stage_row
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
-from jitflow.passes.schedule.tree import Keep, Stage
 
 __all__ = ["Elements"]
 
@@ -69,8 +67,6 @@ class Elements:
         """What is kept in scratch memory, and how many bytes of it a thread has."""
         self.worker: Value | None = None
         """The number of the thread, where several run the kernel."""
-        self.chunk_worker: Value | None = None
-        """The number of the thread, where several share chunks."""
         self.parts = 1
         """For how many threads scratch memory has a part."""
 
@@ -363,33 +359,3 @@ class Elements:
 
         emitter.branch(failed, report)
         return emitter.elementwise("select", bad, zero, wrapped)
-
-    # Staged operands, and saved values
-
-    def _stage(self, node: Stage) -> None:
-        for value in node.values:
-            self.staged[value] = stage_row(self, value) if self.target.distributed else stage_block(self, value)
-
-    def make_room(self, keeps: Iterable[Keep]) -> None:
-        """Find out where values lie that a later sweep needs again."""
-        for keep in keeps:
-            value = keep.value
-            assert isinstance(value.type, Tensor)
-            if keep.into is not None:
-                self.hosts.add(keep.into)
-                self.saved[value] = self.outputs[keep.into][2]
-                continue
-            if keep.on_chip:
-                self.saved[value] = row_on_chip(self, value)
-                continue
-            row = Value(value.type, value.name)  # beside the value's own buffer, which it has if it is a result
-            buffer = self.buffer_for(row, value.type.dtype)
-            loops = [*self.outer, *self.reduced] if self.target.distributed else self.reduced
-            strides: dict[Loop, Dim] = {}
-            total: Dim = value.type.dtype.itemsize
-            for loop in reversed(loops):
-                strides[loop] = total
-                total = total * loop.dim
-            self.scratch.append((buffer, total))
-            self.rows[row] = total
-            self.saved[value] = Access(row, value.type.dtype, 0, strides)

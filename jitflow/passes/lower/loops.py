@@ -16,10 +16,10 @@ from jitflow.ir.dims import minimum
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.cells import Cells
 from jitflow.passes.lower.chunks import Chunks
-from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.reduction import Reduction
 from jitflow.passes.lower.reductions import reduction_for
 from jitflow.passes.lower.sharing import share
+from jitflow.passes.lower.staging import Staging
 from jitflow.passes.schedule.tree import (
     Deviate,
     Fold,
@@ -40,7 +40,7 @@ __all__ = ["Loops"]
 _Turn = Callable[[Sequence[Value]], Sequence[Value]]
 
 
-class Loops(Elements):
+class Loops(Staging):
     """Emits the nodes of a schedule."""
 
     reductions: Sequence[Reduction] = ()

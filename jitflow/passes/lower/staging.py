@@ -11,109 +11,139 @@ added to in the caches is summed up at four fifths of the speed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from jitflow.ir.core import Value
-from jitflow.ir.dims import maximum
+from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Access, Loop
+from jitflow.passes.lower.elements import Elements
 from jitflow.passes.schedule.folding import BLOCK
+from jitflow.passes.schedule.tree import Keep, Stage
 
-if TYPE_CHECKING:
-    from jitflow.passes.lower.elements import Elements
-
-__all__ = ["row_on_chip", "stage_block", "stage_row"]
+__all__ = ["Staging"]
 
 
-def row_on_chip(elements: Elements, value: Value) -> Access:
-    """Memory on the chip for a row of a value."""
-    assert isinstance(value.type, Tensor)
-    dtype, (loop,) = value.type.dtype, elements.reduced
-    row = Value(value.type, value.name)
-    nbytes = elements.emitter.size(loop.dim * dtype.itemsize)
-    elements.buffers[row] = elements.emitter.emit("on_chip", nbytes, depth=0, dtype=dtype)
-    return Access(row, dtype, 0, {loop: dtype.itemsize})
+class Staging(Elements):
+    """Where operands are brought, and what sweeps keep for later ones."""
 
+    chunk_worker: Value | None = None
+    """The number of the thread, where several share chunks."""
 
-def stage_row(elements: Elements, value: Value) -> Access:
-    """Bring the open row of an operand onto the chip; how it is read there."""
-    (loop,), room = elements.reduced, row_on_chip(elements, value)
-    source = elements.joined.access(elements.nest.access(value))
-    nbytes = elements.emitter.size(loop.dim * room.dtype.itemsize)
-    target, buffer = elements.buffers[room.buffer], elements.buffers[source.buffer]
-    elements.emitter.here("stage", target, buffer, elements.offset(source), nbytes)
-    return room
+    def _stage(self, node: Stage) -> None:
+        for value in node.values:
+            self.staged[value] = self._stage_row(value) if self.target.distributed else self._stage_block(value)
 
+    # Rows on the chip
 
-def stage_block(elements: Elements, value: Value) -> Access:
-    """Write what an operand has at the positions of the open block into scratch memory; how it is read there.
+    def _row_on_chip(self, value: Value) -> Access:
+        """Memory on the chip for a row of a value."""
+        assert isinstance(value.type, Tensor)
+        dtype, (loop,) = value.type.dtype, self.reduced
+        row = Value(value.type, value.name)
+        nbytes = self.emitter.size(loop.dim * dtype.itemsize)
+        self.buffers[row] = self.emitter.emit("on_chip", nbytes, depth=0, dtype=dtype)
+        return Access(row, dtype, 0, {loop: dtype.itemsize})
 
-    Its rows run along the last part of the reduced loop.
-    """
-    emitter, (loop,), inner = elements.emitter, elements.reduced, elements.joined.parts[-1]
-    access, (first, last) = elements.joined.uneven[value], elements.ends(loop)
-    length, one, step = emitter.size(maximum(inner.dim, 1)), emitter.size(1), access.strides.get(inner, 0)
-    room = _room(elements, access, first)
-    shown = Value(access.buffer.type, access.buffer.name)
-    elements.buffers[shown] = elements.buffers[access.buffer]
-    outer = {around: stride for around, stride in access.strides.items() if around in elements.outer}
-    read = Access(shown, access.dtype, 0, {**outer, inner: step})
-    written = Access(room, access.dtype, 0, {inner: access.dtype.itemsize})
-    lanes, vector = elements.lanes, elements.vector
+    def _stage_row(self, value: Value) -> Access:
+        """Bring the open row of an operand onto the chip; how it is read there."""
+        (loop,), room = self.reduced, self._row_on_chip(value)
+        source = self.joined.access(self.nest.access(value))
+        nbytes = self.emitter.size(loop.dim * room.dtype.itemsize)
+        target, buffer = self.buffers[room.buffer], self.buffers[source.buffer]
+        self.emitter.here("stage", target, buffer, self.offset(source), nbytes)
+        return room
 
-    def turn(_: Sequence[Value]) -> Sequence[Value]:
-        elements.store(written, elements.load(read))
-        return ()
+    # Blocks in scratch memory
 
-    def row(_: Sequence[Value]) -> Sequence[Value]:
-        begin = emitter.arithmetic("multiply", emitter.position, length)
-        start = emitter.arithmetic("maximum", first, begin)
-        stop = emitter.arithmetic("minimum", last, emitter.arithmetic("add", begin, length))
-        back = emitter.arithmetic("multiply", begin, emitter.size(step))
-        elements.bases[shown] = emitter.arithmetic("subtract", _row_offset(elements, access, emitter.position), back)
-        left = emitter.emit("remainder_truncated", emitter.emit("subtract", stop, start), emitter.size(lanes))
-        whole = emitter.emit("subtract", stop, left)
-        emitter.loop(start, whole, emitter.size(lanes), (), turn, inner, lanes)
-        emitter.rest(whole, stop, emitter.lanes_between(whole, stop, lanes), (), turn, inner, lanes)
-        return ()
+    def _stage_block(self, value: Value) -> Access:
+        """Write what an operand has at the positions of the open block into scratch memory; how it is read there.
 
-    elements.vector = inner
-    final = emitter.emit("divide_truncated", emitter.emit("subtract", last, one), length)
-    begin = emitter.emit("divide_truncated", first, length)
-    emitter.loop(begin, emitter.arithmetic("add", final, one), one, (), row)
-    elements.vector = vector
-    return Access(room, access.dtype, 0, {loop: access.dtype.itemsize})
+        Its rows run along the last part of the reduced loop.
+        """
+        emitter, (loop,), inner = self.emitter, self.reduced, self.joined.parts[-1]
+        access, (first, last) = self.joined.uneven[value], self.ends(loop)
+        length, one, step = emitter.size(maximum(inner.dim, 1)), emitter.size(1), access.strides.get(inner, 0)
+        room = self._room_of_block(access, first)
+        shown = Value(access.buffer.type, access.buffer.name)
+        self.buffers[shown] = self.buffers[access.buffer]
+        outer = {around: stride for around, stride in access.strides.items() if around in self.outer}
+        read = Access(shown, access.dtype, 0, {**outer, inner: step})
+        written = Access(room, access.dtype, 0, {inner: access.dtype.itemsize})
+        lanes, vector = self.lanes, self.vector
 
+        def turn(_: Sequence[Value]) -> Sequence[Value]:
+            self.store(written, self.load(read))
+            return ()
 
-def _room(elements: Elements, access: Access, first: Value) -> Value:
-    """Scratch memory for a block that begins at a position, a part of it for each thread that shares chunks or rows."""
-    emitter, itemsize = elements.emitter, access.dtype.itemsize
-    room, nbytes = Value(access.buffer.type, "block"), BLOCK * itemsize
-    threads = 1 if elements.chunk_worker is None else elements.target.threads
-    elements.scratch.append((elements.buffer_for(room, access.dtype), nbytes * threads))
-    worker = elements.worker or elements.chunk_worker
-    start = emitter.size(0) if worker is None else emitter.arithmetic("multiply", worker, emitter.size(nbytes))
-    before = emitter.arithmetic("multiply", first, emitter.size(itemsize))
-    elements.bases[room] = emitter.arithmetic("subtract", start, before)
-    return room
+        def row(_: Sequence[Value]) -> Sequence[Value]:
+            begin = emitter.arithmetic("multiply", emitter.position, length)
+            start = emitter.arithmetic("maximum", first, begin)
+            stop = emitter.arithmetic("minimum", last, emitter.arithmetic("add", begin, length))
+            back = emitter.arithmetic("multiply", begin, emitter.size(step))
+            self.bases[shown] = emitter.arithmetic("subtract", self._row_offset(access, emitter.position), back)
+            left = emitter.emit("remainder_truncated", emitter.emit("subtract", stop, start), emitter.size(lanes))
+            whole = emitter.emit("subtract", stop, left)
+            emitter.loop(start, whole, emitter.size(lanes), (), turn, inner, lanes)
+            emitter.rest(whole, stop, emitter.lanes_between(whole, stop, lanes), (), turn, inner, lanes)
+            return ()
 
+        self.vector = inner
+        final = emitter.emit("divide_truncated", emitter.emit("subtract", last, one), length)
+        begin = emitter.emit("divide_truncated", first, length)
+        emitter.loop(begin, emitter.arithmetic("add", final, one), one, (), row)
+        self.vector = vector
+        return Access(room, access.dtype, 0, {loop: access.dtype.itemsize})
 
-def _row_offset(elements: Elements, access: Access, number: Value) -> Value:
-    """Where a row begins: the byte offset of its number, counted over all parts but the last."""
-    emitter, (outermost, *inside) = elements.emitter, elements.joined.parts[:-1]
-    offset = elements.start_of(access.buffer, access.offset)
-    for part in reversed(inside):
-        size = emitter.size(maximum(part.dim, 1))
-        place = emitter.emit("remainder_truncated", number, size)
-        offset = emitter.arithmetic(
-            "add", offset, emitter.arithmetic("multiply", place, _stride(elements, access, part))
-        )
-        number = emitter.emit("divide_truncated", number, size)
-    return emitter.arithmetic(
-        "add", offset, emitter.arithmetic("multiply", number, _stride(elements, access, outermost))
-    )
+    def _room_of_block(self, access: Access, first: Value) -> Value:
+        """Scratch memory for a block that begins at a position, a part for each thread that shares chunks or rows."""
+        emitter, itemsize = self.emitter, access.dtype.itemsize
+        room, nbytes = Value(access.buffer.type, "block"), BLOCK * itemsize
+        threads = 1 if self.chunk_worker is None else self.target.threads
+        self.scratch.append((self.buffer_for(room, access.dtype), nbytes * threads))
+        worker = self.worker or self.chunk_worker
+        start = emitter.size(0) if worker is None else emitter.arithmetic("multiply", worker, emitter.size(nbytes))
+        before = emitter.arithmetic("multiply", first, emitter.size(itemsize))
+        self.bases[room] = emitter.arithmetic("subtract", start, before)
+        return room
 
+    def _row_offset(self, access: Access, number: Value) -> Value:
+        """Where a row begins: the byte offset of its number, counted over all parts but the last."""
+        emitter, (outermost, *inside) = self.emitter, self.joined.parts[:-1]
+        offset = self.start_of(access.buffer, access.offset)
 
-def _stride(elements: Elements, access: Access, part: Loop) -> Value:
-    return elements.emitter.size(access.strides.get(part, 0))
+        def add(part: Loop, place: Value) -> Value:
+            share = emitter.arithmetic("multiply", place, emitter.size(access.strides.get(part, 0)))
+            return emitter.arithmetic("add", offset, share)
+
+        for part in reversed(inside):
+            size = emitter.size(maximum(part.dim, 1))
+            offset = add(part, emitter.emit("remainder_truncated", number, size))
+            number = emitter.emit("divide_truncated", number, size)
+        return add(outermost, number)
+
+    # Saved values
+
+    def make_room(self, keeps: Iterable[Keep]) -> None:
+        """Find out where values lie that a later sweep needs again."""
+        for keep in keeps:
+            value = keep.value
+            assert isinstance(value.type, Tensor)
+            if keep.into is not None:
+                self.hosts.add(keep.into)
+                self.saved[value] = self.outputs[keep.into][2]
+                continue
+            if keep.on_chip:
+                self.saved[value] = self._row_on_chip(value)
+                continue
+            row = Value(value.type, value.name)  # beside the value's own buffer, which it has if it is a result
+            buffer = self.buffer_for(row, value.type.dtype)
+            loops = [*self.outer, *self.reduced] if self.target.distributed else self.reduced
+            strides: dict[Loop, Dim] = {}
+            total: Dim = value.type.dtype.itemsize
+            for loop in reversed(loops):
+                strides[loop] = total
+                total = total * loop.dim
+            self.scratch.append((buffer, total))
+            self.rows[row] = total
+            self.saved[value] = Access(row, value.type.dtype, 0, strides)
