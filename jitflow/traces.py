@@ -70,7 +70,9 @@ def timeline_of(
 ) -> Timeline:
     """The timeline of a profile that began at ``start``; ``sites`` are known by the addresses of their rows."""
     described = {row: _described(sites[row].op) for row in np.unique(notes["row"]).tolist()}
-    lanes = _Lanes(TRACKS | {thread.ident: thread.name for thread in threading.enumerate() if thread.ident})
+    # A dummy stands for a thread that Python has not started, perhaps one that is over: another has its number by now.
+    threads = (one for one in threading.enumerate() if not isinstance(one, threading._DummyThread))
+    lanes = _Lanes(TRACKS | {one.ident: one.name for one in threads if one.ident})
     events: list[Event] = []
     messages = _Messages()
     for row, begin, end, moved, computed, thread in notes[np.lexsort((-notes["end"], notes["start"]))].tolist():
