@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.ir.context_names import DEVICE_PREFIX
-from jitflow.loaded import loaded
+from jitflow.loaded import asked, loaded
 from jitflow.records import value_record
 
 __all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_nodes", "has_seen_gpus", "is_elsewhere",
@@ -68,8 +68,7 @@ def has_seen_gpus() -> bool:
 
 def has_nodes() -> bool:
     """Whether programs may name devices of other processes."""
-    known_names = loaded("jitflow.cluster.nodes", "known_names")
-    return known_names is not None and len(known_names()) > 1
+    return len(asked("jitflow.cluster.nodes", "known_names") or ()) > 1
 
 
 def is_gpu(name: str) -> bool:
@@ -114,8 +113,7 @@ def device_named(name: str | Device) -> str:
 
 def _named_elsewhere(name: str) -> str:
     """The same for a device of a cluster."""
-    names = loaded("jitflow.cluster.nodes", "names")
-    known = () if names is None else names()
+    known = asked("jitflow.cluster.nodes", "names") or ()
     full = name if "/" in name else f"{name}/{HOME}"
     if full in known:
         here = f"{_NODE}0/"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from jitflow.aligned import aligned
 from jitflow.config import CONFIG
 from jitflow.errors import CompilationWarning, CompilerBug, UserError, UserTypeError, UserValueError
-from jitflow.loaded import loaded
+from jitflow.loaded import is_tracing
 from jitflow.user_lines import with_user_frames
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Specialised:
         self._lock = threading.RLock()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _is_tracing():
+        if is_tracing():
             if type(self._wrapped.__globals__) is dict:
                 raise _unseen_call(self.__name__)
             return self._wrapped(*args, **kwargs)  # made while tracing, and so it records what it reads
@@ -337,12 +337,6 @@ class Specialised:
                     self._link(specialisation)
                 else:
                     self._aside += (specialisation,)
-
-
-def _is_tracing() -> bool:
-    """Whether the call comes from a function that is being traced; before any was, nothing of that is imported."""
-    active_trace = loaded("jitflow.frontend.recording.trace", "active_trace")
-    return active_trace is not None and active_trace() is not None
 
 
 _PAUSES: list[bool] = []

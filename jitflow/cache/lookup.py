@@ -21,7 +21,7 @@ from jitflow.cache.key import key_of
 from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
-from jitflow.loaded import loaded
+from jitflow.loaded import asked
 from jitflow.runtime.entry_constants import EntryConstants
 from jitflow.runtime.linked_symbols import link_symbols
 from jitflow.runtime.linking import LINKER
@@ -40,23 +40,17 @@ _RUN, _GUARD = "run", "guard"
 
 def why_not(options: Options) -> str:
     """Why functions of these options are not cached at all; empty if they are."""
-    has_gpus = _asked("jitflow.hardware", "has_seen_gpus")
+    has_gpus = asked("jitflow.hardware", "has_seen_gpus")
     reasons = {
         "JITFLOW_CACHE=0": not CONFIG.cache,
         "JITFLOW_DUMP and JITFLOW_VERIFY look at compilations": CONFIG.dump or CONFIG.verify,
         "a function that is placed on devices": CONFIG.cpu_devices > 1 or has_gpus or options.device,
         "a function with a placement of its own": options.placement != "heuristic",
         "a part of a function": options.part is not None,
-        "the step of a replica": _asked("jitflow.replication", "exchange_in_force") is not None,
-        "a profile is taken": _asked("jitflow.runtime.notes", "is_recording"),
+        "the step of a replica": asked("jitflow.replication", "exchange_in_force") is not None,
+        "a profile is taken": asked("jitflow.runtime.notes", "is_recording"),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
-
-
-def _asked(module: str, question: str) -> Any:
-    """What a module answers; None where nobody has imported it, so that there is nothing to say."""
-    answer = loaded(module, question)
-    return None if answer is None else answer()
 
 
 # -- from a file -------------------------------------------------------------------------------------

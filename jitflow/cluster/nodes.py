@@ -21,7 +21,7 @@ from jitflow.cluster.node import Node
 from jitflow.cluster.parcels import FORGOTTEN, Known
 from jitflow.errors import UserRuntimeError
 from jitflow.hardware import devices
-from jitflow.loaded import loaded
+from jitflow.loaded import asked
 
 __all__ = [
     "ActorProcess",
@@ -330,8 +330,7 @@ def node(number: int) -> NodeHandle:
 
 
 def _is_connected() -> bool:
-    is_initialized = loaded("ray", "is_initialized")
-    return _NODES.start is not None or (is_initialized is not None and is_initialized())
+    return _NODES.start is not None or bool(asked("ray", "is_initialized"))
 
 
 def _machines() -> list[str]:

@@ -152,6 +152,14 @@ class Bounds:
 
     def _note_fact(self, terms: Terms) -> None:
         """What is subtracted in a fact is never above what is added."""
+        added, subtracted = self._sides(terms)
+        for name in subtracted:
+            self._above.setdefault(name, set()).update(added)
+            if added <= {name}:
+                self._capped.add(name)
+
+    def _sides(self, terms: Terms) -> tuple[set[str], set[str]]:
+        """The sizes that are added and those that are subtracted; what stands in a call may be either."""
         added: set[str] = set()
         subtracted: set[str] = set()
         for number, coefficient in terms.items():
@@ -160,10 +168,7 @@ class Bounds:
                 added |= self._monomials.names[number]
             if coefficient < 0 or within_call:
                 subtracted |= self._monomials.names[number]
-        for name in subtracted:
-            self._above.setdefault(name, set()).update(added)
-            if added <= {name}:
-                self._capped.add(name)
+        return added, subtracted
 
     # Asking
 
@@ -199,13 +204,7 @@ class Bounds:
         """Whether something is subtracted that nothing ties to what is added."""
         if terms.get(0, 0) > _HUGE:
             return False
-        added: set[str] = set()
-        subtracted: set[str] = set()
-        for number, coefficient in terms.items():
-            if coefficient > 0 or self._monomials.call[number] is not None:
-                added |= self._monomials.names[number]
-            else:
-                subtracted |= self._monomials.names[number]
+        added, subtracted = self._sides(terms)
         return not all(self._reaches(name, added) for name in subtracted)
 
     def _reaches(self, name: str, targets: set[str]) -> bool:

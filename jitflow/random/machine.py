@@ -16,7 +16,7 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.ir.philox import philox
-from jitflow.loaded import loaded
+from jitflow.loaded import is_tracing
 from jitflow.runtime.variable import Variable, using
 
 __all__ = ["CHILDREN", "COUNTER", "KEY", "SPAWNING", "STREAM", "Machine", "machine"]
@@ -137,8 +137,7 @@ _PLAIN = Machine()
 
 def machine() -> Machine:
     """The machine for what runs now: a function that is being traced, or plain Python."""
-    active_trace = loaded("jitflow.frontend.recording.trace", "active_trace")
-    if active_trace is None or active_trace() is None:
+    if not is_tracing():
         return _PLAIN
     from jitflow.frontend.numpy.draws import TRACED
 

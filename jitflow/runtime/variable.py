@@ -22,7 +22,7 @@ from jitflow.config import CONFIG
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.hardware import HOME, Device, device_named, is_elsewhere, is_gpu
 from jitflow.ir.dtypes import dtype_of
-from jitflow.loaded import loaded
+from jitflow.loaded import is_tracing
 
 __all__ = ["HEADER", "Variable", "memory", "using"]
 
@@ -55,7 +55,7 @@ class Variable(NDArrayOperatorsMixin):
     def __init__(
         self, value: Any, name: str | None = None, trainable: bool = True, device: str | Device = HOME
     ) -> None:
-        if _is_tracing():
+        if is_tracing():
             raise UserNotImplementedError(
                 "a variable made in a compiled function would be made once, while tracing",
                 mend="make it outside; an array that lives as long as the call is np.zeros(...)",
@@ -259,7 +259,7 @@ class using:  # noqa: N801  it reads as a statement
     __slots__ = ("_frame", "_read", "_written")
 
     def __init__(self, read: Iterable[Variable], written: Iterable[Variable] = ()) -> None:
-        if _is_tracing():
+        if is_tracing():
             raise UserRuntimeError(
                 "a variable was reached in a way that is not traced",
                 mend="read it from a global, a closure variable, an attribute or an argument",
@@ -303,11 +303,6 @@ def _locks() -> Any:
     from jitflow.runtime import locks  # which makes machine code, when a variable is first used
 
     return locks
-
-
-def _is_tracing() -> bool:
-    active_trace = loaded("jitflow.frontend.recording.trace", "active_trace")
-    return active_trace is not None and active_trace() is not None
 
 
 def _memory_on(device: str) -> Callable[[np.dtype[Any], tuple[int, ...]], Array]:

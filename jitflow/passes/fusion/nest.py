@@ -328,10 +328,12 @@ def is_folded(op: Op) -> bool:
 
 
 def rounds(op: Op) -> bool:
-    """Whether what a reduction comes to depends on the order in which it takes elements."""
+    """Whether an op is a reduction, and what it comes to depends on the order in which it takes elements."""
+    if op.name not in ("reduce_add", "reduce_multiply", "reduce_m2"):
+        return False
     kind = op.operands[0].type
     assert isinstance(kind, Tensor)
-    return op.name in ("reduce_add", "reduce_multiply", "reduce_m2") and kind.dtype.kind in "fc"
+    return kind.dtype.kind in "fc"
 
 
 def _runs(op: Op) -> bool:

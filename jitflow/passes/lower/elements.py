@@ -55,7 +55,7 @@ class Elements:
         self.hosts: set[Value] = set()
         """Outputs whose memory holds a saved value for a while."""
         self.staged: dict[Value, Access] = {}
-        """Where on the chip operands are whose row is there."""
+        """Where operands are that have been brought nearer."""
         self.kept: set[Value] = set()
         """The saved values that are in their places by now."""
         self.bases: dict[Value, Value] = {}

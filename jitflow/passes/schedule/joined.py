@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import cast
 
@@ -105,13 +106,12 @@ class JoinedLoops:
 
     def access(self, access: Access) -> Access:
         """An access in terms of the joined loops."""
-        strides = {loop: stride for loop, stride in access.strides.items() if loop not in self._dropped}
         if self.period and self._repeats(access.strides):
             return Access(access.buffer, access.dtype, access.offset, {}, self._inner_stride(access.strides))
-        joined = {self._joined[loop]: stride for loop, stride in strides.items()}
+        found = self._by_parts(access)
         if not self._goes_on(access.strides):
-            joined[self.reduced[0]] = access.dtype.itemsize  # as it lies in scratch memory
-        return Access(access.buffer, access.dtype, access.offset, joined)
+            found.strides[self.reduced[0]] = access.dtype.itemsize  # as it lies in scratch memory
+        return found
 
     def reach(self) -> Dim:
         """How many bytes from where it begins an operand or a result may lie, at most."""
@@ -152,8 +152,8 @@ class JoinedLoops:
         if self.periodic and not reduced and self._only_scatters(natural_last):
             return None
 
-        folded = [self.nest.origin(op.operands[0]) for op in self.nest.computed if _is_reduction(op)]
-        folds, considered = bool(folded), self._folded(folded) if folded else self.nest.loads
+        folds = any(map(_is_reduction, self.nest.computed))
+        considered = self._folded if folds else self.nest.loads
 
         def score(loop: Loop) -> tuple[int, int, int, bool]:
             gathers = sum(1 for load in considered if load.strides.get(loop, 0) != 0 and not _unit(load, loop))
@@ -180,11 +180,13 @@ class JoinedLoops:
             for value in self.yielded
         )
 
-    def _folded(self, values: Sequence[Value]) -> list[Access]:
+    @cached_property
+    def _folded(self) -> Sequence[Access]:
         """How what is folded lies, or would lie alone, so that bits do not depend on what it is fused with.
 
         Of what is larger than all that it is computed of, as distances are, these count: nobody would write it.
         """
+        values = [self.nest.origin(op.operands[0]) for op in self.nest.computed if _is_reduction(op)]
         frontier = list(values)
         seen: dict[Value, None] = {}
         while frontier:
@@ -212,15 +214,14 @@ class JoinedLoops:
     def _join_unevenly(self) -> None:
         """Join reduced loops that not all operands step through without a gap, if what they are computed to would."""
         nest, parts = self.nest, self.reduced
-        folded = [op for op in nest.computed if _is_reduction(op)]
         if len(parts) < 2 or self.vector_choice is None or not self.vector_choice.reduced:
             return
         asks_where = any(op.name in ("iota", "gather") for op in nest.computed)
-        if asks_where or not any(map(rounds, folded)) or any(loop.in_order for loop in parts):
+        if asks_where or not any(map(rounds, nest.computed)) or any(loop.in_order for loop in parts):
             return
         self._evenly = [(self._own(outer), self._own(inner), inner.dim) for outer, inner in pairwise(parts)]
-        alone = [access.strides for access in self._folded([nest.origin(op.operands[0]) for op in folded])]
-        if not all(map(self._goes_on, [*alone, *map(self._natural_strides, self.yielded)])):
+        alone = (access.strides for access in self._folded)
+        if not all(map(self._goes_on, (*alone, *map(self._natural_strides, self.yielded)))):
             self._evenly = ()
             return
         read = (value for op in nest.computed for value in op.operands if value in nest.layouts)

@@ -16,7 +16,8 @@
    inside of the reduced loops are lanes, and in these the positions of a band, written out.
 8. A value is kept in a sweep before those that need it, in scratch memory or in a result of its dtype and loops that is
    stored last. On a GPU it may be kept on the chip, if it is one row, and so may rows of operands without gaps, which
-   are brought there before the sweeps.
+   are brought there before the sweeps. On a processor, operands that do not go on evenly along what is reduced are
+   brought into scratch memory, at the beginning of each block.
 9. Threads share a loop that no other is around, along which all results vary.
 10. What is written past the caches is memory of the program's own, and a vector of it is some of whole cache lines, or
     a part of one.

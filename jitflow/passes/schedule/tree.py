@@ -115,7 +115,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """On a GPU, brings the row of operands that several sweeps read onto the chip, where these find it."""
+    """Brings operands nearer, where the loops behind it find them.
+
+    On a GPU that is the row that several sweeps read, onto the chip; else what does not go on evenly along what is
+    reduced, into scratch memory, a block at a time.
+    """
 
     values: tuple[Value, ...]
 
