@@ -22,7 +22,6 @@ from jitflow.passes.fusion.itemize import itemize
 from jitflow.passes.fusion.materialize import materialize
 from jitflow.passes.fusion.parallel import parallel
 from jitflow.passes.fusion.reload import reload
-from jitflow.passes.fusion.sink import sink
 from jitflow.passes.fusion.snapshot import snapshot
 from jitflow.passes.fusion.unfold import unfold
 from jitflow.passes.lower.finishing import HOST_PASSES
@@ -80,7 +79,6 @@ PASSES: dict[str, Pass] = {
     "reload": reload,
     "chain_products": chain_products,
     "absorb": absorb,
-    "sink": sink,
     "itemize": itemize,
     "parallel": parallel,
     **HOST_PASSES,
@@ -111,7 +109,6 @@ FUSION_PIPELINE = (
     "fuse",
     "reload",
     "absorb",
-    "sink",
     "itemize",
     "parallel",
 )

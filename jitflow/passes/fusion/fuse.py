@@ -272,17 +272,29 @@ class _Fusion:
 
     def _written(self, fusable: dict[Op, None]) -> Region:
         writes = any(op.name in ("store", "scatter", "push") for op in self.region.body)
+        parts = {part for op in self.region.body if op.name == "concatenate" for part in self._assumed_parts(op)}
 
         def write(group: Group) -> Op:
             first = group.ops[0]
             return self._fusion_op(group) if first in fusable else self._inside(first)
 
         def may_wait(group: Group) -> bool:
-            return writes and group.ops[0] in fusable and not any(op.own_effects for op in group.ops)
+            is_asked_for = writes or not parts.isdisjoint(group.ops)
+            return is_asked_for and group.ops[0] in fusable and not any(op.own_effects for op in group.ops)
 
         ordered = scheduled(self.region.body, self.group_of, self._needs, write, may_wait)
         kept = without_unused(ordered, self.region.yielded)
         return Region(self.region.parameters, (*kept, self.region.ops[-1]))
+
+    def _assumed_parts(self, whole: Op) -> Iterator[Op]:
+        """What computes parts of a concatenation that fit by checks alone: behind these it may write where they lie."""
+        for part in whole.operands:
+            views: list[Op] = []
+            while (op := self.producer.get(part)) is not None and is_free(op) and op.operands:
+                views.append(op)
+                part = op.operands[0]
+            if op is not None and any(view.attributes.get("assumed") for view in views):
+                yield op
 
     def _inside(self, op: Op) -> Op:
         """An op that is no kernel, with its regions fused."""

@@ -1,7 +1,7 @@
 """Parts of a concatenation that their kernel writes where they belong, so that nothing is copied.
 
 A part qualifies if a kernel computes it and nobody else reads it; between the two only axes of size 1 may come or go,
-as ``np.stack`` makes them, and sizes may be assumed that were checked before the kernel (`fusion/sink.py`). A
+as ``np.stack`` makes them, and sizes may be assumed that were checked before the kernel (`fuse` sees to that). A
 concatenation that is part of another one, as in ``np.block``, lies there as well, and so do its parts.
 """
 
