@@ -151,16 +151,16 @@ class _Check:
         if node.loop.reduced and self.sweep is None and any(isinstance(n, Reduce) for n in walk_nodes(node.body)):
             self.fail(f"a sweep begins inside of the reduced loop {name}")
         if self.loops.uneven and node.loop.reduced and not _loops_of(node.body, node.loop):
-            blocks = self._blocks()
-            if not blocks or not isinstance(blocks[0].body[0], Stage):
+            block = self._block()
+            if block is None or not isinstance(block.body[0], Stage):
                 self.fail(f"the loop {name} needs operands in scratch memory, a block of {BLOCK} at a time")
         self.open.append(node)
         self.nodes(node.body)
         self.open.pop()
 
-    def _blocks(self) -> list[For]:
-        """The open loop that takes blocks of what is reduced, if one is."""
-        return [node for node in self.open if node.loop.reduced and node.step == BLOCK and node.how == "serial"][-1:]
+    def _block(self) -> For | None:
+        """The open loop that takes blocks of what is reduced."""
+        return next((one for one in self.open if one.loop.reduced and one.step == BLOCK and one.how == "serial"), None)
 
     def lanes(self, node: For) -> None:
         if node.loop is not self.loops.vector or any(one.loop is node.loop for one in walk_nodes(node.body)
@@ -212,7 +212,8 @@ class _Check:
 
     def stage(self, node: Stage) -> None:
         if not self.target.distributed:
-            if self.open[-1:] != self._blocks() or set(node.values) != set(self.loops.uneven):
+            block = self._block()
+            if block is None or block is not self.open[-1] or set(node.values) != set(self.loops.uneven):
                 self.fail("what does not go on evenly is brought into scratch memory at the beginning of each block")
             return
         if self.sweep is not None or set(self.single()) != set(self.loops.outer):
@@ -297,7 +298,7 @@ class _Check:
         if len(paths) != 1:
             self.fail(f"{name} is folded {len(paths)} times")
         along = [one for one in paths[0] if isinstance(one, For)]
-        reduced = list(dict.fromkeys(one.loop for one in along if one.loop.reduced))
+        reduced = list(dict.fromkeys(one.loop for one in along if one.loop.reduced and one.how != "chunks"))
         if reduced != self.loops.reduced or any(not _is_covered(loop, along) for loop in reduced):
             self.fail(f"{name} is not folded along all that it reduces, in the order of the nest")
         chunk = self._chunk(node.ops)

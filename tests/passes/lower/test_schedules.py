@@ -40,6 +40,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "short": lambda x, y: ((x[:, :3] - y[:, :3]) ** 2).sum(1),
     "running": lambda x, y: (np.cumsum(x, 0), np.maximum.accumulate(x, 1), np.cumsum(y * 2, 0)),
     "all": lambda x, y: (x.sum(), x.var(), np.abs(x).max()),
+    "all and a bias": lambda x, y: ((x + y[0]).sum(), ((x - y[:, :1]) ** 2).mean(), np.exp((x.T - y[0, 0]) / 9).var()),
 }
 SIZES = [(70, 40), (3, 1100), (1, 1), (1030, 5), (0, 4), (4, 0), (33, 65)]
 
@@ -187,3 +188,25 @@ def test_what_cannot_be_followed_is_refused(found: str, printed: str, tmp_path: 
     assert found in printed
     with pytest.raises(ValueError, match=re.escape(message)):
         given(printed.replace(found, edited), tmp_path)(np.ones((3, 40)))
+
+
+def test_what_does_not_go_on_evenly_is_staged_in_each_block(tmp_path: Path) -> None:
+    def total(x: Any, b: Any) -> Any:
+        return (x + b).sum()
+
+    given = np.random.default_rng(0).normal(size=(70, 40)), np.ones(40)
+    printed = without_predictions(jitflow.function(total).ir(*given, stage="scheduled"))
+    (stage,) = re.findall(r" *stage %\d+\n", printed)
+    file = tmp_path / "total.schedule"
+    for text, message in (
+        (printed.replace(stage, ""), "the loop i needs operands in scratch memory, a block of 1024 at a time"),
+        (
+            printed.replace("  reduce", stage + "  reduce"),
+            "does not go on evenly is brought into scratch memory at the",
+        ),
+    ):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            jitflow.function(total, schedule=file)(*given)
+    file.write_text(printed)
+    assert_same(jitflow.function(total, schedule=file)(*given), jitflow.function(total)(*given), EXACT)
