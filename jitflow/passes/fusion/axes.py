@@ -10,7 +10,7 @@ Axes of size 1 take no part: they have no loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.types import Tensor, dims_of
@@ -93,11 +93,7 @@ class Axes:
 
     def relate(self, op: Op) -> None:
         """Join the axes that ``op`` relates."""
-        self.join_all(related_axes(op))
-
-    def join_all(self, pairs: Iterable[tuple[Axis, Axis]]) -> None:
-        """Join the two of each pair."""
-        for left, right in pairs:
+        for left, right in related_axes(op):
             self.join(left, right)
 
     def join(self, left: Axis, right: Axis) -> None:

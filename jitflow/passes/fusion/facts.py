@@ -13,7 +13,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.analyses.order import is_free
-from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view, related_axes
+from jitflow.passes.fusion.axes import Axis, is_axis_view, related_axes
 
 __all__ = ["Facts", "OpFacts", "is_gather_source"]
 
@@ -61,28 +61,6 @@ class Facts:
         while op is not None and is_axis_view(op):
             op = self._producer.get(op.operands[0])
         return op
-
-    def are_alike(self, ops: Iterable[Op]) -> bool:
-        """Whether the ops are elementwise, of the same dims, without views between them: one nest without a doubt."""
-        dims: set[tuple[Dim, ...]] = set()
-        viewed: list[Op] = []
-        for facts in map(self.of, ops):
-            dims |= facts.dims
-            if not facts.is_elementwise or len(dims) > 1:
-                return False
-            viewed += (op for op, _ in facts.viewed)
-        return bool(dims) and (not viewed or set(ops).isdisjoint(viewed))
-
-    def axes_of(self, ops: Sequence[Op]) -> Axes:
-        """The axes that the ops relate among themselves, through the views between them."""
-        axes = Axes()
-        members = set(ops)
-        for facts in map(self.of, ops):
-            axes.join_all(facts.related)
-            for producer, pairs in facts.viewed:
-                if producer in members:
-                    axes.join_all(pairs)
-        return axes
 
     def _find(self, op: Op) -> OpFacts:
         arrays = [value for value in (*op.results, *op.operands) if isinstance(value.type, Tensor)]

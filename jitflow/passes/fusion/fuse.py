@@ -22,7 +22,7 @@ matrix products and concatenations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -31,9 +31,9 @@ from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.analyses.order import bound_sizes, find_order, is_free, named_sizes, reads_of
-from jitflow.passes.fusion.axes import Axes, Axis
 from jitflow.passes.fusion.facts import Facts, is_gather_source
 from jitflow.passes.fusion.fused_region import Group, fusion_op, is_fusable, scheduled, without_unused
+from jitflow.passes.fusion.group_loops import GroupLoops, Nest
 from jitflow.passes.fusion.group_order import GroupOrder
 from jitflow.passes.schedule.cost import LARGEST_KERNEL
 
@@ -75,7 +75,10 @@ class _Fusion:
         self.group_of: dict[Op, Group] = {}
         self.facts = Facts(self.producer, self.group_of.__contains__)
         self.needed: dict[Op, Sequence[Op]] = {}
+        self.needed_of: dict[Group, Sequence[Op]] = {}
+        self.nests: dict[Group, Nest] = {}
         self.position = {op: number for number, op in enumerate(region.body)}
+        self.loops = GroupLoops(self.facts, self.position)
         self.readers: dict[Value, list[Op]] = {}
         """For each value the ops that read it, directly or through free ops."""
         for op in region.body:
@@ -141,23 +144,25 @@ class _Fusion:
         upper, lower = self.group_of[producer], self.group_of[consumer]
         if upper is lower:
             return
-        reason = self._why_not(upper, lower)
+        reason = self._join(upper, lower)
         if reason:
             self.decisions.append(f"{producer.name} ({producer.loc}) not fused into {consumer.name}: {reason}")
-        else:
-            self._merge(upper, lower)
 
-    def _why_not(self, upper: Group, lower: Group) -> str:
+    def _join(self, upper: Group, lower: Group) -> str:
+        """Join two groups, or say why they stay apart."""
         if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
             return f"the kernel would hold more than {LARGEST_KERNEL} ops"
         if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self.facts.of(op).stored):
             return "it reads elements at other positions, which must be in memory first"
-        if not self._is_nest(upper.ops + lower.ops):
+        nest = self._joined(upper, lower)
+        if nest is None:
             return "they do not share one loop nest"
         if self._is_written_anyway(upper, lower):
             return "it has fewer axes, and other kernels read it from memory too"
-        if self.order.makes_cycle(upper, lower):
+        between = self.order.between(upper, lower)
+        if between is None:
             return "what lies between them cannot be part of the kernel"
+        self._merge(upper, lower, nest, between)
         return ""
 
     def _is_written_anyway(self, upper: Group, lower: Group) -> bool:
@@ -177,48 +182,20 @@ class _Fusion:
             for reader in self.readers.get(result, ())
             if is_fusable(reader) and self.group_of[reader] not in (upper, lower)
         }
-        return any(not self._is_nest(upper.ops + lower.ops + other.ops) for other in others)
+        return any(self._joined(upper, lower, other) is None for other in others)
 
-    def _is_nest(self, ops: Sequence[Op]) -> bool:
-        """Whether the ops are one loop nest."""
-        if self.facts.are_alike(ops):
-            return True
-        axes = self.facts.axes_of(ops)
-        reduced: frozenset[Axis] | None = None
-        narrowest: tuple[Axis, ...] | None = None
-        spans: list[tuple[tuple[Axis, ...], bool]] = []
-        for op in ops:
-            for span, computed in self.facts.of(op).spans:
-                classes = tuple([axes.find(axis) for axis in span])
-                if len(set(classes)) != len(classes):
-                    return False
-                spans.append((classes, computed))
-            if "reduction" in op.definition.traits:
-                folded = _folded(op, axes)
-                operands_widest = axes.classes(op.operands[0])
-                narrowest = operands_widest if narrowest is None or len(operands_widest) < len(narrowest) else narrowest
-                if reduced is not None and folded != reduced:
-                    return False
-                reduced = folded
-        loops = {axis for classes, _ in spans for axis in classes} | (reduced or frozenset())
-        widest = max((classes for classes, _ in spans), key=len, default=())
-        if set(widest) != loops or (narrowest is not None and len(narrowest) != len(widest)):
-            return False
-        kept = [axis for axis in widest if axis not in (reduced or ())]
-        for classes, computed in spans:
-            if not computed or len(classes) == len(widest):
-                continue
-            if set(classes) != set(kept[: len(classes)]):
-                return False
-        return True
+    def _joined(self, *groups: Group) -> Nest | None:
+        """The groups as one loop nest, if they are one."""
+        nests = [self.nests.get(group) or self.nests.setdefault(group, self.loops.of(group.ops[0])) for group in groups]
+        return self.loops.joined(nests, lambda op: self.group_of.get(op) in groups)
 
-    def _needs(self, group: Group) -> Iterator[Group]:
+    def _needs(self, group: Group) -> Iterable[Group]:
         """The groups that a group must follow: for what it reads, through views, and for order's sake."""
-        for op in group.ops:
-            for earlier in self._needed(op):
-                needed = self.group_of[earlier]
-                if needed is not group:
-                    yield needed
+        ops = self.needed_of.get(group)
+        if ops is None:
+            found = dict.fromkeys(earlier for op in group.ops for earlier in self._needed(op))
+            ops = self.needed_of[group] = [earlier for earlier in found if self.group_of[earlier] is not group]
+        return map(self.group_of.__getitem__, ops)
 
     def _needed(self, op: Op) -> Sequence[Op]:
         """The ops of this region that an op must follow."""
@@ -239,11 +216,14 @@ class _Fusion:
             source = self.producer.get(source.operands[0]) if source.operands else None
         return source if source in self.group_of else None
 
-    def _merge(self, upper: Group, lower: Group) -> None:
-        self.order.merge(upper, lower)
+    def _merge(self, upper: Group, lower: Group, nest: Nest, between: list[Group]) -> None:
+        self.order.merge(upper, lower, between)
         upper.ops = sorted(upper.ops + lower.ops, key=self.position.__getitem__)
         for op in lower.ops:
             self.group_of[op] = upper
+        for group in (upper, lower):
+            self.needed_of.pop(group, None)
+        self.nests[upper] = self.loops.settle(nest)
 
     def _join_siblings(self, fusable: dict[Op, None]) -> None:
         """Join groups that read one array over the same loops: several results from one sweep."""
@@ -260,13 +240,12 @@ class _Fusion:
                 if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
                     continue
                 stored = (source for op in upper.ops + lower.ops for source in self.facts.of(op).stored)
-                if (
-                    not any(self.group_of[source] in (upper, lower) for source in stored)
-                    and self._is_nest(upper.ops + lower.ops)
-                    and not self.order.makes_cycle(upper, lower)
-                    and not self.order.makes_cycle(lower, upper)
-                ):
-                    self._merge(upper, lower)
+                if any(self.group_of[source] in (upper, lower) for source in stored):
+                    continue
+                nest = self._joined(upper, lower)
+                between = None if nest is None else self.order.between(upper, lower)
+                if nest is not None and between is not None:
+                    self._merge(upper, lower, nest, between)
 
     # Writing the fused region
 
@@ -278,10 +257,13 @@ class _Fusion:
             first = group.ops[0]
             return self._fusion_op(group) if first in fusable else self._inside(first)
 
-        def may_wait(group: Group) -> bool:
-            is_asked_for = writes or not parts.isdisjoint(group.ops)
-            return is_asked_for and group.ops[0] in fusable and not any(op.own_effects for op in group.ops)
-
+        may_wait = {
+            group
+            for group in self.group_of.values()
+            if group.ops[0] in fusable
+            and (writes or not parts.isdisjoint(group.ops))
+            and not any(op.own_effects for op in group.ops)
+        }
         ordered = scheduled(self.region.body, self.group_of, self._needs, write, may_wait)
         kept = without_unused(ordered, self.region.yielded)
         return Region(self.region.parameters, (*kept, self.region.ops[-1]))
@@ -330,9 +312,3 @@ class _Fusion:
             value = op.operands[0]
             yield value
             op = self.producer.get(value)
-
-
-def _folded(op: Op, axes: Axes) -> frozenset[Axis]:
-    """The loops that a reduction folds."""
-    dims = dims_of(op.operands[0].type)
-    return frozenset(axes.find((op.operands[0], axis)) for axis in op.attributes["axes"] if dims[axis] != 1)

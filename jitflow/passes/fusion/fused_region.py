@@ -74,7 +74,7 @@ def scheduled(
     group_of: Mapping[Op, Group],
     needs: Callable[[Group], Iterable[Group]],
     write: Callable[[Group], Op],
-    may_wait: Callable[[Group], bool],
+    may_wait: Set[Group],
 ) -> list[Op]:
     """The ops of a region with each group written as one op, behind what it ``needs``.
 
@@ -91,7 +91,7 @@ def scheduled(
                 missing.difference_update(op.results)
             else:
                 waiting.append(op)
-        elif not may_wait(group_of[op]):
+        elif group_of[op] not in may_wait:
             writer.emit(group_of[op])
     for group in group_of.values():
         writer.emit(group)
@@ -104,7 +104,7 @@ class _Writer:
 
     needs: Callable[[Group], Iterable[Group]]
     write: Callable[[Group], Op]
-    may_wait: Callable[[Group], bool]
+    may_wait: Set[Group]
     stores: Mapping[Group, Sequence[Group]]
     missing: set[Value]
     ordered: list[Op] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Writer:
             self.emit(needed)
         for store in self.stores.get(group, ()):
             for reader in self.needs(store):
-                if reader in self._begun or not self.may_wait(reader):
+                if reader in self._begun or reader not in self.may_wait:
                     continue
                 if _may_come(reader, self.needs, self._begun, self._written):
                     self.emit(reader)
