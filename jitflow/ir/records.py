@@ -112,7 +112,7 @@ class Op:
         (result,) = self.results
         return result
 
-    @property
+    @cached_property
     def own_effects(self) -> tuple[Effect, ...]:
         """Effects of this op itself; those of its regions come from `jitflow.ir.effects`."""
         effects = self.definition.effects

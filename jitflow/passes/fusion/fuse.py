@@ -259,7 +259,7 @@ class _Fusion:
 
         may_wait = {
             group
-            for group in self.group_of.values()
+            for group in dict.fromkeys(self.group_of.values())
             if group.ops[0] in fusable
             and (writes or not parts.isdisjoint(group.ops))
             and not any(op.own_effects for op in group.ops)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Value
@@ -58,13 +59,15 @@ class Kernel:
 
     def for_sizes(self, names: Mapping[str, Dim]) -> Kernel:
         """The same for other sizes, which have the place of those that it names."""
+
+        @cache  # strides and arguments are a few dims, again and again
+        def dim(known: Dim) -> Dim:
+            return substitute(known, names)
+
         return replace(
             self,
-            arguments=tuple(replace(one, dim=substitute(one.dim, names)) for one in self.arguments),
-            layouts=tuple(
-                Layout(substitute(one.offset, names), tuple(substitute(stride, names) for stride in one.strides))
-                for one in self.layouts
-            ),
+            arguments=tuple(replace(one, dim=dim(one.dim)) for one in self.arguments),
+            layouts=tuple(Layout(dim(one.offset), tuple(map(dim, one.strides))) for one in self.layouts),
             following=tuple(one.for_sizes(names) for one in self.following),
             choice=substitute(self.choice, names),
             instead=self.instead and self.instead.for_sizes(names),

@@ -137,17 +137,22 @@ class Scopes:
 
     def dim(self, dim: Dim) -> Value:
         """A dim as an index value."""
+        for scope in reversed(self.open):
+            if dim in scope.dims:
+                return scope.dims[dim]
         scope = self._home(dim)
-        if dim not in scope.dims:
-            scope.dims[dim] = self._compute(dim, scope)
-        return scope.dims[dim]
+        scope.dims[dim] = computed = self._compute(dim, scope)
+        return computed
 
     def _home(self, *dims: Dim) -> Scope:
         """The outermost scope that knows the sizes in dims."""
         return self.open[max((self._depth(name) for dim in dims for name in symbols(dim)), default=0)]
 
     def _depth(self, name: str) -> int:
-        return next(depth for depth in reversed(range(len(self.open))) if name in self.open[depth].sizes)
+        depth = len(self.open) - 1
+        while name not in self.open[depth].sizes:
+            depth -= 1
+        return depth
 
     def _size(self, name: str) -> Value:
         return self.open[self._depth(name)].sizes[name]

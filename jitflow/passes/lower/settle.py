@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.passes.scalar_loops.outline import edges
-from jitflow.passes.values.commit import needed_for
+from jitflow.passes.values.commit import Needs
 
 __all__ = ["settle"]
 
@@ -95,13 +95,12 @@ class _Settling:
             replace(op, regions=tuple(map(self.region, op.regions))) if op.regions else op for op in region.ops
         ]  # fmt: skip
         first = next((number for number, op in enumerate(ops) if self.writes.by(op)), len(ops))
-        moved: list[Op] = []
-        for place in range(first + 1, len(ops)):
-            if ops[place].name == "alloc":
-                moved += [op for op in needed_for(ops, first, place) if op not in moved]
+        needs = Needs(ops, first)
+        allocations = (place for place in range(first + 1, len(ops)) if ops[place].name == "alloc")
+        moved = dict.fromkeys(op for place in allocations for op in needs.of(place))
         behind = [op for op in ops[first:] if op not in moved]
         if behind and behind[0].name in ("if", "meet"):  # each branch of an `if` begins to write somewhere
-            moved.append(behind.pop(0))
+            moved[behind.pop(0)] = None
         launches = (op for op in walk(Region((), tuple(behind))) if op.name == "launch")
         self.kernels |= {launch.attributes["kernel"] for launch in launches}
         return Region(region.parameters, (*ops[:first], *moved, *_without_polls(Region((), tuple(behind))).ops))

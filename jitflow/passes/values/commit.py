@@ -29,7 +29,7 @@ from jitflow.ir.effects import ANYTHING, Effects, is_pure, may_fail
 from jitflow.ir.types import Place, Variable
 from jitflow.passes.analyses.order import bound_sizes
 
-__all__ = ["commit"]
+__all__ = ["Needs", "commit"]
 
 
 def commit(function: Function) -> Function:
@@ -74,33 +74,46 @@ def _with_early_checks(function: Function, lasting: frozenset[Value]) -> Region:
     effects, ops = Effects(function), function.region.ops
     search, seen = _Search(effects, lasting), {ANYTHING, *function.parameters} - lasting
     first = next((number for number, op in enumerate(ops) if search.ops([op], frozenset())), len(ops))
-    early: list[Op] = []
+    early: dict[Op, None] = {}
+    needs = Needs(ops, first)
     for place in range(first, len(ops)):
         if ops[place].name == "check":
-            needed = needed_for(ops, first, place)
+            needed = needs.of(place)
             if not needed:
                 break
-            early += [op for op in needed if op not in early]
+            early.update(dict.fromkeys(needed))
         elif _may_end(ops[place]) or not seen.isdisjoint(effects.written(ops[place])):
             break
     rest = (op for op in ops[first:] if op not in early)
     return Region(function.region.parameters, (*ops[:first], *early, *rest))
 
 
-def needed_for(ops: Sequence[Op], first: int, place: int) -> list[Op]:
-    """The op at ``place`` with the pure ones from ``first`` on that it needs; nothing if it needs another one.
+class Needs:
+    """What ops need of those before them, from the position ``first`` on: who gives operands, or binds their sizes."""
 
-    An op needs those that give its operands, and those that bind sizes which it mentions.
-    """
-    needed = [ops[place]]
-    wanted: set[Value | str] = {*ops[place].operands, *ops[place].sizes}
-    for op in reversed(ops[first:place]):
-        if not wanted.isdisjoint((*op.results, *bound_sizes(op))):
-            if op.regions or not is_pure(op):
-                return []
-            needed.append(op)
-            wanted.update(op.operands, op.sizes)
-    return needed[::-1]
+    def __init__(self, ops: Sequence[Op], first: int) -> None:
+        self._ops = ops
+        self._givers: dict[Value | str, list[int]] = {}
+        for place in range(first, len(ops)):
+            given: Value | str
+            for given in (*ops[place].results, *bound_sizes(ops[place])):
+                self._givers.setdefault(given, []).append(place)
+
+    def of(self, place: int) -> list[Op]:
+        """The op at ``place`` with the pure ones that it needs, in order; nothing if it needs another one."""
+        found = {place}
+        frontier = [place]
+        while frontier:
+            op = self._ops[last := frontier.pop()]
+            wanted: Value | str
+            for wanted in (*op.operands, *op.sizes):
+                for giver in self._givers.get(wanted, ()):
+                    if giver < last and giver not in found:
+                        if self._ops[giver].regions or not is_pure(self._ops[giver]):
+                            return []
+                        found.add(giver)
+                        frontier.append(giver)
+        return [self._ops[number] for number in sorted(found)]
 
 
 def _may_end(op: Op) -> bool:
