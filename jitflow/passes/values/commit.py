@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
@@ -95,8 +96,7 @@ class Needs:
         self._ops = ops
         self._givers: dict[Value | str, list[int]] = {}
         for place in range(first, len(ops)):
-            given: Value | str
-            for given in (*ops[place].results, *bound_sizes(ops[place])):
+            for given in chain[Value | str](ops[place].results, bound_sizes(ops[place])):
                 self._givers.setdefault(given, []).append(place)
 
     def of(self, place: int) -> list[Op]:
@@ -105,8 +105,7 @@ class Needs:
         frontier = [place]
         while frontier:
             op = self._ops[last := frontier.pop()]
-            wanted: Value | str
-            for wanted in (*op.operands, *op.sizes):
+            for wanted in chain[Value | str](op.operands, op.sizes):
                 for giver in self._givers.get(wanted, ()):
                     if giver < last and giver not in found:
                         if self._ops[giver].regions or not is_pure(self._ops[giver]):
