@@ -630,6 +630,21 @@ def test_an_array_of_an_empty_list_has_numpys_dtype():
         compiled(-np.abs(U))
 
 
+def says_of_which_dtype(u):
+    kept, mixed = [], []
+    for position, item in enumerate(u):
+        if item > 0:
+            kept.append(position)
+            mixed.append(position if position % 2 else item)
+    row, flags = np.full(5, -1), np.zeros(5, bool)
+    row[: len(kept)], flags[: len(kept)] = kept, kept
+    return np.array(kept, dtype=np.int32), row, flags, np.asarray(mixed, dtype=np.float32)
+
+
+def test_an_array_of_a_dtype_that_is_said_may_be_of_an_empty_list():
+    assert_does_what_python_does(says_of_which_dtype, [(U,), (-np.abs(U),), (U[:1],)])
+
+
 def test_a_list_may_leave_its_branch():
     assert_does_what_python_does(leaves_its_branch, [(U,), (-np.abs(U),)])
 

@@ -56,8 +56,8 @@ Answer = TypeVar("Answer")
 class ArraySource:
     """A sequence of the program that is no array, of which NumPy makes one where it is an operand."""
 
-    def as_array(self) -> Any:
-        """The array."""
+    def as_array(self, dtype: DType | None = None) -> Any:
+        """The array; where a ``dtype`` is said, of which it is going to be, one whose own may be another."""
         raise NotImplementedError
 
 
@@ -79,8 +79,11 @@ def refuse(found: str, mend: str) -> UserNotImplementedError:
     return UserNotImplementedError(f"{found} is not supported", mend=mend)
 
 
-def operand(item: Any) -> Operand:
-    """A tracer's value, a captured array or NumPy scalar as a value, a Python number as itself, a list as an array."""
+def operand(item: Any, dtype: DType | None = None) -> Operand:
+    """A tracer's value, a captured array or NumPy scalar as a value, a Python number as itself, a list as an array.
+
+    A ``dtype`` says of which an array is going to be, so that nobody asks of which a list would be.
+    """
     if isinstance(item, Value):
         return item
     if isinstance(item, tracers.Tracer | np.ndarray | np.generic | Remote):
@@ -89,7 +92,7 @@ def operand(item: Any) -> Operand:
         python_type: Any = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
         return cast(PythonNumber, python_type(item))
     if isinstance(item, ArraySource):
-        return tracers.lift(item.as_array())
+        return tracers.lift(item.as_array(dtype))
     if isinstance(item, list | tuple):
         return cast(Value, surface.array_of(item))
     if isinstance(item, range):  # of which NumPy makes an array of floats if it is empty
@@ -105,7 +108,7 @@ def operand(item: Any) -> Operand:
 
 def as_value(item: Any, dtype: DType | None = None) -> Value:
     """The operand as a value, a Python number as a strong scalar of ``dtype`` (its own type's by default)."""
-    given = operand(item)
+    given = operand(item, dtype)
     if isinstance(given, Value):
         return given if dtype is None else values.cast(given, dtype)
     return number_constant(given, dtype or PYTHON_DTYPES[type(given)])

@@ -31,7 +31,7 @@ from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import I64, DType
 
 __all__ = ["Product", "Range", "Rest", "Sequenced", "Source", "as_source", "is_integer", "traced_enumerate",
            "traced_ndenumerate", "traced_ndindex", "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
@@ -120,7 +120,7 @@ class Range(Source, ArraySource):
         numbers = [values.as_scalar(tracers.lift(_python_int(part))) for part in (self.start, offset)]
         return tracers.wrap(values.emit("add", *numbers))  # which comes before the stop, so it fits
 
-    def as_array(self) -> Any:
+    def as_array(self, dtype: DType | None = None) -> Any:
         found = tracers.wrap(values.iota(I64, (self.count,)), owned=True)
         return np.add(self.start, found * self.step, dtype=np.int64)
 

@@ -72,7 +72,7 @@ def _store(view: Value, thing: Any, *, is_element: bool = False) -> None:
                 element, _ = indexing.sliced(view, indexing.lay_out((place,), 1), keep_positions=False)
                 current_trace().storage.write(element, values.as_scalar(number))
             return
-    given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing)
+    given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing, dtype)
     if is_element or not (isinstance(given, Value) and values.rank(given)):
         given = as_element(given, dtype)
     current_trace().storage.write(view, _fitting(values.cast(given, dtype), view))

@@ -207,7 +207,7 @@ def array_object(item: Any, dtype: DType) -> Value:
     """What ``np.asarray(item, dtype)`` holds; of rank 0 for a number."""
     if isinstance(item, list | tuple):
         return array_from_sequence(item, dtype)
-    return as_object(operand(item), dtype)
+    return as_object(operand(item, dtype), dtype)
 
 
 def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Value:
@@ -229,7 +229,7 @@ def list_item(item: Any, dtype: DType) -> Value:
     """An item of a list that becomes an array of ``dtype``."""
     if isinstance(item, list | tuple):
         return array_from_sequence(item, dtype)
-    given = operand(item)
+    given = operand(item, dtype)
     listed = isinstance(given, Value) and values.rank(given)
     return as_object(given, dtype) if listed else as_element(given, dtype)
 

@@ -28,7 +28,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import I64, DType
 
 __all__ = ["Listed", "ListedArrays", "ListedScalars", "ListedTuples", "best", "in_order", "of_numbers",
            "size_of_list", "summed", "to_list", "tuples_of"]  # fmt: skip
@@ -156,7 +156,7 @@ class Listed(Recorded, Source, ArraySource):
     def returned(self) -> Listed:
         return self
 
-    def as_array(self) -> Any:
+    def as_array(self, dtype: DType | None = None) -> Any:
         """``np.array(self)``."""
         return self.array
 

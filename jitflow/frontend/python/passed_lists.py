@@ -23,7 +23,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.types import Scalar
 
 __all__ = ["PassedList"]
@@ -46,7 +46,7 @@ class PassedList(Listed):
 
     returned = settled
 
-    def as_array(self) -> Any:
+    def as_array(self, dtype: DType | None = None) -> Any:
         return self._array.copy()
 
     def _place(self, position: Any, message: str) -> Any:

@@ -59,6 +59,10 @@ class ProgramList(ProgramContainer, Listed):
     @property
     def array(self) -> Any:
         """The numbers in an array that nobody else shows."""
+        return self._array_of(None)
+
+    def _array_of(self, said: DType | None) -> Any:
+        """The same, of a dtype that is said if the items are of several."""
         kind = self.held.item
         if kind is None:
             return surface.apply_function(np.empty, ((0,),), {})
@@ -74,10 +78,10 @@ class ProgramList(ProgramContainer, Listed):
                           "go through the list in a loop")  # fmt: skip
         if words_of(kind) == (kind,):
             return columns_of(self)[0]
-        if isinstance(kind, Several):
+        if isinstance(kind, Several) and said is None:
             self._require_kinds_of(dtype)
         size = size_of(self.number())
-        found = surface.apply_function(np.empty, ((size,),), {"dtype": dtype.numpy})
+        found = surface.apply_function(np.empty, ((size,),), {"dtype": (said or dtype).numpy})
 
         def put(position: Any) -> None:
             found[position] = self.item(position)
@@ -95,12 +99,12 @@ class ProgramList(ProgramContainer, Listed):
         message = "an array of a list of numbers of several types, none of which has the dtype of all"
         values.check(tracers.lift(answer), NotImplementedError, message)
 
-    def as_array(self) -> Any:
+    def as_array(self, dtype: DType | None = None) -> Any:
         """``np.array(self)``: an empty list makes an array of floats."""
-        if not self.is_known or common_dtype(self.held.item) != F64:
+        if dtype is None and (not self.is_known or common_dtype(self.held.item) != F64):
             message = "an array of a list which is empty: NumPy's would be one of floats"
             values.check(self.truth(), NotImplementedError, message)
-        return self.array
+        return self._array_of(dtype)
 
     def gone_through(self) -> Source:
         return _Turns(self)

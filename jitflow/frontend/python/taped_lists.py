@@ -27,7 +27,7 @@ from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import F64, I64
+from jitflow.ir.dtypes import F64, I64, DType
 from jitflow.ir.types import Scalar, Tape, Tensor
 
 __all__ = ["TapedList", "refusal", "size_of"]
@@ -107,10 +107,10 @@ class TapedList(Listed):
         """The items in an array that nobody else shows."""
         return self.settled().array
 
-    def as_array(self) -> Any:
+    def as_array(self, dtype: DType | None = None) -> Any:
         """``np.array(self)``: an empty list makes an array of floats."""
         form = self._form_or_float()
-        if not form.is_number or form.kinds[0].dtype != F64:
+        if dtype is None and (not form.is_number or form.kinds[0].dtype != F64):
             message = f"an array of the list {self._name}, which is empty: NumPy's would be one of floats"
             values.check(self.truth(), NotImplementedError, message)
         return self.array
