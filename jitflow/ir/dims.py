@@ -249,13 +249,9 @@ def _rebuild_atom(atom: Atom, leaf: Callable[[str], Dim]) -> Dim:
     return operands[0] // operands[1] if atom.operator == "//" else operands[0] % operands[1]
 
 
-def _order(atom: Atom) -> tuple[int, str]:
-    return (0, atom.name) if isinstance(atom, Symbol) else _order_of_call(atom)
-
-
 @lru_cache(4096)
-def _order_of_call(call: Call) -> tuple[int, str]:
-    return (1, str(call))
+def _order(atom: Atom) -> tuple[int, str]:
+    return (0, atom.name) if isinstance(atom, Symbol) else (1, str(atom))
 
 
 def _terms(dim: Dim) -> dict[Monomial, int]:

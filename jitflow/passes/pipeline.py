@@ -22,6 +22,7 @@ from jitflow.passes.fusion.itemize import itemize
 from jitflow.passes.fusion.materialize import materialize
 from jitflow.passes.fusion.parallel import parallel
 from jitflow.passes.fusion.reload import reload
+from jitflow.passes.fusion.rematerialize import rematerialize
 from jitflow.passes.fusion.snapshot import snapshot
 from jitflow.passes.fusion.unfold import unfold
 from jitflow.passes.lower.finishing import HOST_PASSES
@@ -76,6 +77,7 @@ PASSES: dict[str, Pass] = {
     "snapshot": snapshot,
     "materialize": materialize,
     "fuse": fuse,
+    "rematerialize": rematerialize,
     "reload": reload,
     "chain_products": chain_products,
     "absorb": absorb,
@@ -107,6 +109,7 @@ FUSION_PIPELINE = (
     "snapshot",
     "materialize",
     "fuse",
+    "rematerialize",
     "reload",
     "absorb",
     "itemize",

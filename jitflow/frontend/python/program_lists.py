@@ -66,11 +66,7 @@ class ProgramList(ProgramContainer, Listed):
         kind = self.held.item
         if kind is None:
             return surface.apply_function(np.empty, ((0,),), {})
-        if (
-            isinstance(kind, tuple)
-            and all(isinstance(part, Scalar) for part in kind)
-            and len(kind) == len(words_of(kind))
-        ):
+        if isinstance(kind, tuple) and all(isinstance(part, Scalar) for part in kind) and words_of(kind) == kind:
             return np.stack(columns_of(self), axis=1)
         dtype = common_dtype(kind)
         if dtype is None:

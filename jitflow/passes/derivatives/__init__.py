@@ -12,7 +12,7 @@ shadows     the places that it hands on
 rows        the rows of tables that are gathered (`row_stacking`: those of a loop)
 cleared     what it stores instead of adding it to zeros, and `overlapping` what it adds to several slices at once (both
             move `sums`)
-remember    what the forward sweep keeps for it, and what it computes again (`mincut`)
+remember    what the forward sweep keeps for it, and what it computes again (`analyses.mincut`)
 forward     forward mode
 """
 

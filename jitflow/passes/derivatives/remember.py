@@ -27,8 +27,8 @@ from jitflow.ir.dims import Dim, evaluate, product, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
+from jitflow.passes.analyses.mincut import minimum_cut
 from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside
-from jitflow.passes.derivatives.mincut import minimum_cut
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.shadows import Shadows
 

@@ -76,12 +76,12 @@ class GroupLoops:
         """The parts in one, whose members are known, if they are one nest."""
         same = {loop: other for part in parts for loop, other in part.same.items()}
         axes = sorted((axes for part in parts for axes in part.axes), key=len, reverse=True)
-        for number, smaller in enumerate(axes):
-            for larger in axes[:number]:
-                for axis, loop in smaller.items():
-                    other = larger.get(axis)
-                    if other is not None:
-                        self._join(loop, other, same)
+        seen: dict[Axis, Loop] = {}
+        for smaller in axes[1:]:
+            for axis, loop in smaller.items():
+                other = axes[0].get(axis) or seen.setdefault(axis, loop)
+                if other is not loop:
+                    self._join(loop, other, same)
         views = [view for part in parts for view in part.views]
         inside = [pairs for origin, pairs in views if is_member(origin)]
         if inside:
@@ -105,6 +105,12 @@ class GroupLoops:
         if not (are_alike or _are_one(spans, folded, narrowest)):
             return None
         return Nest(axes, spans, folded, narrowest, views, dims, same)
+
+    def are_one(self, ops: Sequence[Op]) -> bool:
+        """Whether ops are one nest, in which all that is computed is read where it is computed."""
+        members = {*ops}
+        stored = (source for op in ops for source in self._facts.of(op).stored)
+        return members.isdisjoint(stored) and self.joined(list(map(self.of, ops)), members.__contains__) is not None
 
     def settle(self, nest: Nest) -> Nest:
         """What was joined is a group from here on, and its parts are none any more."""

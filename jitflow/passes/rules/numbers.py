@@ -257,6 +257,24 @@ def _smaller_or_larger(op: Op, rewriter: Rewriter) -> Replacement:
     return rewriter.make(name, *compare.operands)
 
 
+def _nothing_times_a_number(op: Op, rewriter: Rewriter) -> Replacement:
+    """Nothing times a number, or over one that is not 0, is nothing: derivatives ask it of every factor."""
+    flags = [rewriter.producer(operand, "isnan", "equal") for operand in op.operands]
+    isnan, equal = (next((one for one in flags if one and one.name == name), None) for name in ("isnan", "equal"))
+    if isnan is None or equal is None or rewriter.constant(equal.operands[1]) != 0:
+        return None
+    scaled = rewriter.producer(isnan.operands[0], "multiply", "divide")
+    if scaled is None or equal.operands[0] not in scaled.operands:
+        return None
+    value, number = equal.operands[0], rewriter.constant(scaled.operands[1])
+    if scaled.name == "multiply" and number is None:
+        number = rewriter.constant(scaled.operands[0])
+    elif scaled.operands[0] is not value:
+        return None
+    is_harmless = isinstance(number, int | float) and math.isfinite(number) and (scaled.name == "multiply" or number)
+    return rewriter.number(False, op.result.type) if is_harmless else None
+
+
 def _index_and_back(op: Op, rewriter: Rewriter) -> Replacement:
     inner = rewriter.producer(op.operands[0], "cast")
     if inner is None or "binds" in op.attributes or not isinstance(inner.operands[0].type, Index):
@@ -291,6 +309,8 @@ NUMBER_RULES = (
     Rule("smaller_or_larger", ("select",),
          "select(a < b, a, b) -> minimum(a, b) of integers, or of an array and a number a",
          _smaller_or_larger),
+    Rule("nothing_times_a_number", ("logical_and",), "x == 0 and isnan(x * c) -> False if c is finite",
+         _nothing_times_a_number, ("isnan",)),
     Rule("checked_for_nothing", _CHECKED, "a + b, checked -> a + b if it fits", _checked_for_nothing),
     Rule("store_number", ("store",), "store(p, broadcast(a)) -> store(p, a)", _store_number, ("broadcast",)),
     Rule("index_and_back", ("to_index",), "to_index(cast(i)) -> i", _index_and_back, ("cast",)),
