@@ -372,9 +372,9 @@ class Recorder:
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
         if name == "__globals__" and isinstance(thing, FunctionType):
-            error = refusal("looking into", path, "read the names themselves")
-            self.inputs.trace.forget(error)
-            return Unusable(error)
+            refused = refusal("looking into", path, "read the names themselves")
+            self.inputs.trace.forget(refused)
+            return Unusable(refused)
         if name == "__dataclass_fields__":  # written once, with the class
             self.inputs.guard(IsObject(self.inputs.register(Attribute(register, name), path), found))
             return found
