@@ -46,8 +46,10 @@ def vmap(
     in_axes, out_axes = _known(in_axes), _known(out_axes)
 
     def run(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        from jitflow.frontend.outside.proxies import counterpart
         from jitflow.frontend.transforms import batches
 
+        fun = counterpart(fun)
         return batches.batched(fun, *by_position(fun, args, kwargs), in_axes, out_axes)
 
     return transformed(fun, run, ("vmap", _key(in_axes), _key(out_axes)), what="a batch", as_passed=True)

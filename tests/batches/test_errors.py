@@ -129,6 +129,7 @@ def test_values_that_do_not_fit(run: Callable[[], Any], message: str) -> None:
         (lambda: vmap(np.negative, in_axes="a"), "must be an axis, None, or a structure"),
         (lambda: vmap(lambda x: "a")(X), "something else than numbers and arrays"),
         (lambda: vmap(lambda x: f"{x[0]}")(X), "something else than numbers and arrays"),
+        (lambda: vmap(lambda x: (x, x.tolist()))(X), "a list of which only the running program knows the length"),
         (lambda: vmap(lambda x: np.sin)(X), "something else than numbers and arrays"),
         (lambda: vmap(lambda x, f: f(x))(X, np.sin), "something that is no array"),
     ],

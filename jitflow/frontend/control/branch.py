@@ -86,7 +86,7 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *reach
     answer = truth(test)
     if isinstance(answer, bool):
         return then() if answer else orelse()
-    functions = [run for run in (then, orelse, *reached) if isinstance(run, FunctionType)]
+    functions = [run for run in (then, orelse, *reached) if type(run) is FunctionType]
     written = [run for run in functions if not is_internal(run.__code__.co_filename)]
     return choose_path(answer, then, orelse, [*Cells(*written).contents(), *reached])
 

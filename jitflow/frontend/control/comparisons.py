@@ -13,7 +13,7 @@ from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.outside.proxies import OutsideList, are_same
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
@@ -45,7 +45,7 @@ def is_(left: Any, right: Any) -> Any:
         return tracers.distributed(is_, (left, right), {})
     if left is not right and all(isinstance(thing, Recorded) and thing.flows for thing in (left, right)):
         return left.is_same(right)
-    return is_bool(left, right) if type(right) is bool else known_as(left) is known_as(right)
+    return is_bool(left, right) if type(right) is bool else are_same(known_as(left), known_as(right))
 
 
 @tracers.kind_by_kind

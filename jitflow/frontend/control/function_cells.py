@@ -8,6 +8,7 @@ from typing import Any
 
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.contents import Item
+from jitflow.frontend.outside.proxies import counterpart
 from jitflow.frontend.syntax import CELL
 
 __all__ = ["cells_around", "cells_of", "content_of", "is_same_function", "put", "reassigned"]
@@ -48,8 +49,8 @@ def cells_of(function: FunctionType) -> Iterator[CellType]:
                 continue
             seen.add(id(cell))
             content = content_of(cell)
-            content = getattr(content, "__wrapped__", content)
-            if isinstance(content, FunctionType):
+            content = _plain(content)
+            if type(content) is FunctionType:
                 waiting.append(content)
             else:
                 yield cell
@@ -57,8 +58,14 @@ def cells_of(function: FunctionType) -> Iterator[CellType]:
 
 def cells_around(fn: Any) -> list[tuple[CellType, Any]]:
     """The locals of functions around one that it can assign to, and what they are."""
-    plain = getattr(fn, "__wrapped__", getattr(fn, "__func__", fn))
-    return [(cell, content_of(cell)) for cell in cells_of(plain)] if isinstance(plain, FunctionType) else []
+    plain = _plain(getattr(fn, "__func__", fn))
+    return [(cell, content_of(cell)) for cell in cells_of(plain)] if type(plain) is FunctionType else []
+
+
+def _plain(thing: Any) -> Any:
+    """A function itself, in the place of what stands for it."""
+    thing = counterpart(thing)
+    return getattr(thing, "__wrapped__", thing) if type(thing) is FunctionType else thing
 
 
 def reassigned(cells: Iterable[tuple[CellType, Any]]) -> list[tuple[CellType, Any]]:

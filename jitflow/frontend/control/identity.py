@@ -219,7 +219,7 @@ def shown_by_others(name: str) -> Mutables:
 
 
 def _is_block(thing: Any) -> bool:
-    return isinstance(thing, FunctionType) and is_block(thing.__code__)
+    return type(thing) is FunctionType and is_block(thing.__code__)
 
 
 def require_unchanged(trace: Trace) -> None:

@@ -208,7 +208,7 @@ def _is_known(thing: Any) -> bool:
     """Whether it is an object that is there whichever way the program goes: no region has made it."""
     if isinstance(thing, Recorded):
         return getattr(thing, "home", None) in set(current_trace().scope.around())
-    if isinstance(thing, FunctionType):
+    if type(thing) is FunctionType:
         return not any(isinstance(cell.cell_contents, Tracer) for cell in thing.__closure__ or ())
     outside = OutsideList | OutsideDict | ObjectProxy | ClassProxy
     return isinstance(thing, BuiltinFunctionType | np.ufunc | type | ModuleType | outside)

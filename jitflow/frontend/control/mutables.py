@@ -21,7 +21,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.overlays import Overlay
-from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.proxies import ModuleView, ObjectProxy, OutsideDict, OutsideList, counterpart
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.outside.stores import active_stores
 from jitflow.frontend.texts.traced import is_text_value
@@ -30,7 +30,7 @@ from jitflow.frontend.tracers.base import Tracer, located
 
 __all__ = ["Held", "Mutables", "container_in", "held"]
 
-_OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
+_OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
 _WRITTEN_BY_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__")
 
@@ -135,7 +135,7 @@ class Mutables:
         seen: set[int] = set()
         waiting = list(things)
         while waiting:
-            thing = waiting.pop()
+            thing = counterpart(waiting.pop())
             if type(thing) is Alternatives:
                 waiting += thing.options.values()
             if thing is UNBOUND or id(thing) in seen or _is_outside(thing) or type(thing) in _PLAIN:
@@ -264,7 +264,7 @@ def _content(thing: Any) -> Any:
 
 def _is_of_the_program(thing: Any) -> bool:
     """Whether it is an object with attributes, a class or a function, and not one of a library."""
-    if isinstance(thing, FunctionType | Source):
+    if type(thing) is FunctionType or isinstance(thing, Source):
         return True
     kind = thing if isinstance(thing, type) else type(thing)
     if kind.__module__.partition(".")[0] in ("jitflow", "numpy", "builtins"):
@@ -291,7 +291,7 @@ def _inside(thing: Any) -> list[Any]:
     if isinstance(thing, list | tuple | deque):
         return [*thing]
     found: list[Any] = []
-    if isinstance(thing, FunctionType):
+    if type(thing) is FunctionType:
         found += thing.__defaults__ or ()
         found += (thing.__kwdefaults__ or {}).values()
         for cell in thing.__closure__ or ():

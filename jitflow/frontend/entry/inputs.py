@@ -38,6 +38,7 @@ from jitflow.runtime.plan import (
     EqualsConstant,
     Global,
     Guard,
+    IsOther,
     IsSame,
     IsType,
     Item,
@@ -67,6 +68,8 @@ class Inputs:
         self._written = trace.choices.answer(_OVERLAPPING)
         self._extents: dict[int, tuple[int, int]] = {}
         self.reads: list[Read] = []
+        self.found: dict[int, Any] = {}
+        """What registers hold at this call, of which the program has something."""
         self.checks: list[Check] = []
         self.leaves: list[Leaf] = []
         self.slots = 0
@@ -196,6 +199,18 @@ class Inputs:
     def guard_same(self, register: int, other: int) -> None:
         """Check that what is found by two paths is one object."""
         self.guard(IsSame(register, other))
+
+    def are_same(self, one: Any, other: Any) -> bool:
+        """Whether two things of the program are one object outside, which every call checks."""
+        registers = {self.register_of(one), self.register_of(other)}
+        known = sorted(register for register in registers if register is not None and register in self.found)
+        if len(known) < len(registers):
+            return False
+        first, last = known[0], known[-1]
+        is_one = self.found[first] is self.found[last]
+        if first != last:
+            self.guard(IsSame(last, first) if is_one else IsOther(last, first))
+        return is_one
 
     def register_of(self, thing: Any) -> int | None:
         """The register of the very object that something of the program is, if it is one from outside."""

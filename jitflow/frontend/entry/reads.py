@@ -12,8 +12,9 @@ tuple, list, dict, named tuple        the same, of what is inside; type, length 
 list of many numbers of one type      an array of them; type, of the items as well
 nested list, deque, set, dict by      a container of the running program; type, of the items as well
 numbers
-Python function, method, partial      the function with recording globals and cells; code, defaults, cells
-function compiled by jitflow          the function that it wraps: it is inlined
+Python function, method, partial      a proxy that records attribute reads, and runs the function with recording
+                                      globals and cells; code, defaults, cells
+function compiled by jitflow          the same, of the function that it wraps: it is inlined
 module of the pure set                a view that replaces functions that must know tracers; identity
 other module, object, class           a proxy that records attribute reads; identity or type
 string, bytes, slice, range, dtype    itself; its value
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import enum
 from functools import partial
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,11 @@ from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, User
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.passed_containers import PASSED, may_be_passed, passed_container
 from jitflow.frontend.entry.passed_numbers import passed_numbers
+from jitflow.frontend.entry.pure_modules import PureModules
 from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
-from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
 from jitflow.frontend.outside.made_objects import has_methods
 from jitflow.frontend.outside.objects import (
     C_METHODS,
@@ -52,8 +53,15 @@ from jitflow.frontend.outside.objects import (
     is_plain_class,
     lacks_attribute,
 )
-from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.outside.purity import Impure, Unusable, announces, is_foreign_impure, is_pure_module, is_put_there
+from jitflow.frontend.outside.proxies import (
+    ClassProxy,
+    FunctionProxy,
+    ObjectProxy,
+    OutsideDict,
+    OutsideList,
+    counterpart,
+)
+from jitflow.frontend.outside.purity import Impure, Unusable, announces, is_foreign_impure, is_pure_module
 from jitflow.frontend.outside.scopes import device, on_device
 from jitflow.frontend.outside.stores import Stores, active_stores, refusal
 from jitflow.frontend.python.builtin_functions import replacement
@@ -68,7 +76,6 @@ from jitflow.runtime.plan import (
     Attribute,
     Cell,
     EqualsConstant,
-    Global,
     HasLength,
     IsObject,
     IsSame,
@@ -82,7 +89,7 @@ from jitflow.runtime.variable import Variable
 
 __all__ = ["Recorder"]
 
-_BY_IDENTITY = (type(None), type(...), type(NotImplemented))
+_BY_IDENTITY = (type(None), type(...), type(NotImplemented), CodeType)
 _BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
 _MISSING = object()
 LARGEST_CONTAINER = 4096
@@ -100,6 +107,7 @@ class Recorder:
         self.stores = inputs.trace.state(Stores)
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
+        self.modules = PureModules(inputs, self.take)
         self._random = RandomReads(inputs, self.take, self.origins)
 
     # -- what the program gets --------------------------------------------------------------------
@@ -108,6 +116,7 @@ class Recorder:
         """The counterpart of ``thing``, which ``read`` finds and the program spells ``path``."""
         register = self.inputs.register(read, path)
         if register not in self._taken:
+            self.inputs.found[register] = thing
             taken = self._taken[register] = self._adopt(thing, register)
             if isinstance(taken, Tracer):
                 self.origins.setdefault(id(taken), register)
@@ -193,7 +202,7 @@ class Recorder:
         """The very object outside that a proxy or the tracer of a variable stands for; calls with others do not fit."""
         if type(thing) is VariableTracer:
             register, found = self.origins[id(thing)], thing._variable
-        elif type(thing) is ObjectProxy:
+        elif type(thing) in (ObjectProxy, ClassProxy, FunctionProxy):
             register, found = thing._jitflow_register, thing._jitflow_object
         else:
             return thing
@@ -204,9 +213,10 @@ class Recorder:
         inputs, path = self.inputs, self.inputs.path(register)
         if is_compiled(thing) or isinstance(thing, CACHED_FUNCTION):
             inputs.guard(IsObject(register, thing))
-            inner = self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
+            inner = counterpart(self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path))
             wanted = getattr(thing, "__jitflow_device__", "")
-            return partial(on_device, wanted, inner) if wanted else remembering(inner, thing, anywhere=True)
+            made = partial(on_device, wanted, inner) if wanted else remembering(inner, thing, anywhere=True)
+            return self._function(thing, register, made)
         if self._random.takes(thing):
             return self._random.adopt(thing, register)
         if (header := header_of(thing)) is not None:
@@ -220,23 +230,24 @@ class Recorder:
         if array_fields(type(thing)):
             return self._around_arrays(thing, register)
         if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or "") and not replacement(thing):
-            return self.functions.helper(thing, register)
+            return self._function(thing, register, self.functions.helper(thing, register))
         if isinstance(thing, MethodType):
             return self.functions.method(thing, register)
         if type(thing) is np.vectorize:
             inputs.guard(IsObject(register, thing))
             function = self.take(thing.pyfunc, Attribute(register, "pyfunc"), f"{path}.pyfunc")
-            return Vectorized(function, thing.otypes, thing.excluded, thing.signature)
+            made = Vectorized(function, thing.otypes, thing.excluded, thing.signature)
+            return self._function(thing, register, made)
         if isinstance(thing, partial):
             inputs.guard(IsType(register, partial))
             parts = [self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                      for name in ("func", "args", "keywords")]  # fmt: skip
-            return partial(parts[0], *parts[1], **parts[2])
+            return self._function(thing, register, partial(counterpart(parts[0]), *parts[1], **parts[2]))
         if isinstance(thing, ModuleType):
             return self._module(thing, register)
         if isinstance(thing, enum.Enum | np.ufunc) or (isinstance(thing, type) and is_plain_class(thing)):
             inputs.guard(IsObject(register, thing))
-            return self.replace(thing)
+            return self.modules.replace(thing)
         if isinstance(thing, type):
             inputs.guard(IsObject(register, thing))
             if id(thing) not in self._classes:  # one for each class, so that `type(x) is C` holds
@@ -244,7 +255,7 @@ class Recorder:
             return self._classes[id(thing)]
         if isinstance(thing, (FunctionType, *C_METHODS)) or (callable(thing) and is_numpy_function(thing)):
             inputs.guard(IsObject(register, thing))
-            return self.replace(thing)
+            return self.modules.replace(thing)
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
@@ -253,6 +264,11 @@ class Recorder:
         inputs.guard(IsType(register, type(thing)))
         read = partial(self._attribute, thing, register)
         return self.stores.meet(thing, register, partial(ObjectProxy, thing, register, path, read))
+
+    def _function(self, thing: Any, register: int, made: Any) -> Any:
+        """What stands for a function, of whose calls ``made`` is the counterpart."""
+        read, path = partial(self._attribute, thing, register), self.inputs.path(register)
+        return self.stores.meet(thing, register, lambda: FunctionProxy(thing, register, path, read, made))
 
     def _number(self, thing: Any, register: int) -> Any:
         tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)), thing)
@@ -322,49 +338,20 @@ class Recorder:
             return Unusable(error)
 
     def _key(self, key: Any) -> Any:
-        """What the program knows a key as. The guard of the dict holds its keys, so a variable is this very one."""
-        return self.adopt_variable(key) if type(key) is Variable else key
+        """What the program knows a key as. The guard of the dict holds its keys, so an object is this very one."""
+        if type(key) is Variable:
+            return self.adopt_variable(key)
+        is_by_identity = getattr(type(key), "__hash__", None) is object.__hash__ or replacement(key) is not None
+        return self.take(key, Cell(CellType(key)), repr(key)) if is_by_identity and not is_frozen(key) else key
 
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))
         if is_foreign_impure(thing.__name__):
-            return Impure(thing.__name__, thing, self._member)
+            return Impure(thing.__name__, thing, self.modules.member)
         if is_pure_module(thing.__name__):
-            return self.replace(thing)
+            return self.modules.replace(thing)
         path = self.inputs.path(register)
         return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
-
-    def replace(self, thing: Any) -> Any:
-        """What stands for a member of a pure module: most stand for themselves."""
-        if isinstance(thing, ModuleType):
-            pure = is_pure_module(thing.__name__)
-            return (ModuleView if pure else partial(Impure, thing.__name__))(thing, self._member)
-        found = replacement(thing)
-        if found is not None:
-            return found
-        if computes_arrays(thing):
-            return adopting(thing)
-        if isinstance(thing, type):
-            harmless = not is_foreign_impure(thing.__module__) or issubclass(thing, BaseException | enum.Enum)
-            return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}", thing)
-        if isinstance(thing, BuiltinFunctionType):
-            owner = thing.__self__
-            if isinstance(owner, ModuleType) or owner is None:
-                module = thing.__module__ or "builtins"
-                return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}", thing)
-            # A method of an object in C: what it does is known for values that cannot change.
-            return thing if is_frozen(owner) else Impure(thing.__qualname__, thing)
-        return Impure(thing.__qualname__, thing) if isinstance(thing, C_METHODS) else thing
-
-    def _member(self, module: ModuleType, name: str, found: Any) -> Any:
-        """What stands for a member of a pure module, which stays this very object for the calls that fit."""
-        if name not in vars(module):  # the module's own __getattr__ makes it
-            return self.replace(found)
-        read, path = Global(vars(module), name), f"{module.__name__}.{name}"
-        if is_put_there(found, module):
-            return self.take(found, read, path)
-        self.inputs.guard(IsObject(self.inputs.register(read, path), found))
-        return self.replace(found)
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         if active_stores() is not None and not isinstance(thing, ModuleType | type):
@@ -384,12 +371,20 @@ class Recorder:
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
+        if name == "__globals__" and isinstance(thing, FunctionType):
+            refused = refusal("looking into", path, "read the names themselves")
+            self.inputs.trace.forget(refused)
+            return Unusable(refused)
         if name == "__dataclass_fields__":  # written once, with the class
             self.inputs.guard(IsObject(self.inputs.register(Attribute(register, name), path), found))
             return found
         if isinstance(thing, ModuleType) and thing.__name__ == "builtins":
-            return self.replace(found)
-        return self.take(found, Attribute(register, name), path)
+            return self.modules.replace(found)
+        is_made_anew = isinstance(found, (MethodType, *C_METHODS)) and getattr(thing, name) is not found
+        if is_made_anew and type(found) is not MethodType and not self._random.takes(found):
+            return self.modules.replace(found)
+        taken = self.take(found, Attribute(register, name), path)
+        return MethodType(taken.__func__, taken.__self__) if is_made_anew and type(taken) is MethodType else taken
 
     def _property(self, thing: Any, register: int, name: str) -> Any:
         """What a property computes, as a part of the program, as if it were a method."""

@@ -107,16 +107,10 @@ class RecordedFunctions:
             namespace.fill(name)
         recorded = FunctionType(code.replace(), namespace, function.__name__, None, closure or None)
         recorded.__qualname__, recorded.__module__ = function.__qualname__, function.__module__
-        recorded.__jitflow_original__ = partial(self._original, function, register)  # type: ignore[attr-defined]
         if defaults:
             recorded.__defaults__ = self._defaults(function.__defaults__, register, "__defaults__", path)
             recorded.__kwdefaults__ = self._defaults(function.__kwdefaults__, register, "__kwdefaults__", path)
         return recorded
-
-    def _original(self, function: FunctionType, register: int) -> FunctionType:
-        """The function itself, which from now on must be this very object: a callback calls it."""
-        self.inputs.guard(IsObject(register, function))
-        return function
 
     def _defaults(self, values: Any, register: int, name: str, path: str) -> Any:
         """A helper's defaults: numbers are constants, because the guard holds the very objects; arrays are read."""

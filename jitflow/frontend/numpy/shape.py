@@ -215,6 +215,8 @@ def transpose(a: Any, axes: Any = None) -> Any:
     rank = values.rank(value)
     if axes is None:
         return view(values.transpose(value, range(rank)[::-1]))
+    if isinstance(axes, tracers.ArrayTracer) and axes.ndim == 1:
+        axes = tuple(axes)
     wanted = axes if isinstance(axes, tuple | list) else (axes,)
     if len(wanted) != rank:
         raise UserValueError("axes don't match array")
@@ -225,7 +227,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 def transpose_method(a: Any, *axes: Any) -> Any:
-    return transpose(a, None if not axes or axes == (None,) else axes[0] if len(axes) == 1 else axes)
+    return transpose(a, axes[0] if len(axes) == 1 else axes or None)
 
 
 def matrix_transpose(x: Any, /) -> Any:

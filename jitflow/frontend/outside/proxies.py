@@ -6,13 +6,13 @@ They let the program read, and record each read. Stores to attributes and items 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from types import FunctionType, MethodType, ModuleType
+import itertools
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any, NoReturn
 
-from jitflow.errors import UserAttributeError, UserNotImplementedError
-from jitflow.frontend.outside.made_objects import has_methods, is_made_object, known_as, made_class
+from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
+from jitflow.frontend.outside.made_objects import has_methods, made_class
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
@@ -23,12 +23,15 @@ from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tr
 
 __all__ = [
     "ClassProxy",
+    "FunctionProxy",
     "ModuleView",
     "ObjectProxy",
     "OutsideDict",
     "OutsideList",
     "append_only",
+    "are_same",
     "as_one_object",
+    "counterpart",
     "outside_register",
 ]
 
@@ -36,7 +39,11 @@ Reader = Callable[[str], Any]
 
 
 class ObjectProxy:
-    """An object of a user's class: attribute reads are recorded, methods are traced through."""
+    """An object of a user's class: attribute reads are recorded, methods are traced through.
+
+    All that is read of it is read of the object: Python would find what the class of the proxy has, ``__module__`` or
+    ``__len__``, before it asks for what is not there. Methods that Python itself looks up on the class are forwarded.
+    """
 
     __slots__ = ("_jitflow_object", "_jitflow_path", "_jitflow_read", "_jitflow_register")
 
@@ -51,13 +58,15 @@ class ObjectProxy:
     def __class__(self) -> type:
         return type(self._jitflow_object)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "__deepcopy__") or name.startswith("_jitflow_"):
+            return object.__getattribute__(self, name)
         stores = active_stores()
         overlay = None if stores is None else stores.overlays.get(self._jitflow_register)
         return overlay.read(name) if overlay is not None and name in overlay else self._jitflow_read(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if type(self) is not ObjectProxy:
+        if type(self) not in (ObjectProxy, FunctionProxy):
             raise _store(f"assigning to the attribute {name!r} of", self._jitflow_path)
         store_attribute(self, name, value)
 
@@ -68,27 +77,53 @@ class ObjectProxy:
         return f"<{self._jitflow_path}: {type(self._jitflow_object).__name__}>"
 
     def __eq__(self, other: object) -> bool:
-        if "__eq__" in {name for kind in type(self._jitflow_object).__mro__[:-1] for name in vars(kind)}:
+        if _has(type(self._jitflow_object), "__eq__"):
             return bool(self._jitflow_special("__eq__")(other))
-        return isinstance(other, ObjectProxy) and other._jitflow_object is self._jitflow_object
+        return are_same(self, other)
 
     def __hash__(self) -> int:
+        kind = type(self._jitflow_object)
+        if kind.__hash__ is None:
+            raise located(UserTypeError(f"unhashable type: '{kind.__name__}'"))
+        if _has(kind, "__hash__"):
+            return int(self._jitflow_special("__hash__")())
         return hash(id(self._jitflow_object))
 
     def _jitflow_special(self, name: str) -> Any:
         """A method that Python looks up on the class, such as ``__call__``."""
-        if not hasattr(type(self._jitflow_object), name):
-            raise located(
-                UserNotImplementedError(
-                    f"{self._jitflow_path} of type {type(self._jitflow_object).__name__} has no {name}"
-                )
-            )
+        kind = type(self._jitflow_object)
+        if not _has(kind, name):
+            raise located(UserTypeError(f"{self._jitflow_path} of type {kind.__name__} has no {name}"))
         return self._jitflow_read(name)
 
+    def __iter__(self) -> Iterator[Any]:
+        kind = type(self._jitflow_object)
+        by_index = not _has(kind, "__iter__") and _has(kind, "__getitem__")
+        return _items(self) if by_index else iter(self._jitflow_special("__iter__")())
+
+    def __contains__(self, item: Any) -> bool:
+        if _has(type(self._jitflow_object), "__contains__"):
+            return bool(self._jitflow_special("__contains__")(item))
+        return any(other is item or other == item for other in self)
+
     def __bool__(self) -> bool:
-        if hasattr(type(self._jitflow_object), "__bool__"):
+        if _has(type(self._jitflow_object), "__bool__"):
             return bool(self._jitflow_special("__bool__")())
-        return bool(len(self)) if hasattr(type(self._jitflow_object), "__len__") else True
+        return bool(len(self)) if _has(type(self._jitflow_object), "__len__") else True
+
+
+def _has(kind: type, name: str) -> bool:
+    """Whether the objects of a class have a method that Python looks up there, and not the one of every object."""
+    return any(name in vars(base) for base in kind.__mro__ if base is not object)
+
+
+def _items(thing: Any) -> Iterator[Any]:
+    """What Python makes of an object that has items alone."""
+    for place in itertools.count():
+        try:
+            yield thing[place]
+        except IndexError:
+            return
 
 
 def _forward(name: str) -> Callable[..., Any]:
@@ -99,37 +134,78 @@ def _forward(name: str) -> Callable[..., Any]:
     return method
 
 
-_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor"
+def _operator(name: str) -> Callable[..., Any]:
+    """A method that may say ``NotImplemented``: then Python asks the other operand, unless its class is the same."""
+    other_name = _REFLECTED[name]
+
+    def method(self: ObjectProxy, other: Any, *modulus: Any) -> Any:
+        kind = type(self._jitflow_object)
+        found: Any = NotImplemented
+        if _has(kind, name):
+            found = self._jitflow_special(name)(other, *modulus)
+        is_asked = found is NotImplemented and type(other) is type(self) and type(other._jitflow_object) is not kind
+        if is_asked and not name.startswith("__r") and _has(type(other._jitflow_object), other_name):
+            return other._jitflow_special(other_name)(self)
+        return found
+
+    method.__name__ = name
+    return method
+
+
+_ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
+_REFLECTED = {"__lt__": "__gt__", "__le__": "__ge__", "__gt__": "__lt__", "__ge__": "__le__"}
+_REFLECTED |= {f"__{name}__": f"__r{name}__" for name in _ARITHMETIC}
+_REFLECTED |= {f"__r{name}__": f"__{name}__" for name in _ARITHMETIC}
 _FORWARDED = [
     "__call__",
     "__getitem__",
     "__len__",
-    "__iter__",
-    "__contains__",
     "__enter__",
     "__exit__",
     "__neg__",
     "__pos__",
     "__invert__",
     "__abs__",
-    "__lt__",
-    "__le__",
-    "__gt__",
-    "__ge__",
     "__float__",
     "__int__",
     "__index__",
     "__array__",
-] + [f"__{side}{name}__" for name in _OPERATORS.split() for side in ("", "r")]
+]
 
 for _name in _FORWARDED:
     setattr(ObjectProxy, _name, _forward(_name))
+for _name in _REFLECTED:
+    setattr(ObjectProxy, _name, _operator(_name))
+
+
+class FunctionProxy(ObjectProxy):
+    """A function from outside, or what is made of one: attributes are its own, and a call runs its counterpart.
+
+    The counterpart is in a field by the name under which Python looks up how an object is called.
+    """
+
+    __slots__ = ("__call__",)
+
+    def __init__(self, thing: Any, register: int, path: str, read: Reader, counterpart: Callable[..., Any]) -> None:
+        super().__init__(thing, register, path, read)
+        object.__setattr__(self, "__call__", counterpart)
+
+
+def counterpart(function: Any) -> Any:
+    """What a call of a function runs: of one from outside, the one that records what it reads."""
+    return object.__getattribute__(function, "__call__") if type(function) is FunctionProxy else function
 
 
 class ClassProxy(ObjectProxy):
     """A user's class: attribute reads are recorded; `isinstance` works; making objects is the reader's decision."""
 
     __slots__ = ("_jitflow_made",)
+
+    def __repr__(self) -> str:
+        kind = self._jitflow_object
+        if any("__repr__" in vars(base) for base in type(kind).__mro__ if base not in (type, object)):
+            raise located(UserNotImplementedError(f"the text of {self._jitflow_path}, which its own class makes"))
+        return repr(kind)
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self._jitflow_object)
@@ -176,40 +252,6 @@ def _united(name: str) -> Callable[..., Any]:
 
 for _name in ("__or__", "__ror__"):
     setattr(ClassProxy, _name, _united(_name))
-
-for _kind in (ObjectProxy, ClassProxy):  # in the place of their own texts, which a program would read
-    _kind.__doc__ = property(lambda self: self.__getattr__("__doc__"))  # type: ignore[assignment]
-
-
-class SuperProxy:
-    """``super()`` of a proxied object: reads along the classes behind ``kind``."""
-
-    __slots__ = ("_jitflow_kind", "_jitflow_thing")
-
-    def __init__(self, kind: type, thing: ObjectProxy) -> None:
-        self._jitflow_kind = kind
-        self._jitflow_thing = thing
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "__class__" or name.startswith("_jitflow_"):
-            return object.__getattribute__(self, name)
-        thing = self._jitflow_thing
-        kind = known_as(type(thing)) if is_made_object(thing) else thing._jitflow_read("__class__")
-        order, classes = kind._jitflow_object.__mro__, kind._jitflow_read("__mro__")
-        for position in range(order.index(self._jitflow_kind) + 1, len(order)):
-            if name not in vars(order[position]):
-                with suppress(AttributeError):  # a read that notices when the class gets it
-                    getattr(classes[position], name)
-                continue
-            if order[position] is object:
-                return getattr(object, name).__get__(thing)
-            found = classes[position].__getattr__(name)
-            member = vars(order[position])[name]
-            if isinstance(member, property) and is_made_object(thing):
-                return found.fget(thing)
-            is_method = isinstance(found, FunctionType) and not isinstance(member, staticmethod)
-            return MethodType(found, thing) if is_method else found
-        raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))
 
 
 class ModuleView:
@@ -332,15 +374,23 @@ def outside_register(thing: Any) -> int | None:
     """The register of the very object that ``thing`` stands for, if it stands for one."""
     if isinstance(thing, OutsideList | OutsideDict | Recorded):
         return thing.register
-    if type(thing) in (ObjectProxy, ClassProxy):
+    if type(thing) in (ObjectProxy, ClassProxy, FunctionProxy):
         register: int = thing._jitflow_register
         return register
     return None
 
 
+def are_same(one: Any, other: Any) -> bool:
+    """Whether two things are one object. Where both are from outside, every call asks again."""
+    if one is other:
+        return True
+    inputs = current_trace().state(Stores).inputs
+    return inputs is not None and bool(inputs.are_same(one, other))
+
+
 def as_one_object(one: Any, other: Any) -> Any:
     """``other``. Starts the trace anew if both stand for one object, found by several paths: ``self`` of a method."""
-    if type(one) is ObjectProxy and type(other) is ObjectProxy and one is not other:
+    if type(one) is type(other) and type(one) in (ObjectProxy, FunctionProxy) and one is not other:
         trace = current_trace()
         if one._jitflow_object is other._jitflow_object and not trace.choices.answer(ONE_OBJECT):
             raise trace.begin_anew(Restart(ONE_OBJECT))

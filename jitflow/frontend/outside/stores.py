@@ -80,7 +80,8 @@ class Stores:
         """All objects that were found: by identity, their first registers, and what stands for them."""
         self._things: dict[int, Any] = {}
         """The same by their first registers."""
-        self._are_repeated = False
+        self._repeated: set[type] = set()
+        """The types of which an object was found by several paths."""
         self.may_fail = False
         """Whether something may fail, or calls out, behind a store."""
         self._call: Call | None = None
@@ -106,10 +107,14 @@ class Stores:
         if trace.choices.answer(ONE_OBJECT):
             self.inputs.guard_same(register, known[0])
             return known[1]
-        self._are_repeated = True
-        if self.are_made:
+        self._repeated.add(type(thing))
+        if type(thing) in {type(self._things[stored]) for stored in self._stored()}:
             raise trace.begin_anew(Restart(ONE_OBJECT))
         return make()
+
+    def _stored(self) -> set[int]:
+        """The registers of the objects that are stored to."""
+        return {*self.overlays, *self.lists, *self.containers, *self.tails}
 
     def number_of(self, register: int) -> int:
         """The number under which a call knows the object in a register."""
@@ -122,7 +127,7 @@ class Stores:
     def store(self, proxy: Any, name: str, value: Any) -> None:
         """``proxy.name = value``."""
         trace, register = current_trace(), proxy._jitflow_register
-        self._begin(f"assigning to the attribute {name!r} of", proxy._jitflow_path)
+        self._begin(f"assigning to the attribute {name!r} of", proxy._jitflow_path, type(proxy._jitflow_object))
         overlay = self.overlays.setdefault(register, Overlay(proxy))
         if name not in overlay:
             if self._is_read_there(value, register, name):
@@ -135,34 +140,34 @@ class Stores:
         overlay[name], overlay[is_stored(name)] = value, True
         self._note(overlay.targets[name], value)
 
-    def _begin(self, what: str, path: str) -> None:
-        """A store is about to be recorded."""
+    def _begin(self, what: str, path: str, kind: type) -> None:
+        """A store to an object of a type is about to be recorded."""
         trace = current_trace()
         if any(scope.is_differentiated for scope in trace.scope.around()):
             raise refusal(f"in what is differentiated, {what}", path, "return the value as well, with has_aux=True")
         if trace.is_batched:
             raise refusal(f"for each example of a batch, {what}", path, "return the value as well")
-        if self._are_repeated and not trace.choices.answer(ONE_OBJECT):
+        if kind in self._repeated and not trace.choices.answer(ONE_OBJECT):
             raise trace.begin_anew(Restart(ONE_OBJECT))
         trace.announced = self.hand_over
 
     def open_list(self, register: int, array: int, are_pythons: bool) -> None:
         """The program stores to the items of a list, numbers which are in an array."""
-        self._begin("a store to", self.inputs.path(register))
+        self._begin("a store to", self.inputs.path(register), list)
         if register not in self.lists:
             self.lists[register] = array
             self.table.lists.append((self.number_of(register), self.number_of(array), are_pythons))
 
     def open_container(self, thing: Any) -> None:
         """The program changes a list or dict, which goes on as one of Python's until the end."""
-        self._begin("a store to", thing.path)
+        self._begin("a store to", thing.path, type(self._things[thing.register]))
         thing.is_closed = False
         target = self._target(thing.register, None)
         self.containers[thing.register] = Container(thing, target, content_of(thing))
 
     def open_tail(self, register: int, path: str, tail: Any) -> None:
         """The program appends to a list."""
-        self._begin("appending to", path)
+        self._begin("appending to", path, list)
         if register not in self.tails:
             self.tails[register] = tail, self._target(register, APPENDED), path
 
@@ -331,7 +336,7 @@ class Stores:
         if self.is_noted:
             self.call()
             self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
-        stored = {*self.overlays, *self.lists, *self.containers, *self.tails}
+        stored = self._stored()
         for register in stored:
             kind = type(self._things[register])
             for other, thing in self._things.items():

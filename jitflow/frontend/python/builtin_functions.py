@@ -30,9 +30,10 @@ from jitflow.frontend.control.sources import (
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import is_made_object, known_as
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
+from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.structures import variables_in
+from jitflow.frontend.outside.superclasses import SuperProxy
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
@@ -69,7 +70,7 @@ from jitflow.frontend.tracers.absent import Absent
 from jitflow.frontend.tracers.surface import surface
 from jitflow.structure import variables
 
-__all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
+__all__ = ["BUILTIN_FUNCTIONS", "class_of", "replaced_by", "replacement"]
 
 
 def traced_len(thing: Any) -> Any:
@@ -103,10 +104,15 @@ def _type(*args: Any, **keywords: Any) -> Any:
     """`type`: of a tracer or proxy, the class of what it stands for, as the program knows it."""
     if len(args) != 1 or keywords:
         return type(*args, **keywords)
-    (thing,) = args
+    return class_of(args[0])
+
+
+@kind_by_kind
+def class_of(thing: Any) -> Any:
+    """``thing.__class__``, as the program knows it."""
     if type(thing) is Absent:
         raise thing.needed()
-    if type(thing) in (ObjectProxy, RecordProxy):
+    if isinstance(thing, ObjectProxy):
         return thing._jitflow_read("__class__")
     kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list,
                                AppendedList: list}  # fmt: skip
@@ -131,7 +137,19 @@ def _isinstance(thing: Any, kinds: Any) -> bool:
     """`isinstance`."""
     if (kind := python_class(thing)) is not None:
         return issubclass(kind, kinds)
+    if isinstance(thing, ObjectProxy):  # classes that ask for methods would find those of the proxy
+        return isinstance(thing._jitflow_object, kinds)
     return bool(_known(isinstance, [] if isinstance(thing, Listed) else thing, kinds))
+
+
+def _issubclass(kind: Any, kinds: Any) -> bool:
+    """`issubclass`."""
+    return issubclass(kind._jitflow_object if isinstance(kind, ClassProxy) else kind, kinds)
+
+
+def _callable(thing: Any) -> bool:
+    """`callable`."""
+    return callable(thing._jitflow_object if isinstance(thing, ObjectProxy) else thing)
 
 
 def _int(*args: Any, **keywords: Any) -> Any:
@@ -160,6 +178,8 @@ def _sum(items: Any, *start: Any) -> Any:
 
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
+    if name == "__class__":
+        return class_of(thing)
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
 
 
@@ -211,6 +231,8 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
 
 def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
     """`dataclasses.replace` and its like: of a proxy, they get an object of the class with the traced fields."""
+    if function is dataclasses.is_dataclass and isinstance(thing, ObjectProxy):
+        return function(thing._jitflow_object)
     if isinstance(thing, ObjectProxy) and dataclasses.is_dataclass(thing.__class__):
         fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing.__class__)}
         thing = object.__new__(thing.__class__)
@@ -281,7 +303,8 @@ _FUNCTIONS: dict[str, Any] = {
     "breakpoint": _breakpoint,
     "getattr": _getattr,
     "hasattr": partial(_known, hasattr),
-    "callable": partial(_known, callable),
+    "callable": partial(_known, _callable),
+    "issubclass": _issubclass,
     "isinstance": _isinstance,
     "sorted": sorted_,
     "pow": pow_,
@@ -322,7 +345,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         table[id(function)] = (function, kind_by_kind(stand_in))
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)
-    for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):
+    for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple, dataclasses.is_dataclass):
         table[id(function)] = (function, partial(_of_dataclass, function))
     for name, function in BUILTIN_FUNCTIONS.items():
         table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
@@ -330,6 +353,9 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         table[id(original)] = (original, thing)
     for original, function in surface.replacements.items():
         table[id(original)] = (original, _stand_in(original, function) if isinstance(original, type) else function)
+    for original, function in table.values():
+        if type(function) in (FunctionType, partial):
+            function.__name__, function.__qualname__ = original.__name__, original.__qualname__
     return table
 
 

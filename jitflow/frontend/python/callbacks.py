@@ -18,10 +18,10 @@ from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.calls_out import PLAIN, kind_name, name_of, record_call
 from jitflow.frontend.outside.arguments import Spec
 from jitflow.frontend.outside.objects import is_numpy_function
-from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.proxies import FunctionProxy, ObjectProxy, counterpart
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.python.builtin_functions import replaced_by
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers import ArrayTracer, Tracer, located
 
 __all__ = ["Callback", "callback"]
@@ -82,9 +82,13 @@ def _original(thing: Any) -> Any:
     thing = replaced_by(thing)
     if is_numpy_function(thing):
         return thing
-    if isinstance(thing, FunctionType):
-        guarded = getattr(thing, "__jitflow_original__", None)
-        return guarded() if guarded is not None else _outside(thing)
+    if type(thing) is FunctionProxy:  # a partial is made anew, of the functions that are in it
+        trace = current_trace()
+        assert trace.pin is not None
+        is_partial = isinstance(thing._jitflow_object, functools.partial)
+        return _original(counterpart(thing)) if is_partial else trace.pin(thing)
+    if type(thing) is FunctionType:
+        return _outside(thing)
     if isinstance(thing, MethodType) and isinstance(thing.__self__, ObjectProxy):
         return MethodType(_original(thing.__func__), thing.__self__._jitflow_object)
     if isinstance(thing, functools.partial):

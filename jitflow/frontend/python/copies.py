@@ -10,12 +10,20 @@ import collections
 import copy
 from collections.abc import Iterator
 from functools import partial
+from types import FunctionType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, outside_register
+from jitflow.frontend.outside.proxies import (
+    ClassProxy,
+    FunctionProxy,
+    ObjectProxy,
+    OutsideDict,
+    OutsideList,
+    outside_register,
+)
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.item_types import containers_in
@@ -143,7 +151,14 @@ def _of_class(thing: Any, *_: Any) -> Any:
     return thing
 
 
-_BY_CLASS: dict[Any, Any] = {ObjectProxy: (_of_object, _of_object), ClassProxy: (_of_class, _of_class)}
+def _of_function(thing: Any, *_: Any) -> Any:
+    return thing if isinstance(thing._jitflow_object, FunctionType) else _of_object(thing)
+
+
+_BY_CLASS: dict[Any, Any] = {
+    ObjectProxy: (_of_object, _of_object), ClassProxy: (_of_class, _of_class),
+    FunctionProxy: (_of_function, _of_function),
+}  # fmt: skip
 for _kind in (OutsideList, OutsideDict, Listed, ProgramContainer):
     _BY_CLASS[_kind] = _copied, _deeply_copied
 for _kind, (_shallow, _deep) in _BY_CLASS.items():

@@ -23,6 +23,7 @@ from typing import Any
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.recursive import names_itself
 from jitflow.frontend.outside.objects import CACHED_FUNCTION
+from jitflow.frontend.outside.proxies import counterpart
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import made
 from jitflow.frontend.python.item_types import item_type
@@ -94,6 +95,7 @@ def remembering(inner: Any, function: Any, *, anywhere: bool = False) -> Any:
 
 
 def _cache(function: Any) -> Any:
+    function = counterpart(function)
     cached = functools.cache(function)
     is_of_program = active_trace() is not None and isinstance(function, FunctionType)
     return remembering(function, cached) if is_of_program else cached

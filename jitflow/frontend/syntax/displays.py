@@ -7,7 +7,7 @@ import ast
 from jitflow.frontend.syntax.build import constant
 
 __all__ = ["counts_of_targets", "drop_star", "has_known_keys", "has_open_bounds", "is_container",
-           "is_plain_set", "items_of", "pairs_of"]  # fmt: skip
+           "is_plain_set", "items_of", "may_be_sequence", "pairs_of"]  # fmt: skip
 
 
 def items_of(node: ast.List | ast.Set) -> list[ast.expr]:
@@ -71,3 +71,8 @@ def is_container(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
     return isinstance(node, ast.List | ast.Dict | ast.Set)
+
+
+def may_be_sequence(node: ast.expr) -> bool:
+    """Whether it may be a tuple or list, as it is written."""
+    return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Dict | ast.Compare)

@@ -18,6 +18,7 @@
 ``{x: y, **z}``          ``jit__.made_dict('{x: y, **z}', (x, y), (z,))``, unless all keys are constants
 ``x + [y]``              ``jit__.made_container(x + [y], 'x + [y]')``, and likewise ``x[i:]``
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
+``x.__class__``          ``jit__.class_of(x)``: what Python itself asks is the class of the object outside
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
 
@@ -53,6 +54,7 @@ from jitflow.frontend.syntax.displays import (
     is_container,
     is_plain_set,
     items_of,
+    may_be_sequence,
     pairs_of,
 )
 from jitflow.frontend.syntax.methods import HOOKED_METHODS, PUTTING
@@ -178,13 +180,11 @@ class Expressions(ast.NodeTransformer):
     def _one_comparison(self, node: ast.Compare) -> ast.expr:
         """``in`` and ``not in``, ``is True``, and what may be tuples; other comparisons ask nobody for a truth."""
         operator, left, right = node.ops[0], node.left, node.comparators[0]
-        found: ast.expr | None = None
         if isinstance(operator, ast.Is | ast.IsNot):
             found = self.hook("is_", node, left, right)
-        elif not isinstance(operator, ast.In | ast.NotIn) and _may_be_sequence(left) and _may_be_sequence(right):
-            return self.hook("compared", node, constant(COMPARISONS[type(operator)]), left, right)
-        if found is not None:
             return found if isinstance(operator, ast.Is) else self.hook("not_", node, found)
+        if not isinstance(operator, ast.In | ast.NotIn) and may_be_sequence(left) and may_be_sequence(right):
+            return self.hook("compared", node, constant(COMPARISONS[type(operator)]), left, right)
         if not isinstance(node.ops[0], ast.In | ast.NotIn):
             return node
         item, container = node.left, node.comparators[0]
@@ -218,6 +218,11 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute | ast.Call) and called in PUTTING:
             node.args = [self.made(item, text) if is_container(item) else item for item, text in texts]
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        is_class = node.attr == "__class__" and isinstance(node.ctx, ast.Load)
+        return self.hook("class_of", node, node.value) if is_class else node
 
     def _method(self, node: ast.expr) -> ast.expr:
         """A method that is called, or handed over."""
@@ -393,8 +398,3 @@ class Expressions(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> Any:
         """Annotations stay as they are."""
         return node
-
-
-def _may_be_sequence(node: ast.expr) -> bool:
-    """Whether it may be a tuple or list, as it is written."""
-    return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Dict | ast.Compare)

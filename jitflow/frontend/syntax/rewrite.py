@@ -103,7 +103,7 @@ def _result(code: CodeType, even_if_straight: bool = False) -> _Result:
 # -- is there anything to do? ----------------------------------------------------------------------
 
 _FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING")
-_TEXT_METHODS = frozenset({"format", "join"})
+_HOOKED_NAMES = frozenset({"format", "join", "__class__"})
 
 
 def _deciding() -> frozenset[int]:
@@ -125,7 +125,7 @@ def is_straight(code: CodeType) -> bool:
     if (
         not _DECIDING.isdisjoint(instructions)
         or _KEEPING.issubset(instructions)
-        or not _TEXT_METHODS.isdisjoint(code.co_names)
+        or not _HOOKED_NAMES.isdisjoint(code.co_names)
     ):
         return False
     if any(isinstance(constant, str) and "%" in constant for constant in code.co_consts):

@@ -27,6 +27,7 @@ from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.switching import of_one_kind
 from jitflow.frontend.numpy.draw_calls import no_draws_in_batch
 from jitflow.frontend.numpy.draws import Children
+from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import refused_in_batch
 from jitflow.frontend.recording.trace import current_trace
@@ -223,7 +224,12 @@ def _place(result: Any, item: Any, yielded: list[Value]) -> int | None:
     if item is None:
         return None
     kind = kind_of(item)
-    if kind is None or isinstance(kind, Container) or any(_texts_in(result)):
+    if any(isinstance(part, Listed) for part in _parts_of_all(result)):
+        raise located(UserTypeError(
+            "vmap of a function that returns a list of which only the running program knows the length",
+            mend="return the array: np.array of the list",
+        ))  # fmt: skip
+    if kind is None or isinstance(kind, Container) or any(type(part) is TracedText for part in _parts_of_all(result)):
         raise located(UserTypeError(
             "vmap of a function that returns something else than numbers and arrays", found=described(item),
             mend="return numbers, arrays, or tuples, lists and dicts of them",
@@ -232,12 +238,12 @@ def _place(result: Any, item: Any, yielded: list[Value]) -> int | None:
     return len(yielded) - 1
 
 
-def _texts_in(thing: Any) -> Iterator[bool]:
-    """Whether each part of a structure is text, whose numbers are no results."""
-    yield isinstance(thing, TracedText)
+def _parts_of_all(thing: Any) -> Iterator[Any]:
+    """A structure, and all that is in it: the numbers of a text, or of a list around an array, are no results."""
+    yield thing
     parts = parts_of(thing)
     for part in () if parts is None else parts.items:
-        yield from _texts_in(part)
+        yield from _parts_of_all(part)
 
 
 def _moved(item: Any, axis: int | None) -> Any:

@@ -24,6 +24,7 @@ from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.switching import of_one_kind
+from jitflow.frontend.outside.proxies import counterpart
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
@@ -147,7 +148,7 @@ def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] = MappingProx
         found = fn._describe() if isinstance(fn, tracers.Tracer) else type(fn).__name__
         raise located(UserTypeError("expected a function", found=found, mend="pass the function, not what it returns"))
     try:
-        signature = inspect.signature(fn)
+        signature = inspect.signature(counterpart(fn))
     except (TypeError, ValueError):
         signature = inspect.signature(lambda *args, **kwargs: None)
     try:

@@ -1,0 +1,45 @@
+"""``super()`` while tracing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import FunctionType, MethodType
+from typing import Any
+
+from jitflow.errors import UserAttributeError
+from jitflow.frontend.outside.made_objects import is_made_object, known_as
+from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.tracers import located
+
+__all__ = ["SuperProxy"]
+
+
+class SuperProxy:
+    """``super()`` of a proxied object: reads along the classes behind ``kind``."""
+
+    __slots__ = ("_jitflow_kind", "_jitflow_thing")
+
+    def __init__(self, kind: type, thing: ObjectProxy) -> None:
+        self._jitflow_kind = kind
+        self._jitflow_thing = thing
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "__deepcopy__") or name.startswith("_jitflow_"):
+            return object.__getattribute__(self, name)
+        thing = self._jitflow_thing
+        kind = known_as(type(thing)) if is_made_object(thing) else thing._jitflow_read("__class__")
+        order, classes = kind._jitflow_object.__mro__, kind._jitflow_read("__mro__")
+        for position in range(order.index(self._jitflow_kind) + 1, len(order)):
+            if name not in vars(order[position]):
+                with suppress(AttributeError):  # a read that notices when the class gets it
+                    getattr(classes[position], name)
+                continue
+            if order[position] is object:
+                return getattr(object, name).__get__(thing)
+            found = getattr(classes[position], name)
+            member = vars(order[position])[name]
+            if isinstance(member, property) and is_made_object(thing):
+                return found.fget(thing)
+            is_method = isinstance(found, FunctionType) and not isinstance(member, staticmethod)
+            return MethodType(found, thing) if is_method else found
+        raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))
