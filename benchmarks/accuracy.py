@@ -107,7 +107,7 @@ SUBJECTS = (
     Subject("arctan2", mpmath.atan2, -10, 10, arity=2),
     Subject("sinh", mpmath.sinh, -10, 10, (89.4159, 710.4758600739439)),
     Subject("cosh", mpmath.cosh, -10, 10, (89.4159, 710.4758600739439)),
-    Subject("tanh", mpmath.tanh, -4, 4, (9.0, 0.625, 19.0)),
+    Subject("tanh", mpmath.tanh, -4, 4, (9.0, 0.6715, 1.3646, 19.0)),
     Subject("arcsinh", mpmath.asinh, -10, 10),
     Subject("arccosh", mpmath.acosh, 1, 10, (1.0,)),
     Subject("arctanh", mpmath.atanh, -1, 1, (-1.0, 1.0)),

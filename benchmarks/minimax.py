@@ -222,7 +222,7 @@ FITS: dict[str, Fit] = {
     "tanh": Fit(
         lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
         lambda z: z * mp.sqrt(z) / mp.tanh(mp.sqrt(z)),
-        (0, mpf("0.625") ** 2),
+        (0, (HALF_LN2 * 31 / 16) ** 2),
         {"f32": 4, "f64": 11},
     ),
     "erf_small": Fit(

@@ -164,6 +164,35 @@ def test_any_number_of_threads_gives_the_same_bits(program: Program, shape: tupl
     assert all(result == results[0] for result in results)
 
 
+def columns_of_a_table(x: Any) -> Any:
+    y = np.where(x[:, :1] > 2, np.nan, 0) + x
+    return (
+        (x - x.mean(axis=0)) / x.std(axis=0),
+        np.exp(y).var(axis=0),
+        (x * x).mean(axis=0),
+        x.sum(axis=0) + x.max(axis=0),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8"])
+def test_threads_share_the_rows_of_few_columns(dtype: str) -> None:
+    """Blocks of rows are summed up by whoever comes, and joined in order, with whatever a later call brings."""
+    x = np.random.default_rng(0).standard_normal((40007, 20)).astype(dtype)
+    x[:, 3], x[5000, 4], x[-1, 5], x[:, 6] = -0.0, np.inf, np.nan, 1e30
+    program = (lambda x: (x - x.mean(axis=0), x.sum(axis=0))) if dtype == "c8" else columns_of_a_table
+    results: list[list[bytes]] = []
+    for count in (1, 2, 3, 7):
+        jitflow.set_num_threads(count)
+        compiled = jitflow.function(program)
+        given = [x, x[:5], x[:1025, :7], x[:4096], x.reshape(20, -1)]
+        results.append([part.tobytes() for one in given for part in compiled(one)])
+        if count == 2 and dtype != "c8":
+            text = jitflow.function(lambda x: x / x.std(axis=0)).ir(x, stage="scheduled")
+            assert len(re.findall("for j by (1024|1) in threads of", text)) == 2
+            assert "1024 in threads" not in jitflow.function(lambda x: x.std(axis=0)).ir(x[:999], stage="scheduled")
+    assert all(result == results[0] for result in results)
+
+
 def own(x: Any) -> Any:
     y = np.empty(x.size)
     for i in range(x.size):

@@ -6,8 +6,13 @@ of k ln 2, the latter being sums of two powers of two:
     sinh(x) = sinh(r) cosh(k ln 2) + cosh(r) sinh(k ln 2)
     cosh(x) = cosh(r) cosh(k ln 2) + sinh(r) sinh(k ln 2)
 
-Nothing cancels where x is small, and there is no division. tanh(x) is
-1 - 2 / (exp(2 x) + 1) except for small x, where it is a polynomial.
+Nothing cancels where x is small, and there is no division. For tanh, |x| = c + r, where c is k (ln 2) / 2 with an even
+k, such that r is between -0.03 and 0.68, and t = tanh(r) is a polynomial:
+
+    tanh(|x|) = 1 + (t - 1) / ((exp(2 c) - 1) / 2 t + (exp(2 c) + 1) / 2)
+
+except where k is 0. There it is t, which is the same quotient without what stands before it, since its divisor is 1. So
+all arguments take one way; a quotient that is added to 1 is at most 0.42, and what is rounded in it counts for as much.
 
 The coefficients come from `benchmarks/minimax.py`.
 """
@@ -16,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jitflow.passes.expand.exponential import EXPONENTIALS, LOG2_E, reduce_exponent_exactly, round_octaves
+from jitflow.passes.expand.exponential import EXPONENTIALS, LOG2_E, reduce_exponent_exactly
 from jitflow.passes.expand.formats import FORMATS
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import Term, add_exactly, copysign, fma, minimum, polynomial, select
@@ -42,7 +47,7 @@ HYPERBOLICS = {
     "f32": Hyperbolic(
         sinh_tail=(0.16666667, 0.008333289, 0.00019904885),
         cosh_tail=(0.04166646, 0.0013935401),
-        tanh_tail=(-0.3333328, 0.13331443, -0.053739727, 0.020639129, -0.0057050344),
+        tanh_tail=(-0.33333236, 0.1333018, -0.05363681, 0.020312963, -0.0053522517),
         overflow=89.5,
         one=9.1,
     ),
@@ -63,25 +68,23 @@ HYPERBOLICS = {
             2.0921639550948626e-09,
         ),
         tanh_tail=(
-            -0.33333333333333315,
-            0.13333333333329744,
-            -0.05396825396605912,
-            0.021869488468720256,
-            -0.008863234312649251,
-            0.003592114000574105,
-            -0.0014557259527688115,
-            0.0005894518202971288,
-            -0.00023701179400567666,
-            9.155853186412481e-05,
-            -3.018734899596995e-05,
-            6.042527907796935e-06,
+            -0.3333333333333323,
+            0.13333333333318198,
+            -0.05396825396023176,
+            0.021869488322405668,
+            -0.008863232182468745,
+            0.0035920945302105,
+            -0.0014556095091831118,
+            0.0005889891252347974,
+            -0.00023580079143495415,
+            8.955241762760567e-05,
+            -2.82808160065824e-05,
+            5.250534203768839e-06,
         ),
         overflow=710.5,
         one=19.1,
     ),
 }
-
-TANH_SMALL = 0.625
 
 
 def hyperbolic_parts(magnitude: Term[V]) -> tuple[Term[V], Term[V], Term[V], Term[V]]:
@@ -122,17 +125,17 @@ def cosh(x: Term[V]) -> Term[V]:
 
 
 def tanh(x: Term[V]) -> Term[V]:
-    """The hyperbolic tangent; one of the two formulas is exact enough on each side."""
-    constants = HYPERBOLICS[x.dtype]
-    magnitude = abs(x)
-    bounded = minimum(magnitude, constants.one)
-    # exp(2 x) by halves: x = k (ln 2) / 2 + r. Its error is damped by what
-    # follows, and the second step of the reduction can be left out.
-    octave, bits = round_octaves(bounded, 2.0 * LOG2_E, offset=0)
+    """The hyperbolic tangent; `one` is 0 where k is, and 1 elsewhere."""
+    form, constants = FORMATS[x.dtype], HYPERBOLICS[x.dtype]
+    bounded = minimum(abs(x), constants.one)
+    # The sum is rounded to eighths of an octave, and then down to an even number of octaves.
+    rounder = form.rounder / 8.0 + form.bias - 1
+    shifted = fma(bounded, 2.0 * LOG2_E, rounder).bitcast(form.signed) & ~15
+    octave = shifted.bitcast(x.dtype) - rounder
+    half_power = (shifted << (form.fraction_bits - 3)).bitcast(x.dtype)
     r = fma(octave, -0.5 * EXPONENTIALS[x.dtype].ln2_high, bounded)
-    tail = polynomial(r, [4.0 * c * 2.0**i for i, c in enumerate(EXPONENTIALS[x.dtype].exp_tail)])
-    exponential = fma(r, fma(r, tail, 2.0), 1.0) * bits.bitcast(x.dtype)
-    large = 1.0 - 2.0 / (exponential + 1.0)
-    z = x * x
-    small = fma(magnitude * z, polynomial(z, constants.tanh_tail), magnitude)
-    return copysign(select(magnitude < TANH_SMALL, small, large), x)
+    z = r * r
+    tangent = fma(r * z, polynomial(z, constants.tanh_tail), r)
+    one = minimum(octave, 1.0)
+    quotient = (tangent - one) / fma(half_power - 0.5, tangent, half_power + 0.5)
+    return copysign(one + quotient, x)

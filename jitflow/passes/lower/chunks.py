@@ -37,6 +37,9 @@ __all__ = ["Chunks"]
 class Chunks:
     """A loop of chunks: ``body`` goes over one, with the reductions of the sweep that is open, if one is."""
 
+    most = cost.MOST_CHUNKS
+    """How many are shared at a time."""
+
     def __init__(self, lowering: Staging, node: For, reductions: Sequence[Reduction], body: Callable[[], None]) -> None:
         self.lowering, self.emitter, self.node = lowering, lowering.emitter, node
         self.reductions, self.loop, self.body = list(reductions), node.loop, body
@@ -147,14 +150,18 @@ class Chunks:
         several = emitter.emit("less", size(length), size(self.loop.dim))
         return emitter.either(several, self._share, lambda: self._chunk(size(0), length))
 
+    def _of_nothing(self, initial: Sequence[Value]) -> Sequence[Value]:
+        """What there are cells for, of each that is shared; ``initial`` are the states before all."""
+        return initial
+
     def _share(self) -> Sequence[Value]:
         emitter, size = self.emitter, self.emitter.size
         initial = self._nothing()
-        most = cost.MOST_CHUNKS
+        most = self.most
         if self.lowering.target.distributed:
             most = min(most, chunks_on_chip(self.lowering.joined, self.lowering.lanes))
         together = self.length * most
-        cells = [self._cell(value, most) for value in initial]
+        cells = [self._cell(value, most) for value in self._of_nothing(initial)]
 
         def group(before: Sequence[Value]) -> Sequence[Value]:
             start = emitter.position
@@ -197,7 +204,7 @@ class Chunks:
             depth = len(emitter.scopes) - 1
             states = [
                 emitter.emit("read", cell, self._offset(cell, number, value), depth=depth, lanes=_lanes(value))
-                for cell, value in zip(cells, before, strict=True)
+                for cell, value in zip(cells, self._of_nothing(before), strict=True)
             ]
             return self._joined(before, states, self._position(start, number))
 

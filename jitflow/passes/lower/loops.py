@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from jitflow.ir.core import Op, Value
+from jitflow.ir.core import Value
 from jitflow.ir.dims import minimum
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.lower.cells import Cells
@@ -19,7 +19,7 @@ from jitflow.passes.lower.chunks import Chunks
 from jitflow.passes.lower.reduction import Reduction
 from jitflow.passes.lower.reductions import reduction_for
 from jitflow.passes.lower.sharing import share
-from jitflow.passes.lower.staging import Staging
+from jitflow.passes.lower.sum_blocks import SharedBlocks, SumBlocks
 from jitflow.passes.schedule.tree import (
     Deviate,
     Fold,
@@ -37,20 +37,12 @@ from jitflow.passes.schedule.tree import (
 
 __all__ = ["Loops"]
 
-_Turn = Callable[[Sequence[Value]], Sequence[Value]]
 
-
-class Loops(Staging):
+class Loops(SumBlocks):
     """Emits the nodes of a schedule."""
 
-    reductions: Sequence[Reduction] = ()
-    """Those of the open sweep."""
-    handed_on: Sequence[tuple[Reduction, str]] = ()
-    """What loops hand from turn to turn: lists of values of reductions, by name."""
     unfolded: dict[Reduction, list[Value]] | None = None
     """Elements of a loop that is written out, which are folded behind it."""
-    cells: Cells | None = None
-    """Where the partial results of the open sweep are, if that is in memory."""
     finished: Cells | None = None
     """Where those of the last sweep are, whose results are found once the loop along them is open."""
 
@@ -65,7 +57,7 @@ class Loops(Staging):
                 case Fold():
                     self._fold(node)
                 case Deviate():
-                    for reduction in self._of(node.ops):
+                    for reduction in self.of(node.ops):
                         reduction.deviations = list(reduction.deviate(reduction.deviations))
                 case Stage():
                     self._stage(node)
@@ -76,7 +68,7 @@ class Loops(Staging):
                 case When():
                     self._when(node)
                 case Match():
-                    (reduction,) = self._of((node.op,))
+                    (reduction,) = self.of((node.op,))
                     reduction.places = [reduction.match(*reduction.places)]
                 case Locate():
                     raise AssertionError("what a block has found is located at its end")
@@ -95,7 +87,7 @@ class Loops(Staging):
         emitter.branch(large, lambda: self.nodes(node.then), lambda: self.nodes(node.otherwise))
 
     def _fold(self, node: Fold) -> None:
-        reductions = self._of(node.ops)
+        reductions = self.of(node.ops)
         if self.unfolded is not None:
             for reduction in reductions:
                 reduction.visit_step(self.unfolded[reduction])
@@ -110,9 +102,6 @@ class Loops(Staging):
             elif reduction.sums:
                 reduction.sums = [reduction.accumulate(reduction.sums[0])]
 
-    def _of(self, ops: Sequence[Op]) -> list[Reduction]:
-        return [reduction for reduction in self.reductions if reduction.op in ops]
-
     # Sweeps
 
     def _reduce(self, node: Reduce) -> None:
@@ -126,7 +115,7 @@ class Loops(Staging):
                 emitter.loc = reduction.op.loc
                 reduction.begin()
             if any(reduction.blocked for reduction in self.reductions) and not _loops_in(node.body):
-                self._block(node.body, None, None)
+                self.block(node.body, None, None)
             else:
                 self.nodes(node.body)
             for reduction in self.reductions:
@@ -141,11 +130,11 @@ class Loops(Staging):
         known = isinstance(self.vector.dim, int)  # a length that varies in a loop would have memory taken in each turn
         self.handed_on = ()
         self.cells = cells = Cells(self, self.reductions, first, minimum(strip, self.vector.dim) if known else strip)
-        self._along(cells.begin)
+        self.along(cells.begin)
         self.nodes(node.body)
         self.cells, self.finished = None, cells
 
-    def _along(self, body: Callable[[], None]) -> None:
+    def along(self, body: Callable[[], None]) -> None:
         """Run the body for the lanes of the strip that is open, under masks: there are many such loops to compile."""
         assert self.vector is not None
         first, last, _ = self.taken[self.vector]
@@ -161,6 +150,9 @@ class Loops(Staging):
     def _for(self, node: For) -> None:
         if node.how == "chunks":
             Chunks(self, node, self.reductions, lambda: self.nodes(node.body)).run()
+            return
+        if node.threads != 0 and self.reductions:
+            SharedBlocks(self, node).run()
             return
         if node.threads != 0:
             alone = replace(node, threads=0)
@@ -187,9 +179,9 @@ class Loops(Staging):
         self, node: For, start: Value, stop: Value, step: int, loop: Loop | None, body: Callable[[], None] | None = None
     ) -> None:
         """A loop turn by turn."""
-        turn = self._turn(body or (lambda: self.nodes(node.body)))
+        turn = self.turn(body or (lambda: self.nodes(node.body)))
         size = self.emitter.size(step)
-        self._take(self.emitter.loop(start, stop, size, self._values(), turn, loop, parallel=node.parallel))
+        self.take(self.emitter.loop(start, stop, size, self.values(), turn, loop, parallel=node.parallel))
 
     def _tiles(self, node: For) -> None:
         """A loop that takes many positions a turn, over which loops inside of it run."""
@@ -202,9 +194,9 @@ class Loops(Staging):
                     self.nodes(node.body)
                     self.finished = None
                 elif node.while_undecided:
-                    self._block_if_undecided(node.body, first, last)
+                    self.block_if_undecided(node.body, first, last)
                 else:
-                    self._block(node.body, first, last)
+                    self.block(node.body, first, last)
 
         def turn() -> None:
             end = emitter.emit("add", emitter.position, emitter.size(node.step))
@@ -257,23 +249,23 @@ class Loops(Staging):
         """The main part in whole vectors, then what is left; or all under masks."""
         emitter, loop = self.emitter, node.loop
         start, stop = self.ends(loop)
-        turn = self._turn(lambda: self._vector(node))
+        turn = self.turn(lambda: self._vector(node))
         with self._lanes(node, node.step):
             size = emitter.size(node.step)
             if node.tail == "masked":
-                self._take(emitter.loop(
-                    start, stop, size, self._values(), turn, loop, node.step, masked=True, parallel=node.parallel
+                self.take(emitter.loop(
+                    start, stop, size, self.values(), turn, loop, node.step, masked=True, parallel=node.parallel
                 ))  # fmt: skip
                 return
             whole = emitter.size(loop.dim // node.step * node.step)
             main = whole if stop is emitter.size(loop.dim) else emitter.arithmetic("minimum", stop, whole)
             if not (isinstance(loop.dim, int) and loop.dim < node.step):
-                self._take(emitter.loop(start, main, size, self._values(), turn, loop, node.step))
+                self.take(emitter.loop(start, main, size, self.values(), turn, loop, node.step))
             if isinstance(loop.dim, int) and loop.dim % node.step == 0:
                 return
             if node.tail == "apart":
                 mask = emitter.lanes_between(whole, emitter.size(loop.dim), node.step)
-                self._take(emitter.rest(main, stop, mask, self._values(), turn, loop, node.step))
+                self.take(emitter.rest(main, stop, mask, self.values(), turn, loop, node.step))
         if node.tail == "narrow":
             with self._lanes(node, node.narrow):
                 emitter.loop(main, stop, emitter.size(node.narrow), (), turn, loop, node.narrow, masked=True)
@@ -294,106 +286,6 @@ class Loops(Staging):
         self.lanes, self.masked_turns, self.ahead = lanes, node.tail == "masked", node.ahead
         yield
         self.lanes, self.masked_turns, self.ahead = before
-
-    # Blocks
-
-    def _block_if_undecided(self, body: Sequence[Node], first: Value, last: Value) -> None:
-        """A block, unless nothing can change any more what is folded."""
-        emitter = self.emitter
-        undecided = None
-        for reduction in self.reductions:
-            one = reduction.undecided()
-            undecided = one if undecided is None else emitter.elementwise("logical_or", undecided, one)
-        assert undecided is not None
-        before = self._values()
-
-        def block() -> Sequence[Value]:
-            self._block(body, first, last)
-            return self._values()
-
-        self._take(emitter.either(undecided, block, lambda: before))
-
-    def _block(self, body: Sequence[Node], first: Value | None, last: Value | None) -> None:
-        """Plain sums of a block, and what they change in the sums of blocks."""
-        if self.cells is not None:
-            self.nodes(body)
-            if any(reduction.blocked for reduction in self.reductions):
-                self._along(self.cells.combine)
-            return
-        blocked = [reduction for reduction in self.reductions if reduction.blocked]
-        folded = {reduction.operand: reduction for reduction in blocked if not reduction.located}
-        located = [reduction for reduction in blocked if reduction.located]
-        leading = [*folded.values(), *located]
-        for reduction in leading:
-            reduction.sums = [reduction.partial()]
-        centred = [node for node in body if any(isinstance(inner, Deviate) for inner in walk_nodes((node,)))]
-        plain = [(reduction, "state") for reduction in self.reductions if not reduction.blocked]
-        with self._handing_on([*((reduction, "sums") for reduction in leading), *plain]):
-            self.nodes([node for node in body if node not in centred and not isinstance(node, Locate)])
-        count = self.emitter.emit("subtract", last, first) if first and last else self.emitter.size(1)
-        if centred:
-            self._centre(centred, [one for one in blocked if one.second_phase], folded, count)
-        for reduction in blocked:
-            if not (reduction.second_phase or reduction.located):
-                reduction.combine(folded[reduction.operand].sums[0], first)
-        for node in body:
-            if isinstance(node, Locate):
-                self._locate(node, first)
-        for reduction in blocked:
-            reduction.sums = []
-
-    def _centre(
-        self, body: Sequence[Node], centred: Sequence[Reduction], folded: dict[Value, Reduction], count: Value
-    ) -> None:
-        """Read a block again, around its mean."""
-        for reduction in centred:
-            reduction.centre(folded[reduction.operand].sums[0], count)
-        for reduction in centred:
-            reduction.deviations = list(reduction.no_deviations())
-        with self._handing_on([(reduction, "deviations") for reduction in centred]):
-            self.nodes(body)
-        for reduction in centred:
-            reduction.combine_moments(reduction.deviations, count)
-
-    def _locate(self, node: Locate, first: Value | None) -> None:
-        """Search a block that has a better extreme for its position; few blocks have one."""
-        assert first is not None
-        (reduction,) = self._of((node.op,))
-        extreme = reduction.extreme(reduction.sums[0])
-
-        def search() -> Sequence[Value]:
-            reduction.begin_search(extreme, first)
-            with self._handing_on([(reduction, "places")]):
-                self.nodes(node.body)
-            return [extreme, reduction.place(reduction.places[0], first)]
-
-        state = reduction.state
-        reduction.state = list(self.emitter.either(reduction.is_better(extreme), search, lambda: state))
-
-    # What is handed on
-
-    @contextmanager
-    def _handing_on(self, what: Sequence[tuple[Reduction, str]]) -> Iterator[None]:
-        before, self.handed_on = self.handed_on, what
-        yield
-        self.handed_on = before
-
-    def _turn(self, body: Callable[[], None]) -> _Turn:
-        def turn(values: Sequence[Value]) -> Sequence[Value]:
-            self._take(values)
-            body()
-            return self._values()
-
-        return turn
-
-    def _values(self) -> list[Value]:
-        return [value for reduction, name in self.handed_on for value in getattr(reduction, name)]
-
-    def _take(self, values: Sequence[Value]) -> None:
-        for reduction, name in self.handed_on:
-            count = len(getattr(reduction, name))
-            setattr(reduction, name, list(values[:count]))
-            values = values[count:]
 
 
 def _loops_in(body: tuple[Node, ...]) -> list[For]:

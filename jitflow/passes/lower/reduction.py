@@ -91,6 +91,8 @@ class Reduction:
         """What the elements of a block come to."""
         self.deviations: list[Value] = []
         """Sums of their deviations from its mean, and of the squares of these."""
+        self.count: Value
+        """How many elements its block has, where it is gone over twice."""
         self.places: list[Value] = []
         """Where its extreme is, as far as it has been searched."""
 

@@ -132,7 +132,7 @@ class PartKernel(KernelLowering):
                 reduction.begin()
             walk.take([self.load(cell) for cell in joined])
         if node is self._now.joins and self._now.is_followed:
-            for cell, state in zip(joined, self._values(), strict=True):
+            for cell, state in zip(joined, self.values(), strict=True):
                 self.store(cell, state)
         elif node is not self._now.fills:
             for reduction in self.reductions:

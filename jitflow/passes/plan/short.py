@@ -40,6 +40,7 @@ def with_sizes(function: Function, sizes: dict[str, int]) -> Function:
         type = map_dims(parameter.type, lambda dim: substitute(dim, numbers))
         values[parameter] = Value(type, parameter.name)
     ops = tuple(clone_op(op, values, numbers) for op in function.region.ops)
-    attributes = MappingProxyType({key: value for key, value in function.attributes.items() if key != "hints"})
+    hints = tuple((name, size) for name, size in function.attributes.get("hints", ()) if name not in sizes)
+    attributes = MappingProxyType({**function.attributes, "hints": hints})
     parameters = tuple(values[parameter] for parameter in function.parameters)
     return replace(function, region=Region(parameters, ops), attributes=attributes)

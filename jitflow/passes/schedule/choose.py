@@ -29,8 +29,8 @@ from jitflow.passes.schedule.folding import (
     is_one_chunk,
     partial_lanes,
 )
-from jitflow.passes.schedule.grids import OnGrid
 from jitflow.passes.schedule.joined import JoinedLoops
+from jitflow.passes.schedule.on_threads import OnThreads
 from jitflow.passes.schedule.past_caches import past_caches
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tree import (
@@ -66,7 +66,7 @@ def register_lanes(loops: JoinedLoops, target: Target) -> int:
     return max(2, target.vector_bytes // loops.widest_item)
 
 
-class _Choice(OnGrid):
+class _Choice(OnThreads):
     """The nest, and what is decided for all of its loops."""
 
     def __init__(self, loops: JoinedLoops, target: Target, used: Collection[Value]) -> None:
@@ -85,15 +85,16 @@ class _Choice(OnGrid):
     def schedule(self) -> Schedule:
         if self.target.distributed:
             return Schedule(self.on_grid(), self.vector)
-        bands = self._worth_bands()
+        self.by_blocks = self.has_few_columns()
+        bands = 0 if self.by_blocks else self._worth_bands()
         if bands == 0:
-            body = self._shared(self.along(list(self.outer)))
+            body = self.shared(self.along(list(self.outer)))
         elif bands == 1:
-            body = self._shared(self._bands())
+            body = self.shared(self._bands())
         else:
             self.lanes, self.masked = self.register, True
             ways = self._bands(), self.along(list(self.outer))
-            body = (When(bands, *map(self._shared, ways)),)
+            body = (When(bands, *map(self.shared, ways)),)
         return Schedule(body, self.vector)
 
     def _lanes(self) -> int:
@@ -107,12 +108,23 @@ class _Choice(OnGrid):
         if self.loops.period:
             return math.lcm(self.loops.period, cost.PERIOD_LANES)
         if not self.tiled:
-            return self.register
+            return self.register * (cost.TILE if self._is_one_long_chain() else 1)
         expected = self.target.expected(self.vector.dim)
         if expected is None:
             return self.register * cost.TILE
         fewest = 1 if isinstance(self.vector.dim, int) else cost.FEWEST_OF_A_TILE
         return self.register * min(cost.TILE, max(fewest, _power_of_two(-(-expected // self.register))))
+
+    def _is_one_long_chain(self) -> bool:
+        """Whether elements are so much arithmetic that turns of several registers are worth their compilation.
+
+        A processor overlaps turns as far as it looks ahead, which is less than such a body is long.
+        """
+        if self.reduced or self.vector is None or self.loops.cost < cost.LONG_CHAIN:
+            return False
+        row = self.target.expected(self.vector.dim)
+        elements = self.target.expected(product([loop.dim for loop in self.outer]))
+        return (row or 0) >= cost.TILE**2 * self.register and (elements or 0) >= cost.WORTH_COMPILING
 
     def _streams(self) -> bool:
         """Whether a nest does little but to move what lies side by side, of which each thread may take several."""
@@ -212,29 +224,6 @@ class _Choice(OnGrid):
             return For(loop, self.lanes, body, "lanes", "narrow", narrow=self.register, ahead=ahead)
         return For(loop, self.lanes, body, "lanes", "apart", ahead=ahead)
 
-    def _shared(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        """The nodes with the outermost loop shared by threads, if it is worth that.
-
-        Not if a result does not vary along it, which all threads would write.
-        """
-        if not self.outer:
-            return nodes
-        outermost, *inner = self.outer
-        nest = self.loops.nest
-        if any(outermost not in self.loops.loops_of(value) for value in self.loops.yielded):
-            return nodes
-        accesses = len(nest.layouts) + len(self.loops.yielded)
-        volume = product([loop.dim for loop in (*inner, *self.reduced)])
-        work = volume * (self.loops.cost + cost.FOR_MEMORY * accesses)
-
-        def shared(node: Node) -> Node:
-            if not isinstance(node, For) or node.loop is not outermost:
-                return node
-            worth = cost.worth_threads(outermost.dim, node.step, work, self.target.threads)
-            return replace(node, threads=work) if worth else node
-
-        return tuple(map(shared, nodes))
-
     # Sweeps
 
     def _sweep(self, number: int) -> tuple[Node, ...]:
@@ -285,7 +274,8 @@ class _Choice(OnGrid):
             inside = (*staged, *self._block(sweep, loop, foldings, visit))
             if loop is None:
                 return inside
-            return (For(loop, BLOCK if blocked or staged else cost.UNDECIDED, inside, while_undecided=early),)
+            around = For(loop, BLOCK if blocked or staged else cost.UNDECIDED, inside, while_undecided=early)
+            return (self.spread(sweep, around),)
         return self._steps(sweep, loop, fold)
 
     def folding(self, op: Op) -> Folding:
@@ -305,7 +295,9 @@ class _Choice(OnGrid):
         if loop is None:
             return body
         if loop is not self.vector:
-            return (For(loop, 1, body, parallel=self.is_spread and not any(self.loops.reductions(sweep))),)
+            alone = not any(self.loops.reductions(sweep))
+            turns = For(loop, 1, body, parallel=self.is_spread and alone)
+            return (self.spread(sweep, turns) if alone else turns,)
         ahead = ahead if self.horizontal and not self.target.distributed else 0
         vectors = self._vectors(loop, body, self._is_long(sweep), ahead)
         if not self.is_spread or any(self.loops.reductions(sweep)):

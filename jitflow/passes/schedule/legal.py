@@ -18,7 +18,8 @@
    stored last. On a GPU it may be kept on the chip, if it is one row, and so may rows of operands without gaps, which
    are brought there before the sweeps. On a processor, operands that do not go on evenly along what is reduced are
    brought into scratch memory, at the beginning of each block.
-9. Threads share a loop that no other is around, along which all results vary.
+9. Threads share a loop that no other is around, along which all results vary. Where lanes are outputs they may share
+   the one reduced loop instead: its blocks, if all that a sweep folds is blocked, or what of it a sweep visits.
 10. What is written past the caches is memory of the program's own, and a vector of it is some of whole cache lines, or
     a part of one.
 """
@@ -135,7 +136,7 @@ class _Check:
             self.fail(f"the loop {name} by {node.step} does not fit into the one around it")
         if around and around[-1].step == node.step and node.how != "written out" and not in_chunk:
             self.fail(f"the loop {name} by {node.step} takes as many positions as the one around it")
-        if node.threads != 0 and node.how != "chunks" and (self.open or not self._may_be_shared(node.loop)):
+        if node.threads != 0 and node.how != "chunks" and not (self._may_be_shared(node.loop) or self._is_spread(node)):
             self.fail(f"threads cannot share the loop {name}")
         if node.how == "chunks":
             ops = () if self.sweep is None else self.sweep.ops
@@ -190,7 +191,24 @@ class _Check:
         return chunk_elements(self.loops, self.target, foldings)
 
     def _may_be_shared(self, loop: Loop) -> bool:
-        return not loop.reduced and all(loop in self.loops.loops_of(value) for value in self.loops.yielded)
+        varying = all(loop in self.loops.loops_of(value) for value in self.loops.yielded)
+        return not self.open and not loop.reduced and varying
+
+    def _is_spread(self, node: For) -> bool:
+        """Whether a loop goes over blocks of rows, or over rows of which nothing is folded, that threads may share."""
+        if self.loops.reduced != [node.loop] or not self._is_vertical(node.loop) or self.target.distributed:
+            return False
+        if (
+            node.loop.in_order
+            or any(one.threads != 0 for one in self.open)
+            or set(self.single()) != set(self.loops.outer)
+        ):
+            return False
+        if self.sweep is None:
+            return True
+        foldings = [folding_of(op, self.loops, distributed=False) for op in self.sweep.ops]
+        blocked = all(folding.blocked and not folding.located for folding in foldings)
+        return blocked and node.step == BLOCK and not self.sweep.in_memory
 
     def _is_vertical(self, loop: Loop) -> bool:
         return loop.reduced and self.loops.vector is not None and not self.loops.vector.reduced

@@ -60,6 +60,21 @@ def test_a_body_that_folds_may_be_longer_before_it_is_masked() -> None:
     assert "in lanes, masked" in stored
 
 
+def test_long_bodies_of_many_elements_have_turns_of_several_registers() -> None:
+    """A processor does not look ahead to the next turn of such a body; few elements are not worth compiling it."""
+    x = np.linspace(-3, 3, 1 << 18, dtype=np.float32)
+
+    def lanes(function: Callable[..., Any], x: Any) -> int:
+        (found,) = re.findall(r"by (\d+) in lanes", jitflow.function(function).ir(x, stage="scheduled"))
+        return int(found)
+
+    def long(x: Any) -> Any:
+        return np.tanh(np.exp(x)) + x
+
+    assert lanes(long, x) == 4 * lanes(long, x[:4096]) == 4 * lanes(lambda x: np.exp(x) + 1, x)
+    assert_same(jitflow.function(long)(x)[:4097], jitflow.function(long)(x[:4097]), EXACT)
+
+
 class Wandering:
     """Takes the place of `choose`: some random steps away from what that says, each legal."""
 
