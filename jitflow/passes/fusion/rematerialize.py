@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, clone_op
@@ -69,38 +69,6 @@ def _with_regions(op: Op, sizes: Mapping[str, int], decisions: list[str]) -> Op:
     return replace(op, regions=regions) if is_new else op
 
 
-@dataclass(slots=True, eq=False)
-class _Thinning:
-    """A kernel, the values in it that need not leave it, and those that have to, with what they are outside."""
-
-    kernel: Op
-    given: dict[Value, Value]
-    """What stands outside for values that are written, and for parameters."""
-    made: dict[Value, Op]
-    gone: list[Value]
-
-    def recipe(self, value: Value, roots: Set[Value]) -> list[Op]:
-        """The ops, in order, that compute a value of ``roots`` and constants."""
-        found: dict[Op, None] = {}
-
-        def visit(wanted: Value) -> None:
-            op = self.made.get(wanted)
-            if op is not None and op not in found and wanted not in roots:
-                for operand in op.operands:
-                    visit(operand)
-                found[op] = None
-
-        visit(value)
-        return list(found)
-
-    def roots_of(self, ops: Sequence[Op], roots: Set[Value]) -> list[Value]:
-        """The values that a recipe begins with."""
-        computed = {result for op in ops for result in op.results}
-        return [
-            value for value in dict.fromkeys(operand for op in ops for operand in op.operands) if value not in computed
-        ]
-
-
 class _Kernels:
     """The ops of a region, in which kernels are replaced by ones that write less, and ones that compute more."""
 
@@ -120,19 +88,21 @@ class _Kernels:
         inner = kernel.regions[0]
         made = {result: op for op in inner.body for result in op.results}
         results = dict(zip(inner.yielded, kernel.results, strict=True))
+        if len(results) < len(kernel.results):  # one value that is given twice
+            return
         given = {**dict(zip(inner.parameters, kernel.operands, strict=True)), **results}
         movable = [value for value, result in results.items() if value in made and self._may_go(result)]
         while movable:
             kept = self._cut(movable, made, given, results)
-            thinning = _Thinning(kernel, given, made, [value for value in movable if value not in kept])
             roots = kept | (results.keys() - movable)
+            recipes = {value: _recipe(value, made, roots) for value in movable if value not in kept}
             dear = {
                 value
-                for value in thinning.gone
-                if sum(cost_of(op) for op in thinning.recipe(value, roots) if not _is_free(op)) > WORTH_SAVING
+                for value, ops in recipes.items()
+                if sum(cost_of(op) for op in ops if not _is_free(op)) > WORTH_SAVING
             }
             if not dear:
-                yield from self._replaced(place, thinning, roots)
+                yield from self._replaced(place, recipes, given)
                 return
             movable = [value for value in movable if value not in dear]
 
@@ -182,26 +152,31 @@ class _Kernels:
 
     def _stays(self, value: Value, last: int) -> bool:
         """Whether an operand is there up to a position, and is what it was."""
-        if isinstance(value.type, Scalar | Index):
-            return True
         if value in self._parameters:
-            return isinstance(value.type, Tensor)
+            return isinstance(value.type, Tensor | Scalar | Index)
         producer = self._producer.get(value)
-        is_computed = producer is not None and producer.name in ("fusion", "matmul", "contract")
-        return is_computed and max(self._readers[value], default=0) >= last
+        if producer is None or producer.name == "load":
+            return False
+        is_computed = producer.name in ("fusion", "matmul", "contract")
+        is_number = isinstance(value.type, Scalar | Index)
+        return is_number or (is_computed and max(self._readers[value], default=0) >= last)
 
     def _bytes(self, value: Value) -> int:
         kind = value.type
         assert isinstance(kind, Tensor | Scalar)
         return kind.dtype.itemsize * math.prod(evaluate(dim, self._sizes) for dim in dims_of(kind))
 
-    def _replaced(self, place: int, thinning: _Thinning, roots: Set[Value]) -> Iterator[str]:
-        """Replace the kernel and those that read what it does not write any more, if fewer bytes move; says so."""
-        kernel, gone = thinning.kernel, thinning.gone
-        recipes = {value: thinning.recipe(value, roots) for value in gone}
-        used = {value: thinning.roots_of(ops, roots) for value, ops in recipes.items()}
-        new = dict.fromkeys(root for wanted in used.values() for root in wanted if root not in thinning.given)
-        given = {**thinning.given, **{value: Value(value.type, value.name) for value in new}}
+    def _replaced(
+        self, place: int, recipes: Mapping[Value, Sequence[Op]], given: Mapping[Value, Value]
+    ) -> Iterator[str]:
+        """Let kernels follow ``recipes`` for what this one does not write any more, if fewer bytes move; says so.
+
+        ``given`` is what stands outside for what the kernel reads and writes.
+        """
+        kernel, gone = self.ops[place], list(recipes)
+        used = {value: _roots(ops) for value, ops in recipes.items()}
+        new = dict.fromkeys(root for wanted in used.values() for root in wanted if root not in given)
+        given = {**given, **{value: Value(value.type, value.name) for value in new}}
         saved = sum(map(self._bytes, gone)) - sum(map(self._bytes, new))
         readers: dict[int, list[Value]] = {}
         for value in gone:
@@ -225,7 +200,7 @@ class _Kernels:
         self._replace(place, _giving(kernel, kept, given))
         name = kernel.attributes["kernel"]
         others = ", ".join(sorted({self.ops[reader].attributes["kernel"] for reader in readers}))
-        yield f"{name} gives {len(kept)} values, not {len(kernel.results)}: {others} computes the rest again"
+        yield f"{name} gives {len(kept)} values, not {len(kernel.results)}: the rest is computed again in {others}"
 
     def _replace(self, place: int, op: Op) -> None:
         for value in self.ops[place].operands:
@@ -234,6 +209,28 @@ class _Kernels:
             self._readers[value][place] = None
         self._producer.update(dict.fromkeys(op.results, op))
         self.ops[place] = op
+
+
+def _recipe(value: Value, made: Mapping[Value, Op], roots: Set[Value]) -> list[Op]:
+    """The ops, in order, that compute a value of ``roots`` and constants."""
+    found: dict[Op, None] = {}
+
+    def visit(wanted: Value) -> None:
+        op = made.get(wanted)
+        if op is not None and op not in found and wanted not in roots:
+            for operand in op.operands:
+                visit(operand)
+            found[op] = None
+
+    visit(value)
+    return list(found)
+
+
+def _roots(recipe: Sequence[Op]) -> list[Value]:
+    """The values that a recipe begins with."""
+    computed = {result for op in recipe for result in op.results}
+    operands = dict.fromkeys(operand for op in recipe for operand in op.operands)
+    return [value for value in operands if value not in computed]
 
 
 def _computing(
