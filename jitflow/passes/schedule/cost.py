@@ -51,7 +51,7 @@ LONG_CHAIN, WORTH_COMPILING = 28, 1 << 18
 """Instructions in the body of an elementwise loop from which on a turn takes `TILE` registers, if the first call has so
 many elements, since compiling takes a tenth to a third longer. Processors look ahead for some hundred instructions that
 wait for each other, which is not the next turn of such a body. Measured on one core: Black-Scholes and haversine take
-0.75 to 0.85 of the time with AVX-512 and with AVX2, GELU 0.8."""
+0.7 to 0.9 of the time with AVX-512 and with AVX2, GELU 0.75 to 0.9."""
 NARROWEST_SCATTERED = 4
 """Bytes of the narrowest elements that processors store apart from each other with one instruction."""
 
