@@ -21,7 +21,15 @@ from jitflow.random.machine import Machine, machine
 from jitflow.remote import Remote
 from jitflow.runtime.variable import Variable
 
-__all__ = ["announce", "attributes_of", "named_objects", "named_variables", "variables"]
+__all__ = [
+    "announce",
+    "attributes_of",
+    "has_variables_at",
+    "named_objects",
+    "named_variables",
+    "variable_paths",
+    "variables",
+]
 
 _LEAVES = (
     str,
@@ -136,3 +144,13 @@ def attributes_of(thing: Any) -> Iterator[tuple[str, Any]]:
                 name = f"_{kind.__name__.lstrip('_')}{name}"
             if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
                 yield name, getattr(thing, name)
+
+
+def variable_paths(thing: Any) -> tuple[str, ...]:
+    """The paths that lead to variables."""
+    return tuple(path for path, found in named_objects(thing) if isinstance(found, Variable))
+
+
+def has_variables_at(paths: tuple[str, ...], thing: Any) -> bool:
+    """Whether these paths lead to variables, and no others."""
+    return variable_paths(thing) == paths

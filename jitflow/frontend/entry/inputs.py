@@ -26,8 +26,8 @@ from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.layout import gaps
 from jitflow.ir.types import Index, Scalar, Tensor
-from jitflow.runtime.device_arrays import header_of
 from jitflow.runtime.dtypes import slot_count
+from jitflow.runtime.guard_tests import is_read_only
 from jitflow.runtime.plan import (
     Argument,
     ArrayLeaf,
@@ -140,7 +140,7 @@ class Inputs:
             self.trace.storage.overlaps(value)
         if not kind.writeable:
             # That a store fails is compiled where a path of the program leads to it: for such arrays alone.
-            guard = Satisfies(register, _is_read_only, "is read-only")
+            guard = Satisfies(register, is_read_only, "is read-only")
             self.trace.storage.protect(value, partial(self.guard, guard))
         return wrap(value, owned=False)
 
@@ -318,11 +318,6 @@ class Inputs:
         if not self.trace.includes_ones:
             self.trace.establish(Fact(dim, "!=", 1))
         return dim
-
-
-def _is_read_only(array: Any) -> bool:
-    header = array if type(array) is np.ndarray else header_of(array)
-    return header is not None and not header.flags.writeable
 
 
 def _read_key(read: Read) -> tuple[Any, ...]:

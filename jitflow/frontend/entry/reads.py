@@ -46,12 +46,10 @@ from jitflow.frontend.outside.objects import (
     C_METHODS,
     CACHED_FUNCTION,
     array_fields,
-    has_keys,
     is_compiled,
     is_frozen,
     is_numpy_function,
     is_plain_class,
-    lacks_attribute,
 )
 from jitflow.frontend.outside.proxies import (
     ClassProxy,
@@ -72,6 +70,7 @@ from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
 from jitflow.frontend.tracers.base import escaped
 from jitflow.remote import Remote
 from jitflow.runtime.device_arrays import gpu_of, header_of
+from jitflow.runtime.guard_tests import has_keys, lacks_attribute
 from jitflow.runtime.plan import (
     Attribute,
     Cell,

@@ -31,6 +31,7 @@ from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.surface import surface
+from jitflow.runtime.guard_tests import is_unbound, lacks_key
 from jitflow.runtime.plan import (
     Argument,
     Attribute,
@@ -152,7 +153,7 @@ class RecordedFunctions:
         try:
             contents = cell.cell_contents
         except ValueError:  # still unbound, for the program as well
-            self.inputs.guard(Satisfies(self.inputs.register(read, name), _is_empty, "is unbound"))
+            self.inputs.guard(Satisfies(self.inputs.register(read, name), is_unbound, "is unbound"))
             return fresh
         if name == "__class__":
             self.inputs.guard(IsObject(self.inputs.register(read_contents, name), contents))
@@ -175,7 +176,7 @@ class RecordedFunctions:
             return self._take(namespace[name], Global(namespace, name), name)
         if name not in self.builtins:
             register = self.inputs.register(Cell(CellType(namespace)), f"the globals of {namespace.get('__name__')}")
-            self.inputs.guard(Satisfies(register, partial(_lacks_key, name), f"have no {name}"))
+            self.inputs.guard(Satisfies(register, partial(lacks_key, name), f"have no {name}"))
         found = self.builtins[name]
         if hasattr(builtins, name):  # the read guards that no global comes to hide it
             register = self.inputs.register(Global(namespace, name), name)
@@ -255,14 +256,3 @@ def _function_guard(function: FunctionType, register: int, *, any_closure: bool 
     keyword_defaults = tuple((function.__kwdefaults__ or {}).items()) or None
     closure = None if any_closure else function.__closure__
     return FunctionIs(register, function.__code__, function.__defaults__, keyword_defaults, closure, any_closure)
-
-
-def _lacks_key(name: str, namespace: dict[str, Any]) -> bool:
-    return name not in namespace
-
-
-def _is_empty(cell: CellType) -> bool:
-    try:
-        return cell.cell_contents is cell
-    except ValueError:
-        return True

@@ -16,14 +16,12 @@ __all__ = [
     "C_METHODS",
     "Recorded",
     "array_fields",
-    "has_keys",
     "is_compiled",
     "is_constant",
     "is_frozen",
     "is_made",
     "is_numpy_function",
     "is_plain_class",
-    "lacks_attribute",
 ]
 
 CACHED_FUNCTION = type(functools.lru_cache(max))
@@ -130,13 +128,3 @@ def is_frozen(value: Any) -> bool:
         or isinstance(value, np.number | np.bool_ | np.dtype | enum.Enum)
         or (isinstance(value, type) and is_plain_class(value))
     )
-
-
-def lacks_attribute(name: str, thing: Any) -> bool:
-    """Whether something has no such attribute."""
-    return not hasattr(thing, name)
-
-
-def has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
-    """Whether these very objects are among the keys of a dict."""
-    return identities <= {id(key) for key in thing}

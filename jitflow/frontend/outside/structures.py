@@ -14,8 +14,7 @@ from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import VariableTracer
 from jitflow.runtime.plan import Satisfies
-from jitflow.runtime.variable import Variable
-from jitflow.structure import attributes_of, named_objects
+from jitflow.structure import attributes_of, has_variables_at, variable_paths
 
 __all__ = ["variables_in"]
 
@@ -47,14 +46,6 @@ def _variables(thing: Any, seen: set[int]) -> Iterator[VariableTracer]:
 def _leading_on(proxy: ObjectProxy) -> list[str]:
     """The attributes of an object outside that lead to variables, guarded to be those that do."""
     thing = proxy._jitflow_object
-    test = partial(_has_paths, _paths(thing))
+    test = partial(has_variables_at, variable_paths(thing))
     current_trace().require(Satisfies(proxy._jitflow_register, test, "has its variables where they were"))
-    return [name for name, item in attributes_of(thing) if _paths(item)]
-
-
-def _paths(thing: Any) -> tuple[str, ...]:
-    return tuple(path for path, found in named_objects(thing) if isinstance(found, Variable))
-
-
-def _has_paths(paths: tuple[str, ...], thing: Any) -> bool:
-    return _paths(thing) == paths
+    return [name for name, item in attributes_of(thing) if variable_paths(item)]
