@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from jitflow.frontend.control.cells import UNBOUND
@@ -58,7 +58,8 @@ def cells_of(function: FunctionType) -> Iterator[CellType]:
 
 def cells_around(fn: Any) -> list[tuple[CellType, Any]]:
     """The locals of functions around one that it can assign to, and what they are."""
-    plain = _plain(getattr(fn, "__func__", fn))
+    fn = counterpart(fn)  # of which nothing is read here that a call would have to find again
+    plain = _plain(fn.__func__ if isinstance(fn, MethodType) else fn)
     return [(cell, content_of(cell)) for cell in cells_of(plain)] if type(plain) is FunctionType else []
 
 
