@@ -48,8 +48,7 @@ def cells_of(function: FunctionType) -> Iterator[CellType]:
             if id(cell) in seen or name == CELL:
                 continue
             seen.add(id(cell))
-            content = content_of(cell)
-            content = _plain(content)
+            content = _plain(content_of(cell))
             if type(content) is FunctionType:
                 waiting.append(content)
             else:

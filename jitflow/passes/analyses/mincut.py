@@ -8,14 +8,19 @@ in all: a minimum cut (Ford and Fulkerson 1956; for reverse mode: Naumann 2008).
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from jitflow.ir.core import Value
+from jitflow.ir.dims import evaluate
+from jitflow.ir.types import Scalar, Tensor, dims_of
 
-__all__ = ["minimum_cut"]
+__all__ = ["bytes_of", "likely_sizes", "minimum_cut"]
 
+_SOME = 100
+"""How large a size is taken to be of which nothing is known."""
 _SOURCE, _SINK = "source", "sink"
 _ANYTHING = float("inf")
 Node = Hashable
@@ -48,6 +53,18 @@ def minimum_cut(
             frontier.append(source)
     reached = _saturate(capacity)
     return {value for value in seen if (value, "in") in reached and (value, "out") not in reached}
+
+
+def likely_sizes(hints: Iterable[tuple[str, int]]) -> Mapping[str, int]:
+    """The sizes of the first call, and some number for each that it does not tell."""
+    return defaultdict(lambda: _SOME, hints)
+
+
+def bytes_of(value: Value, sizes: Mapping[str, int]) -> int:
+    """The bytes that an array or a number takes."""
+    kind = value.type
+    assert isinstance(kind, Tensor | Scalar)
+    return kind.dtype.itemsize * math.prod(evaluate(dim, sizes) for dim in dims_of(kind))
 
 
 def _saturate(capacity: dict[Node, dict[Node, float]]) -> set[Node]:

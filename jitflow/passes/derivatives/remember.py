@@ -17,17 +17,15 @@ by the turn, if the sizes are known before the outermost loop begins; else on a 
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk_ops
-from jitflow.ir.dims import Dim, evaluate, product, symbol, symbols
+from jitflow.ir.dims import Dim, product, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
-from jitflow.passes.analyses.mincut import minimum_cut
+from jitflow.passes.analyses.mincut import bytes_of, likely_sizes, minimum_cut
 from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.shadows import Shadows
@@ -40,10 +38,6 @@ _EXPENSIVE = frozenset(
     hypot sinh cosh tanh arcsinh arccosh arctanh erf erfc
     """.split()
 )
-
-
-_SOME = 100
-"""How large a size is taken to be of which nothing is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +111,7 @@ class Keeping:
     def __init__(self, effects: Effects, written: frozenset[Value], shadows: Shadows, hints: Mapping[str, int]) -> None:
         self.effects = effects
         self.shadows = shadows
-        self.sizes: Mapping[str, int] = defaultdict(lambda: _SOME, hints)
+        self.sizes = likely_sizes(hints.items())
         self.written = written
         self.before: dict[Op, list[Op]] = {}
         self.after: dict[Value, list[Op]] = {}
@@ -186,7 +180,7 @@ class Keeping:
         kind = value.type
         if not isinstance(kind, Tensor | Scalar):
             return 8 if isinstance(kind, Index) else float("inf")
-        return kind.dtype.itemsize * math.prod(evaluate(dim, self.sizes) for dim in dims_of(kind))
+        return bytes_of(value, self.sizes)
 
     def decide(self, level: Level, value: Value, what: str) -> None:
         """Note what becomes of a value of a level."""

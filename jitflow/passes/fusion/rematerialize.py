@@ -26,14 +26,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, clone_op
-from jitflow.ir.dims import evaluate
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
-from jitflow.passes.analyses.mincut import minimum_cut
+from jitflow.passes.analyses.mincut import bytes_of, likely_sizes, minimum_cut
 from jitflow.passes.analyses.order import is_free, reads_of
 from jitflow.passes.fusion.axes import is_axis_view
 from jitflow.passes.fusion.facts import Facts
 from jitflow.passes.fusion.group_loops import GroupLoops
-from jitflow.passes.schedule.cost import LARGEST_KERNEL, SOME_SIZE, WORTH_SAVING, cost_of
+from jitflow.passes.schedule.cost import LARGEST_KERNEL, WORTH_SAVING, cost_of
 
 __all__ = ["rematerialize"]
 
@@ -43,7 +42,7 @@ _NEARLY = 1 - 1e-6
 
 def rematerialize(function: Function) -> Function:
     """The function with fewer arrays between its kernels; ``decisions`` says where."""
-    sizes = defaultdict(lambda: SOME_SIZE, dict(function.attributes.get("hints", ())))
+    sizes = likely_sizes(function.attributes.get("hints", ()))
     decisions: list[str] = []
     region = _rematerialized(function.region, sizes, decisions)
     if region is function.region:
@@ -54,13 +53,15 @@ def rematerialize(function: Function) -> Function:
 
 def _rematerialized(region: Region, sizes: Mapping[str, int], decisions: list[str]) -> Region:
     ops = [op if op.name == "fusion" else _with_regions(op, sizes, decisions) for op in region.ops]
-    kernels = _Kernels(region, ops, sizes)
-    for place, op in enumerate(ops):
-        if op.name == "fusion":
+    places = [place for place, op in enumerate(ops) if op.name == "fusion"]
+    if len(places) > 1:
+        kernels = _Kernels(region, ops, sizes)
+        for place in places[:-1]:  # nobody reads what the last one writes
             decisions += kernels.thin(place)
-    if all(new is old for new, old in zip(kernels.ops, region.ops, strict=True)):
+        ops = kernels.ops
+    if all(new is old for new, old in zip(ops, region.ops, strict=True)):
         return region
-    return Region(region.parameters, tuple(op for op in kernels.ops if op.name != "fusion" or _does_anything(op)))
+    return Region(region.parameters, tuple(op for op in ops if op.name != "fusion" or _does_anything(op)))
 
 
 def _with_regions(op: Op, sizes: Mapping[str, int], decisions: list[str]) -> Op:
@@ -99,7 +100,7 @@ class _Kernels:
             dear = {
                 value
                 for value, ops in recipes.items()
-                if sum(cost_of(op) for op in ops if not _is_free(op)) > WORTH_SAVING
+                if sum(cost_of(op) for op in ops if not is_free(op)) > WORTH_SAVING
             }
             if not dear:
                 yield from self._replaced(place, recipes, given)
@@ -131,10 +132,8 @@ class _Kernels:
             op = made.get(value)
             if op is None or (value in results and value not in rank):
                 return None
-            if _is_free(op):
-                return op.operands
-            if "view" in op.definition.traits:
-                return None
+            if is_free(op):
+                return op.operands if "view" not in op.definition.traits or is_axis_view(op) else None
             is_cheap = "elementwise" in op.definition.traits and cost_of(op) == 1 and not op.own_effects
             return op.operands if is_cheap and _rank(value) in (0, widest) else None
 
@@ -144,7 +143,7 @@ class _Kernels:
                 return 0.0 if self._stays(given[value], last) else math.inf
             if value in results and value not in rank:
                 return 0.0
-            if _is_free(op) or "view" in op.definition.traits:
+            if is_free(op):
                 return math.inf
             return self._bytes(value) * (_NEARLY if value in rank else 1)
 
@@ -162,9 +161,7 @@ class _Kernels:
         return is_number or (is_computed and max(self._readers[value], default=0) >= last)
 
     def _bytes(self, value: Value) -> int:
-        kind = value.type
-        assert isinstance(kind, Tensor | Scalar)
-        return kind.dtype.itemsize * math.prod(evaluate(dim, self._sizes) for dim in dims_of(kind))
+        return bytes_of(value, self._sizes)
 
     def _replaced(
         self, place: int, recipes: Mapping[Value, Sequence[Op]], given: Mapping[Value, Value]
@@ -275,11 +272,6 @@ def _giving(kernel: Op, kept: Sequence[Value], given: Mapping[Value, Value]) -> 
         kernel, operands=tuple(outside for outside, _ in pairs), results=tuple(given[value] for value in kept),
         regions=(Region(tuple(inner for _, inner in pairs), (*reversed(body), end)),),
     )  # fmt: skip
-
-
-def _is_free(op: Op) -> bool:
-    """Whether each kernel has a copy of an op: a number, or a view that only says which axes are which."""
-    return op.name in ("constant", "size") or is_axis_view(op)
 
 
 def _does_anything(kernel: Op) -> bool:

@@ -68,8 +68,6 @@ MOST_PERIOD_LANES = 96
 
 WORTH_SAVING = 10
 """A value whose computation costs more than this is kept for a later sweep rather than computed again."""
-SOME_SIZE = 100
-"""How large a size is taken to be of which nothing is known, where arrays between kernels are weighed."""
 UNDECIDED = 4096
 """Elements after which a sweep asks whether any of those to come could change what it folds."""
 AHEAD, AHEAD_OF_BLOCKS = 512, 2048
