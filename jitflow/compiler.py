@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError
 from jitflow.ir.core import Function
 from jitflow.looking_on import dump, observer, verified
+from jitflow.records import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

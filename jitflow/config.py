@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from jitflow.records import value_record
+from jitflow.records import dataclass, field_names
 
 __all__ = ["CONFIG", "Config", "cache_folder", "cluster_address", "read_config", "switches_are_read", "user_folder"]
 
@@ -24,7 +24,7 @@ _FALSE = frozenset({"", "0", "false", "no", "off"})
 _DUMP_LEVELS = 4
 
 
-@value_record
+@dataclass(frozen=True, slots=True)
 class Config:
     """The state of every switch."""
 
@@ -64,7 +64,8 @@ class Config:
         """Python asks here for a switch that was never set: `CONFIG` begins so, and reads all of them now."""
         if name not in Config.__annotations__:
             raise AttributeError(name)
-        for switch, value in vars(read_config(os.environ)).items():
+        read = read_config(os.environ)
+        for switch, value in ((one, getattr(read, one)) for one in field_names(Config)):
             object.__setattr__(self, switch, value)
         return getattr(self, name)
 

@@ -15,7 +15,7 @@ from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.ir.context_names import DEVICE_PREFIX
 from jitflow.loaded import asked, loaded
-from jitflow.records import value_record
+from jitflow.records import dataclass
 
 __all__ = ["HOME", "ON_CHIP", "Device", "device_named", "devices", "has_nodes", "has_seen_gpus", "is_elsewhere",
            "is_gpu", "kind_of", "node_of"]  # fmt: skip
@@ -28,7 +28,7 @@ ON_CHIP = 48 << 10
 """Bytes on the chip that a block of any GPU may have without asking for more: all that a kernel keeps there fits in."""
 
 
-@value_record
+@dataclass(frozen=True)
 class Device:
     """A device: its ``kind``, its number among those of its kind, and its ``node``, if another process has it."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from jitflow.config import CONFIG
 from jitflow.ir.core import Function, walk
 from jitflow.passes.runner import Observer, Step
+from jitflow.records import dataclass
 
 __all__ = ["PassTime", "dump", "observer", "profile_text", "verified"]
 

@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from typing import Any
 from jitflow.config import user_folder
 from jitflow.errors import UserValueError
 from jitflow.hardware import devices, kind_of, node_of
+from jitflow.records import dataclass
 
 __all__ = ["KINDS", "Link", "Machine", "Processor", "as_machine", "machine_of", "profile_path", "read_profile",
            "this_machine", "write_profile"]  # fmt: skip

@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
+from jitflow.records import dataclass
 
 if TYPE_CHECKING:
     from jitflow.frontend.entry.function import TracedFunction

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
-from jitflow.records import value_record
+from jitflow.records import dataclass
 
 if TYPE_CHECKING:
     from llvmlite.binding import FeatureMap
@@ -142,7 +142,7 @@ def second_cache() -> int:
     return 1 << 19
 
 
-@value_record
+@dataclass(frozen=True)
 class CodeTarget:
     """What code is generated for: LLVM's names of the machine, of its processor and of what this can do.
 

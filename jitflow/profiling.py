@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -20,6 +20,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
 from jitflow.machine import read_profile, this_machine
+from jitflow.records import dataclass
 from jitflow.runtime.notes import EVENT, NoteTable, Span, can_record, recorder
 from jitflow.timeline import Event, check_path, save
 from jitflow.traces import Site, Timeline, device_of, least_seconds, table_of, timeline_of, title_of

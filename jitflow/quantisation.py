@@ -9,7 +9,6 @@ computes its weight of which objects, and by the line and its callers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from jitflow.compiled_function import CompiledFunction
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.quantised_layer import LONGEST, QuantisedLayer, quantised_layer
+from jitflow.records import dataclass
 
 if TYPE_CHECKING:
     from jitflow.frontend.outside.scopes import Weight

@@ -7,10 +7,11 @@ Networks for Efficient Integer-Arithmetic-Only Inference, 2018.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from jitflow.records import dataclass
 
 __all__ = ["GROUP", "LEVELS", "LONGEST", "QuantisedLayer", "quantised_layer"]
 

@@ -1,49 +1,111 @@
-"""Frozen records that are made quickly: classes that `dataclasses` knows, with methods that all of them share.
+"""Dataclasses that are made quickly. `dataclass` takes options as that of `dataclasses` does, which knows its classes.
 
-`dataclasses` compiles four methods of a frozen class when it is imported, which takes half a millisecond, and looks at
-each field for another tenth. Every process imports some fifty records before its first call, so their methods look at
-the fields instead, and `dataclasses` is told of them when it asks.
+`dataclasses` compiles up to six methods of a class when it is imported, more than half a millisecond for a frozen one,
+and a process imports some two hundred before its first call. Here methods look at the fields, and are compiled once
+they are used often; a frozen object is made quicker then, since a field is set where it lies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, make_dataclass
-from typing import Any, NoReturn, TypeVar, cast, dataclass_transform
+from functools import partial
+from reprlib import recursive_repr
+from types import MemberDescriptorType
+from typing import Any, NamedTuple, NoReturn, TypeVar, dataclass_transform, overload
 
-__all__ = ["field_names", "record", "value_record"]
+__all__ = ["OFTEN", "dataclass", "field_names"]
+
+OFTEN = 16
+"""Uses of a method until it is compiled, which takes as long as looking at the fields some hundred times."""
 
 _Class = TypeVar("_Class", bound=type[Any])
+_Method = Callable[..., Any]
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
-def record(kind: _Class) -> _Class:
-    """Make a class with annotations a frozen dataclass that compares by identity."""
-    made = cast(Any, kind)
-    known = {one[0]: one for one in getattr(made, "__jitflow_fields__", ())}
-    for name in made.__annotations__:
-        default: Any = vars(made).get(name, MISSING)
-        factory: Any = MISSING
-        if default is not MISSING:
-            delattr(made, name)  # each object has its own
-        if isinstance(default, Field):
-            default, factory = default.default, default.default_factory
-        known[name] = name, default, factory
-    made.__jitflow_fields__ = (*known.values(),)
-    methods = {"__init__": _init, "__repr__": _repr, "__setattr__": _refuse, "__delattr__": _refuse}
-    for name, value in {"__match_args__": (*known,), "__dataclass_fields__": _Fields(), **methods}.items():
-        setattr(made, name, value)
-    found: _Class = made
-    return found
+class _Known(NamedTuple):
+    """A field, as its class says it."""
+
+    name: str
+    default: Any = MISSING
+    factory: Any = MISSING
+    init: bool = True
+    repr: bool = True
+    compare: bool = True
+
+
+@overload
+def dataclass(kind: _Class, /) -> _Class: ...
+@overload
+def dataclass(*, frozen: bool = ..., eq: bool = ..., slots: bool = ...) -> Callable[[_Class], _Class]: ...
+@dataclass_transform(field_specifiers=(field,))
+def dataclass(kind: Any = None, /, *, frozen: bool = False, eq: bool = True, slots: bool = False) -> Any:
+    """Make a class with annotations one whose objects have these fields."""
+    made = partial(_made, frozen=frozen, eq=eq, slots=slots)
+    return made if kind is None else made(kind)
+
+
+def field_names(kind: type[Any]) -> list[str]:
+    """What the fields of a dataclass are called that it is made with."""
+    known = getattr(kind, "__jitflow_fields__", None)
+    return [one.name for one in (fields(kind) if known is None else known) if one.init]
+
+
+def _made(kind: Any, *, frozen: bool, eq: bool, slots: bool) -> Any:
+    inherited = {one.name: one for base in kind.__mro__[:0:-1] for one in vars(base).get("__jitflow_fields__", ())}
+    own = {name: _known(kind, name) for name, told in kind.__annotations__.items() if not told.startswith("ClassVar")}
+    if slots:
+        kind = _with_slots(kind, own, [name for name in own if name not in inherited])
+    written = vars(kind)
+    kind.__jitflow_fields__ = known = (*(inherited | own).values(),)
+    members: dict[str, Any] = {
+        "__match_args__": tuple(one.name for one in known if one.init),
+        "__dataclass_fields__": _Fields(),
+        "__signature__": _Signature(),
+        "__init__": _compiled_later(kind, "__init__", _init, partial(_init_text, frozen=frozen)),
+    }
+    if "__repr__" not in written:
+        members["__repr__"] = _repr
+    if frozen:
+        members |= {"__setattr__": _refuse, "__delattr__": _refuse}
+        members |= {"__getstate__": _state, "__setstate__": _set_state} if slots else {}
+    if eq:
+        members["__eq__"] = _compiled_later(kind, "__eq__", _equals, _equals_text)
+        if written.get("__hash__") is None:
+            members["__hash__"] = _compiled_later(kind, "__hash__", _hash, _hash_text) if frozen else None
+    for name, member in members.items():
+        setattr(kind, name, member)
+    return kind
+
+
+def _known(kind: Any, name: str) -> _Known:
+    default: Any = vars(kind).get(name, MISSING)
+    if not isinstance(default, Field):
+        return _Known(name, default)
+    if default.default is MISSING:
+        delattr(kind, name)
+    else:
+        setattr(kind, name, default.default)
+    return _Known(name, default.default, default.default_factory, default.init, default.repr, default.compare)
+
+
+def _with_slots(kind: Any, own: Collection[str], slots: Collection[str]) -> Any:
+    """The class once more, with a place in its objects for each field, whose default it no longer shows."""
+    left_out = {*own, "__dict__", "__weakref__"}
+    members = {name: member for name, member in vars(kind).items() if name not in left_out}
+    made = type(kind)(kind.__name__, kind.__bases__, members | {"__slots__": (*slots,)})
+    made.__qualname__ = kind.__qualname__
+    return made
 
 
 class _Fields:
     """What `dataclasses` asks of a class: made when it asks."""
 
     def __get__(self, thing: Any, kind: Any) -> Any:
-        types = dict(pair for one in kind.__mro__[::-1] for pair in getattr(one, "__annotations__", {}).items())
+        types = {name: told for one in kind.__mro__[::-1] for name, told in getattr(one, "__annotations__", {}).items()}
         known = [
-            (name, types[name], field(default_factory=factory) if factory is not MISSING else field(default=default))
-            for name, default, factory in kind.__jitflow_fields__
+            (one.name, types[one.name], field(**_default(one), init=one.init, repr=one.repr, compare=one.compare))
+            for one in kind.__jitflow_fields__
         ]
         kind.__dataclass_fields__ = found = vars(make_dataclass(kind.__name__, known, init=False))[
             "__dataclass_fields__"
@@ -51,57 +113,149 @@ class _Fields:
         return found
 
 
-@dataclass_transform(frozen_default=True, eq_default=True)
-def value_record(kind: _Class) -> _Class:
-    """Make a class with annotations a frozen dataclass that is equal to others of equal fields."""
-    made: Any = record(kind)
-    made.__eq__, made.__hash__ = _equals, _hash
-    found: _Class = made
-    return found
+def _default(one: _Known) -> dict[str, Any]:
+    found = {"default": one.default, "default_factory": one.factory}
+    return {name: value for name, value in found.items() if value is not MISSING}
 
 
-def field_names(kind: type[Any]) -> list[str]:
-    """What the fields of such a class, or of any dataclass, are called that it is made with."""
-    known = getattr(kind, "__jitflow_fields__", None)
-    return [one.name for one in fields(kind) if one.init] if known is None else [name for name, _, _ in known]
+class _Signature:
+    """What `inspect` and ``help`` ask of a class: made when they ask."""
+
+    def __get__(self, thing: Any, kind: Any) -> Any:
+        if thing is not None:
+            raise AttributeError("__signature__")
+        from inspect import Parameter, Signature
+
+        types = {name: told for one in kind.__mro__[::-1] for name, told in getattr(one, "__annotations__", {}).items()}
+        return Signature([
+            Parameter(one.name, Parameter.POSITIONAL_OR_KEYWORD, annotation=types[one.name],
+                      default=next(iter(_default(one).values()), Parameter.empty))
+            for one in kind.__jitflow_fields__ if one.init
+        ])  # fmt: skip
 
 
-def _values(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, name) for name, _, _ in self.__jitflow_fields__)
+# -- methods that look at the fields ---------------------------------------------------------------
 
 
-def _equals(self: Any, other: Any) -> Any:
-    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
-
-
-def _hash(self: Any) -> int:
-    return hash(_values(self))
-
-
-def _init(self: Any, *args: Any, **kwargs: Any) -> None:
-    known = self.__jitflow_fields__
-    if len(args) > len(known):
-        raise TypeError(f"{type(self).__name__} has {len(known)} fields, got {len(args)}")
-    keep = object.__setattr__
-    for (name, _, _), value in zip(known, args, strict=False):
+def _init(known: Sequence[_Known], self: Any, *args: Any, **kwargs: Any) -> None:
+    names, keep = self.__match_args__, object.__setattr__
+    if len(args) > len(names):
+        raise TypeError(f"{type(self).__name__} has {len(names)} fields, got {len(args)}")
+    for name, value in zip(names, args, strict=False):
         keep(self, name, value)
-    for name, default, factory in known[len(args) :]:
-        if name in kwargs:
-            keep(self, name, kwargs.pop(name))
-        elif factory is not MISSING:
-            keep(self, name, factory())
-        elif default is not MISSING:
-            keep(self, name, default)
-        else:
-            raise TypeError(f"{type(self).__name__} needs {name!r}")
+    if len(args) < len(known):
+        given = names[: len(args)]
+        for one in known:
+            if one.name in kwargs and one.init and one.name not in given:
+                keep(self, one.name, kwargs.pop(one.name))
+            elif one.name in given:
+                continue
+            elif one.factory is not MISSING:
+                keep(self, one.name, one.factory())
+            elif one.default is not MISSING:
+                keep(self, one.name, one.default)
+            elif one.init:
+                raise TypeError(f"{type(self).__name__} needs {one.name!r}")
     if kwargs:
         raise TypeError(f"{type(self).__name__} has no field {next(iter(kwargs))!r}, or got it twice")
+    if hasattr(self, "__post_init__"):
+        self.__post_init__()
 
 
+def _equals(known: Sequence[_Known], self: Any, other: Any) -> Any:
+    return _values(known, self) == _values(known, other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(known: Sequence[_Known], self: Any) -> int:
+    return hash(_values(known, self))
+
+
+def _values(known: Sequence[_Known], self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, one.name) for one in known if one.compare)
+
+
+@recursive_repr()
 def _repr(self: Any) -> str:
-    shown = (f"{name}={getattr(self, name)!r}" for name, _, _ in self.__jitflow_fields__)
-    return f"{type(self).__name__}({', '.join(shown)})"
+    shown = (f"{one.name}={getattr(self, one.name)!r}" for one in self.__jitflow_fields__ if one.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 def _refuse(self: Any, name: str, *value: Any) -> NoReturn:
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, one.name) for one in self.__jitflow_fields__]
+
+
+def _set_state(self: Any, state: Sequence[Any]) -> None:
+    for one, value in zip(self.__jitflow_fields__, state, strict=True):
+        object.__setattr__(self, one.name, value)
+
+
+# -- and those that are compiled -------------------------------------------------------------------
+
+
+def _compiled_later(kind: Any, name: str, slow: _Method, text: Callable[[Any], str]) -> _Method:
+    """A method that hands the fields of its class to another one, and once it is used often is what a text says."""
+    known, left = kind.__jitflow_fields__, OFTEN
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left > 0:
+            return slow(known, *args, **kwargs)
+        names: dict[str, Any] = {"MISSING": MISSING}
+        for one in known:
+            names[f"default_{one.name}"], names[f"make_{one.name}"] = one.default, one.factory
+            if (place := _place(kind, one)) is not None:
+                names[f"set_{one.name}"] = place.__set__
+        exec(f"def {name}{text(kind)}", names)
+        setattr(kind, name, names[name])
+        return names[name](*args, **kwargs)
+
+    return method
+
+
+def _place(kind: Any, one: _Known) -> Any:
+    """Where a field lies in objects that have no dict for it."""
+    found = getattr(kind, one.name, None)
+    return found if isinstance(found, MemberDescriptorType) else None
+
+
+def _init_text(kind: Any, *, frozen: bool) -> str:
+    parameters, lines = ["self"], []
+    for one in kind.__jitflow_fields__:
+        name, value, makes = one.name, one.name, one.factory is not MISSING
+        if one.init:
+            default = "=MISSING" if makes else "" if one.default is MISSING else f"=default_{name}"
+            parameters.append(name + default)
+            value = f"make_{name}() if {name} is MISSING else {name}" if makes else name
+        elif makes:
+            value = f"make_{name}()"
+        elif one.default is not MISSING:
+            value = f"default_{name}"
+        else:
+            continue
+        if _place(kind, one) is not None:
+            lines.append(f"set_{name}(self, {value})")
+        else:
+            lines.append(f"__fields[{name!r}] = {value}" if frozen else f"self.{name} = {value}")
+    if any(line.startswith("__fields") for line in lines):
+        lines.insert(0, "__fields = self.__dict__")
+    if hasattr(kind, "__post_init__"):
+        lines.append("self.__post_init__()")
+    return f"({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"])
+
+
+def _equals_text(kind: Any) -> str:
+    mine, other = _compared(kind, "self"), _compared(kind, "other")
+    return f"(self, other):\n return {mine} == {other} if other.__class__ is self.__class__ else NotImplemented"
+
+
+def _hash_text(kind: Any) -> str:
+    return f"(self):\n return hash({_compared(kind, 'self')})"
+
+
+def _compared(kind: Any, thing: str) -> str:
+    return "(" + "".join(f"{thing}.{one.name}, " for one in kind.__jitflow_fields__ if one.compare) + ")"

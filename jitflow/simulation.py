@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +13,7 @@ from jitflow.machine import Machine, as_machine, this_machine
 from jitflow.passes.place import Decision, Placement, check_placement, decide, named_devices, read_placement
 from jitflow.passes.place.simulator import peaks
 from jitflow.passes.place.sizes import NO_TURNS, Turns
+from jitflow.records import dataclass
 from jitflow.timeline import Event, draw, save, svg_text
 
 __all__ = ["Simulation", "placement_of", "simulate"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitflow.compiler import lower
 from jitflow.passes.schedule.target import Given
+from jitflow.records import dataclass
 
 __all__ = ["Trial", "best_of", "trials"]
 

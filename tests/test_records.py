@@ -1,57 +1,102 @@
-"""Frozen records whose methods are shared, as Python's `dataclasses` and `match` see them."""
+"""Dataclasses that are made quickly: as those of `dataclasses`, from the first object on and once they are compiled."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import inspect
+import pickle
 from dataclasses import field
+from typing import Any, ClassVar
 
 import pytest
 
-from jitflow.records import field_names, record, value_record
+from jitflow.records import OFTEN, dataclass, field_names
+
+_OPTIONS = [
+    {"frozen": frozen, "eq": eq, "slots": slots} for frozen in (False, True) for eq in (False, True)
+    for slots in (False, True)
+]  # fmt: skip
 
 
-@value_record
-class Base:
-    """A record with a field of each kind."""
+def classes(make: Any, **options: bool) -> tuple[type[Any], type[Any]]:
+    """A class with a field of each kind, and one that goes on from it."""
+
+    @make(**options)
+    class Base:
+        kinds: ClassVar[int] = 7
+        x: int
+        names: list[str] = field(default_factory=list)
+        aside: Any = field(default=None, compare=False, repr=False)
+        made: tuple[int] = field(init=False, default_factory=lambda: (1,))
+        later: int = field(init=False, repr=False, compare=False)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "later", self.x + 1)
+
+    @make(**options)
+    class Derived(Base):
+        z: int = 3
+        x: int = 5
+
+    return Base, Derived
+
+
+def outcome(function: Any) -> Any:
+    """What a function returns, or the type of what it raises."""
+    try:
+        return function()
+    except Exception as error:
+        return type(error)
+
+
+def observed(base: Any, derived: Any) -> list[Any]:
+    """What is seen of the classes and of their objects."""
+    one, other = base(1, ["a"]), derived(z=4)
+    questions: list[Any] = [
+        lambda: repr(one), lambda: repr(other), lambda: one == base(1, ["a"], 9), lambda: one == base(2),
+        lambda: one == derived(1, ["a"]), lambda: other == derived(5, z=4), lambda: (one.x, one.later, one.made),
+        lambda: one.names is base(1).names, lambda: hash(derived(1, (), z=2)) is not None,
+        lambda: hash(base(1, ())) == hash(base(1, (), 5)), lambda: setattr(one, "x", 2), lambda: delattr(one, "x"),
+        base, lambda: base(1, 2, 3, 4), lambda: base(1, x=2), lambda: base(1, made=2),
+        lambda: base(y=1), lambda: hasattr(one, "__dict__"), lambda: base.kinds, lambda: hasattr(base, "x"),
+        lambda: derived.__match_args__, lambda: dataclasses.asdict(derived(1)),
+        lambda: [f.type for f in dataclasses.fields(derived)],
+        lambda: dataclasses.replace(derived(1), x=2).later, lambda: dataclasses.replace(one, made=[]),
+        lambda: list(inspect.signature(derived).parameters), lambda: copy.deepcopy(derived(1)).later,
+        lambda: inspect.signature(base).parameters["x"].default, lambda: dataclasses.is_dataclass(one),
+    ]  # fmt: skip
+    return [outcome(question) for question in questions]
+
+
+@pytest.mark.parametrize("options", _OPTIONS, ids=str)
+def test_dataclasses_are_those_of_python(options: dict[str, bool]) -> None:
+    expected = observed(*classes(dataclasses.dataclass, **options))
+    mine = classes(dataclass, **options)
+    assert observed(*mine) == expected
+    for _ in range(OFTEN):
+        first, second = (kind(1, ()) for kind in mine)
+        if options["eq"]:
+            assert first != second
+            assert not options["frozen"] or hash(first) == hash(mine[0](1, ()))
+    assert mine[0].__init__.__name__ == mine[1].__init__.__name__ == "__init__"  # they are compiled
+    assert observed(*mine) == expected
+
+
+@dataclass(frozen=True, slots=True)
+class Pickled:
+    """A record that goes through a file."""
 
     x: int
-    names: list[str] = field(default_factory=list)
+    y: Any = field(default=2, compare=False)
 
 
-@value_record
-class Derived(Base):
-    """One more field."""
-
-    z: int = 3
-
-
-@record
-class Identified:
-    """A record that is like no other."""
-
-    x: int
-
-
-def test_dataclasses_know_records() -> None:
-    assert dataclasses.is_dataclass(Base)
-    assert [one.name for one in dataclasses.fields(Base)] == field_names(Base) == ["x", "names"]
-    assert [one.type for one in dataclasses.fields(Derived)] == ["int", "list[str]", "int"]
-    assert dataclasses.asdict(Derived(1)) == {"x": 1, "names": [], "z": 3}
-    assert dataclasses.replace(Derived(1), x=2) == Derived(2)
-
-
-def test_records_are_frozen_and_compared_as_they_say() -> None:
-    assert Derived(1) == Derived(1, z=3) != Derived(2)
-    assert Identified(1) != Identified(1)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Base(1).x = 2  # type: ignore[misc]
-    first, second = Base(1), Base(1)
-    assert first.names is not second.names
-
-
-def test_records_are_matched_by_position() -> None:
-    match Derived(1, ["a"]):
-        case Derived(x, names, z):
-            assert (x, names, z) == (1, ["a"], 3)
+def test_they_are_pickled_and_told_by_their_fields() -> None:
+    again = pickle.loads(pickle.dumps(Pickled(1, 3)))
+    assert (again.x, again.y) == (1, 3)
+    assert field_names(Pickled) == ["x", "y"]
+    match Pickled(1, ["a"]):
+        case Pickled(x, names):
+            assert (x, names) == (1, ["a"])
         case _:
             raise AssertionError

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.records import record
+from jitflow.records import dataclass
 from jitflow.runtime.plan import layout_of
 
 __all__ = ["recalled", "remembered"]
@@ -23,7 +23,7 @@ _KEPT = (type(None), bool, int, float, complex, str, bytes, type, np.generic)
 _NAMES = "nmkpqrstuvw"
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class _Array:
     """The class of an array, and its sizes."""
 
@@ -32,7 +32,7 @@ class _Array:
     layout: str
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class _Living:
     """An object, while somebody else has it."""
 

@@ -6,16 +6,17 @@ The place of an op has that of the call that led to it, and many ops share these
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitflow.cache.codec import Damaged, Outside, pack, unpack
 from jitflow.ir.location import Loc
-from jitflow.ir.ops import OPS
-from jitflow.ir.records import Op, Value
-from jitflow.ir.types import Index, Scalar, Type
 
-__all__ = ["sites_as_data", "sites_of"]
+if TYPE_CHECKING:
+    from jitflow.ir.core import Op
+    from jitflow.ir.types import Type
+
+__all__ = ["Site", "sites_as_data", "sites_of"]
 
 _TOLD = ("error", "message", "literal")
 """What the failure of an op asks of its attributes (`failures.py`); one that calls Python is asked for all it has."""
@@ -42,6 +43,8 @@ def sites_as_data(sites: Sequence[Op], outside: Outside | None = None) -> dict[s
 
 def _types(op: Op) -> list[Any]:
     """The types of the operands: of a message, numbers have their own; all else is reported in whole words."""
+    from jitflow.ir.types import Scalar
+
     kinds: Iterable[Type] = (operand.type for operand in op.operands)
     return [pack(Scalar(kind.dtype, kind.weak)) if isinstance(kind, Scalar) else None for kind in kinds]
 
@@ -51,20 +54,38 @@ def _attributes(op: Op, outside: Outside | None) -> list[Any]:
     return [[name, pack(op.attributes[name], outside)] for name in wanted]
 
 
-def sites_of(data: Mapping[str, Any], outside: Outside | None = None) -> tuple[Op, ...]:
-    """The ops that were written, with nothing but what their failures need."""
+class _Operand(NamedTuple):
+    """An operand of an op that was written."""
+
+    type: Type
+
+
+class Site:
+    """An op that was written, with what its failure and its call need. Its types are read when it fails.
+
+    So a process that finds its code need not know the IR.
+    """
+
+    def __init__(self, name: str, types: Sequence[Any], attributes: Mapping[str, Any], loc: Loc) -> None:
+        self.name, self.attributes, self.loc, self._types = name, attributes, loc, types
+
+    @cached_property
+    def operands(self) -> tuple[_Operand, ...]:
+        """What it was given."""
+        from jitflow.ir.types import Index
+
+        return tuple(_Operand(Index() if kind is None else unpack(kind)) for kind in self._types)
+
+
+def sites_of(data: Mapping[str, Any], outside: Outside | None = None) -> tuple[Site, ...]:
+    """The ops that were written."""
     places: list[Loc] = []
     for file, line, function, column, end_column, device, caller in data["places"]:
         if not -1 <= caller < len(places):
             raise Damaged("expected a place that stands before")
         led = places[caller] if caller >= 0 else None
         places.append(Loc(str(file), int(line), str(function), int(column), int(end_column), str(device), led))
-    return tuple(_op(places, outside, *op) for op in data["ops"])
-
-
-def _op(
-    places: Sequence[Loc], outside: Outside | None, name: str, place: int, types: list[Any], attributes: list[Any]
-) -> Op:
-    operands = tuple(Value(Index() if kind is None else unpack(kind)) for kind in types)
-    known = {str(key): unpack(value, outside) for key, value in attributes}
-    return Op(OPS[name], operands, (), MappingProxyType(known), (), places[place])
+    return tuple(
+        Site(str(name), types, {str(key): unpack(value, outside) for key, value in attributes}, places[place])
+        for name, place, types, attributes in data["ops"]
+    )

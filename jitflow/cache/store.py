@@ -22,7 +22,7 @@ from typing import Any
 
 from jitflow.config import cache_folder
 from jitflow.private_files import UNFINISHED, is_private_folder, make_private_folder, read_private, replace_file
-from jitflow.records import record, value_record
+from jitflow.records import dataclass
 
 __all__ = ["Entry", "Store", "StoredFile", "Unreadable", "store"]
 
@@ -46,7 +46,7 @@ class Unreadable(Exception):
     """A file is damaged, or none of the cache's."""
 
 
-@value_record
+@dataclass(frozen=True)
 class Entry:
     """One specialisation, or one piece of the runtime's code: what is known of it, and machine code."""
 
@@ -54,7 +54,7 @@ class Entry:
     codes: tuple[bytes, ...]
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class StoredFile:
     """A file of the cache, how large it is, and when it was used last, in seconds."""
 

@@ -21,7 +21,6 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -30,6 +29,7 @@ import ml_dtypes
 import numpy as np
 
 from jitflow.errors import UserError, UserRuntimeError, UserValueError
+from jitflow.records import dataclass
 
 __all__ = ["Contents", "DamagedFileError", "open_contents", "read_tensors", "remove_partial_files", "write_file"]
 

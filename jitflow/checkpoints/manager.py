@@ -16,13 +16,13 @@ import time
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jitflow.checkpoints.files import DamagedFileError, open_contents, remove_partial_files, write_file
 from jitflow.checkpoints.store import restore_contents
 from jitflow.errors import UserRuntimeError, UserValueError
+from jitflow.records import dataclass
 from jitflow.runtime.snapshots import snapshot
 from jitflow.structure import named_variables
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from jitflow.checkpoints.files import Contents, open_contents, read_tensors, write_file
 from jitflow.errors import UserKeyError, UserTypeError, UserValueError
+from jitflow.records import dataclass
 from jitflow.runtime.snapshots import assign_all, snapshot
 from jitflow.structure import announce, named_variables
 

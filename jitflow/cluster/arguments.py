@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from jitflow.cluster.memory import Block
 from jitflow.cluster.parcels import MAPPINGS, ROOMS, Given, Parcel, address_of
 from jitflow.ir.types import Scalar, Tensor, Type, Variable
+from jitflow.records import dataclass
 
 __all__ = ["Argument", "argument"]
 

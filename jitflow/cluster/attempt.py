@@ -12,7 +12,7 @@ import pickle
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from jitflow.cluster.watching import Watch
 from jitflow.cluster.worker import Outcome
 from jitflow.data import Dataset
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
+from jitflow.records import dataclass
 
 if TYPE_CHECKING:
     from jitflow.cluster.replicas import Replicas

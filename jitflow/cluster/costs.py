@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.machine import Link, Machine
+from jitflow.records import dataclass
 
 __all__ = ["Costs", "StepTimes", "check_amount", "check_count", "fit"]
 

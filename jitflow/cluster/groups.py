@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+
+from jitflow.records import dataclass
 
 __all__ = ["Group", "Piece", "add_up"]
 

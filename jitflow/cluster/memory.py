@@ -14,13 +14,13 @@ import os
 import secrets
 import socket
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserRuntimeError
+from jitflow.records import dataclass
 
 __all__ = ["Address", "Block", "can_share", "machine_name", "mapped"]
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitflow.cluster.memory import Address, Block, mapped
+from jitflow.records import dataclass
 from jitflow.runtime.variable import HEADER
 
 __all__ = [

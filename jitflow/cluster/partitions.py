@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from jitflow.ir.core import Function, Region, walk
 from jitflow.ir.location import Loc
 from jitflow.ir.together import FRAME, MEET, RECEIVE, SEND, STOPS
+from jitflow.records import dataclass
 
 __all__ = ["SIGNATURES", "PartitionText", "Program", "as_text"]
 

@@ -9,12 +9,12 @@ others, Revisiting Distributed Synchronous SGD, 2016).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from threading import Condition
 from typing import Any, NamedTuple, NoReturn
 
 from jitflow.cluster.memory import Address
 from jitflow.errors import UserRuntimeError
+from jitflow.records import dataclass
 
 __all__ = [
     "Aborted", "Closed", "Contribution", "Fenced", "Interruption", "Late", "Leader", "Progress", "Round", "Settings",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.cluster.costs import check_amount, check_count
 from jitflow.errors import UserValueError
+from jitflow.records import dataclass
 
 __all__ = ["MODES", "Setup"]
 

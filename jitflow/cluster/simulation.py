@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +13,7 @@ from jitflow.cluster.costs import Costs, check_count
 from jitflow.cluster.setup import Setup
 from jitflow.cluster.steps import RUNS
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.records import dataclass
 
 __all__ = ["Setup", "Simulated", "best_backup", "simulate"]
 

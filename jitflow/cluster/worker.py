@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import local
 from typing import Any
 
@@ -17,6 +17,7 @@ from jitflow.cluster.rounds import Interruption, Late, value_of
 from jitflow.cluster.served import Asynchronous, Servers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.random import Generator
+from jitflow.records import dataclass
 from jitflow.replication import exchanging
 from jitflow.runtime.snapshots import assign_all, snapshot
 from jitflow.structure import announce, named_objects, named_variables

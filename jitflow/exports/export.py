@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.location import Loc
 from jitflow.ir.routines import Routine
 from jitflow.processor import TARGETS, CodeTarget
+from jitflow.records import dataclass
 
 if TYPE_CHECKING:
     from jitflow.compiler import Compilation

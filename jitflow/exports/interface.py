@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Tensor, Variable
 from jitflow.passes.lower.results import ResultPlace
+from jitflow.records import dataclass
 from jitflow.runtime import plan as p
 from jitflow.runtime.python_guards import found_by
 

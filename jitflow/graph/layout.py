@@ -13,12 +13,13 @@ networkx gives the layers of step 1 and the neighbours.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 from jitflow.errors import UserImportError
 from jitflow.graph.model import Cluster, Graph, Node
+from jitflow.records import dataclass
 
 __all__ = ["Box", "Picture", "lay_out"]
 

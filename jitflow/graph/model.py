@@ -8,7 +8,7 @@ regions; what a region yields is its last node, which gives the results. Of a ke
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from jitflow.graph.control import control_edges
@@ -17,6 +17,7 @@ from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import dims_of
 from jitflow.passes.analyses.order import bound_sizes
+from jitflow.records import dataclass
 
 __all__ = ["Cluster", "Graph", "Node", "graph_of", "kind_of"]
 

@@ -14,11 +14,11 @@ A proof is right or is not found: the search, which tries with few facts first, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Fact
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbol, symbols
 from jitflow.ir.monomials import Monomials, Terms, sizes_in, sum_of
+from jitflow.records import dataclass
 
 __all__ = ["Bounds", "Choice"]
 

@@ -10,8 +10,10 @@ Sizes are never negative, and arithmetic on them is exact here; the compiled cod
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, reduce
+
+from jitflow.records import dataclass
 
 __all__ = ["Call", "Dim", "Expression", "Monomial", "Symbol", "evaluate", "evaluate_known", "lower_bound", "maximum",
            "minimum", "product", "substitute", "symbol", "symbols", "upper_bound"]  # fmt: skip

@@ -13,13 +13,13 @@ from __future__ import annotations
 import ctypes
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitflow.ir.dtypes import BOOL, F32, F64, I64, U8, U16, U32, U64, DType
+from jitflow.records import dataclass
 
 __all__ = ["DRAWS", "DRAW_PREFIX", "FILL_PREFIX", "NATIVE_PREFIX", "PCG64_MULTIPLIER", "RECORD_WORDS", "ZIGGURATS",
            "Draw", "Ziggurat", "bits_of", "draw", "function_address", "is_available", "object_at"]  # fmt: skip

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+
+from jitflow.records import dataclass
 
 __all__ = [
     "BF16", "BOOL", "C64", "C128", "DTYPES", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64",

@@ -19,7 +19,6 @@ meet, though their sets do (`jitflow.ir.apart`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from jitflow.ir.apart import Roles
@@ -27,6 +26,7 @@ from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.dtypes import F64
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Buffer, Container, Place, Tape, Tensor, Variable, containers_in
+from jitflow.records import dataclass
 
 __all__ = [
     "ANYTHING",

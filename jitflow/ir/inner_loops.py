@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from jitflow.ir.routine_table import row_of
+from jitflow.records import dataclass
 
 __all__ = ["FLAG_FUNCTIONS", "LOOP_PREFIX", "InnerLoop", "find_ufunc", "inner_loop"]
 

@@ -6,13 +6,13 @@ A view op changes only the layout; `view_layout` is its meaning, or None where N
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jitflow.ir.core import Fact, Op
 from jitflow.ir.dims import Dim, product, symbol
 from jitflow.ir.records import Attributes
 from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Tensor, dims_of
+from jitflow.records import dataclass
 
 __all__ = ["Layout", "contiguous", "gaps", "is_contiguous", "parameter_layout", "stride_name", "view_layout",
            "windows_layout"]  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from jitflow.ir.dims import Dim, Expression, substitute, symbols
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.types import Place, Tensor, Type, Variable, map_dims, sizes_of_type
+from jitflow.records import dataclass
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
            "Value", "clone_op", "free_values", "kernel_operands", "uses", "walk", "walk_inside",

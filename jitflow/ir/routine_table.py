@@ -9,10 +9,10 @@ does not have, or does otherwise, stays on the host, with a reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitflow.ir.dtypes import BF16, DType
+from jitflow.records import dataclass
 
 __all__ = ["GPU_ROUTINES", "ROUTINES", "SUCCEEDS", "LibraryRoutine", "row_of", "why_not_on_gpu"]
 

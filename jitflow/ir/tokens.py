@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from jitflow.errors import JitflowError
+from jitflow.records import dataclass
 
 __all__ = ["ParseError", "Token", "Tokens"]
 

@@ -19,11 +19,12 @@ text               record              what it is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
+from jitflow.records import dataclass
 
 __all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Scalar", "Several", "Tag",
            "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of", "map_dims",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.nn.windows import axes_of_space, channel_axis, numbers, padded, paddings, windows
+from jitflow.records import dataclass
 
 __all__ = ["conv", "conv_transpose"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, JitflowError
@@ -19,6 +18,7 @@ from jitflow.ir.core import Function
 from jitflow.ir.equality import or_before
 from jitflow.ir.printer import print_function
 from jitflow.ir.verifier import verify
+from jitflow.records import dataclass
 
 __all__ = ["Observer", "Pass", "Step", "run"]
 

@@ -11,14 +11,13 @@ singular or hold nan. NumPy knows what to raise, or has an answer after all.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import exception_class
-from jitflow.ir.core import Op
 from jitflow.ir.routine_table import SUCCEEDS
 from jitflow.ir.routines import adopt_results, argument_of, call_of, options_of, prepared, results_of, routine_on_gpu
 from jitflow.runtime.cuda import Gpu, gpu
@@ -32,9 +31,8 @@ Call = Callable[[Sequence[Any]], Any]
 class DeviceCallSite(CallSite):
     """What one ``invoke`` with a device runs."""
 
-    def __init__(self, op: Op) -> None:
-        super().__init__(op)
-        attributes = op.attributes
+    def __init__(self, attributes: Mapping[str, Any]) -> None:
+        super().__init__(attributes)
         self._gpu = gpu(attributes["device"])
         self._answer = _answering(self._gpu, self.routine, attributes["keywords"], attributes["options"])
 

@@ -5,10 +5,9 @@ There is no pass pipeline behind it (`native_code`), so what is to be fast is wr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.ir.draws import Draw
 from jitflow.ir.dtypes import BOOL, DType
+from jitflow.records import dataclass
 from jitflow.runtime.object_layout import OBJECT_TYPE
 
 __all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "python_text", "quick_text",

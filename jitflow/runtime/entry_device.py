@@ -13,7 +13,7 @@ import ctypes
 import math
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.records import dataclass
 from jitflow.runtime import plan as p
 from jitflow.runtime.cuda import PER_THREAD_STREAM, Gpu, gpu
 from jitflow.runtime.device_arrays import gpu_of, header_of

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.dtypes import DType
-from jitflow.ir.records import Op
 from jitflow.ir.routines import flags_ignored, is_quick, is_silent, options_of, quiet_function, routine_function
 from jitflow.runtime.entry_support import api_table
 from jitflow.runtime.host_call_fields import ARRAY_FIELDS, NUMBER_KINDS, RESULT_FIELDS, SITE_FIELDS
@@ -28,8 +27,8 @@ __all__ = ["CallRecord"]
 class CallRecord:
     """What one ``invoke`` runs, as native code reads it. ``slow`` is the function for what the fast way does not do."""
 
-    def __init__(self, op: Op, slow: int) -> None:
-        attributes, gives, takes = op.attributes, op.attributes["gives"], op.attributes["takes"]
+    def __init__(self, attributes: Mapping[str, Any], slow: int) -> None:
+        gives, takes = attributes["gives"], attributes["takes"]
         routine = attributes["routine"]
         self._dtypes = [dtype.numpy for dtype, _ in gives]
         self._ranks = [len(dims) for _, dims in gives]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -25,7 +25,6 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from jitflow.ir.records import Op
 from jitflow.ir.routines import (
     adopt_results,
     argument_of,
@@ -55,8 +54,7 @@ class CallSite:
     the words that describe them.
     """
 
-    def __init__(self, op: Op) -> None:
-        attributes = op.attributes
+    def __init__(self, attributes: Mapping[str, Any]) -> None:
         self.routine = attributes["routine"]
         # A routine that there is not is an error now, not at the call.
         self._call = prepared(self.routine, attributes["keywords"], attributes["options"])
@@ -67,7 +65,7 @@ class CallSite:
         self._comes = [comes_with_memory(attributes, dims) for dims in self._fresh]
         self._operand_words = sum(1 + 2 * rank for _, _, rank in self._takes)
         self._starts = list(accumulate((1 + len(dims) for dims in self._fresh), initial=0))
-        self._record = CallRecord(op, _slow_way())
+        self._record = CallRecord(attributes, _slow_way())
         _SITES[self.address] = self
 
     @property
@@ -148,13 +146,13 @@ def trampoline() -> int:
     return code.address("invoke")
 
 
-def call_site(op: Op) -> CallSite:
-    """The call site of an op, on the device that it is for."""
-    if "device" not in op.attributes:
-        return CallSite(op)
+def call_site(attributes: Mapping[str, Any]) -> CallSite:
+    """The call site of an op with these attributes, on the device that it is for."""
+    if "device" not in attributes:
+        return CallSite(attributes)
     from jitflow.runtime.device_calls import DeviceCallSite  # which only programs for GPUs need
 
-    return DeviceCallSite(op)
+    return DeviceCallSite(attributes)
 
 
 # -- memory ----------------------------------------------------------------------------------------

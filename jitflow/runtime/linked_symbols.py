@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jitflow.ir.context_names import CLOCK, DEVICE_PREFIX, NOTE, NOTES, POLL, ROOM, SHARE, SITE_PREFIX, TRAMPOLINE
-from jitflow.records import record
+from jitflow.records import dataclass
 
 if TYPE_CHECKING:
     from jitflow.ir.records import Op
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LinkedSymbols", "link_symbols"]
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class LinkedSymbols:
     """The addresses in the order in which a context holds them, and what must live as long as the context.
 
@@ -73,7 +73,7 @@ def _of_a_site(name: str, sites: Sequence[Op], owners: list[object]) -> int:
     if name.startswith(SITE_PREFIX):
         from jitflow.runtime.host_calls import call_site
 
-        site = call_site(sites[int(name.removeprefix(SITE_PREFIX))])
+        site = call_site(sites[int(name.removeprefix(SITE_PREFIX))].attributes)
         owners.append(site)
         return site.address
     if name in (CLOCK, NOTE, NOTES):

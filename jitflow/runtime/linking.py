@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from jitflow.records import record
+from jitflow.records import dataclass
 from jitflow.runtime import object_files
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ LINKER_SERVES = 128
 """Libraries for each linker. It frees their code with them, but keeps some 10 KiB of names for each until it goes."""
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Linked:
     """Code in memory, what keeps it there, and where its functions are."""
 

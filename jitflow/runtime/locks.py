@@ -16,11 +16,11 @@ import ctypes
 import sysconfig
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from jitflow.errors import UserRuntimeError
+from jitflow.records import dataclass
 from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.locks_text import FRAME_FIELDS, WAITS
 

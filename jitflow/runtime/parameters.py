@@ -13,10 +13,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from jitflow.records import record
+from jitflow.records import dataclass
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Parameters:
     """The parameters of a function as the dispatchers need them."""
 

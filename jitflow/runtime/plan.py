@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jitflow.records import record
+from jitflow.records import dataclass
 from jitflow.runtime.plan_results import (
     ArrayResult,
     ConstantObject,
@@ -127,14 +127,14 @@ def layout_of(array: np.ndarray[Any, Any]) -> Layout:
 # -- reads: where the objects come from -----------------------------------------------------------
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Argument:
     """The argument at a position of the flat argument list."""
 
     index: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Global:
     """A name looked up as Python does: in the namespace, then among its builtins."""
 
@@ -142,14 +142,14 @@ class Global:
     name: str
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Cell:
     """What a closure cell holds."""
 
     cell: CellType
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Item:
     """An item of an exact tuple or list (by int) or dict (by key)."""
 
@@ -157,7 +157,7 @@ class Item:
     key: Any
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Attribute:
     """`getattr(parent, name)`; an object without it does not match."""
 
@@ -165,14 +165,14 @@ class Attribute:
     name: str
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Contents:
     """The array that a `Variable` holds, always the same one; a guard has fixed the type of the register."""
 
     parent: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Made:
     """What a function of the runtime's makes of the objects in registers; where it raises, the call does not fit."""
 
@@ -186,7 +186,7 @@ Read = Argument | Global | Cell | Item | Attribute | Contents | Made
 # -- guards: what must hold ------------------------------------------------------------------------
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class IsObject:
     """The register holds this very object."""
 
@@ -194,7 +194,7 @@ class IsObject:
     object: Any
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class IsSame:
     """The register holds the very object that another one holds, which was read before."""
 
@@ -202,7 +202,7 @@ class IsSame:
     other: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class IsOther:
     """The register holds another object than another one, which was read before."""
 
@@ -210,7 +210,7 @@ class IsOther:
     other: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class IsType:
     """The register's type is exactly this one."""
 
@@ -218,7 +218,7 @@ class IsType:
     type: type
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class HasLength:
     """`len(register) == length`."""
 
@@ -226,7 +226,7 @@ class HasLength:
     length: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class KeysAre:
     """A dict with exactly these keys, of equal type, in this order."""
 
@@ -234,7 +234,7 @@ class KeysAre:
     keys: tuple[Any, ...]
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Satisfies:
     """`test(register)` is true, and says ``text`` of it. For questions that are asked rarely: Python answers."""
 
@@ -243,7 +243,7 @@ class Satisfies:
     text: str
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class EqualsConstant:
     """Exactly this type and equal; floats and complex numbers by their bits (-0.0, nan)."""
 
@@ -252,7 +252,7 @@ class EqualsConstant:
     type: type
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class FunctionIs:
     """A Python function with this code, whose defaults and cells are these objects.
 
@@ -274,7 +274,7 @@ Guard = IsObject | IsSame | IsOther | IsType | HasLength | KeysAre | Satisfies |
 # -- leaves: guards that also fill slots -----------------------------------------------------------
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class ArrayLeaf:
     """An exact `numpy.ndarray`, aligned and of native byte order, of just this class.
 
@@ -293,7 +293,7 @@ class ArrayLeaf:
     lives: str = ""
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class ScalarLeaf:
     """A scalar of the exact Python or NumPy type; a Python int beyond 64 bits does not match."""
 
@@ -303,7 +303,7 @@ class ScalarLeaf:
     slot: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class ObjectLeaf:
     """The address of the object in a register: a generator, whose type a guard has fixed.
 
@@ -319,7 +319,7 @@ Leaf = ArrayLeaf | ScalarLeaf | ObjectLeaf
 Check = Guard | Leaf
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Use:
     """The variable whose array is in a slot is read, or written as well: the call waits until it may do that.
 
@@ -330,7 +330,7 @@ class Use:
     writes: bool
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The whole agreement of one specialisation.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from jitflow.records import record
+from jitflow.records import dataclass
 
 __all__ = [
     "ArrayResult",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class NewArray:
     """An array that owns the pool block in its data slot."""
 
@@ -42,7 +42,7 @@ class NewArray:
     read_only: bool = False
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class ViewOfArgument:
     """A view whose base is the array in a register; writeable as that array is."""
 
@@ -53,7 +53,7 @@ class ViewOfArgument:
     read_only: bool = False
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class ViewOfResult:
     """A view whose base is a new array of the same call."""
 
@@ -64,7 +64,7 @@ class ViewOfResult:
     read_only: bool = False
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class PartOf:
     """The ``real`` or ``imag`` part of a complex array, which shows that array's elements."""
 
@@ -73,21 +73,21 @@ class PartOf:
     read_only: bool = False
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class SameResult:
     """The same object as a new array of the same call (`return a, a`)."""
 
     leaf: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class SameObject:
     """The object in a register."""
 
     register: int
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class NumpyScalar:
     """A NumPy scalar (`np.float32(...)`)."""
 
@@ -95,7 +95,7 @@ class NumpyScalar:
     dtype: str
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class PythonScalar:
     """A Python bool, int, float or complex; the dtype is one of `PYTHON_SCALARS`."""
 
@@ -103,28 +103,28 @@ class PythonScalar:
     dtype: str
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class ConstantObject:
     """An object known when the code was compiled (`None`, a string)."""
 
     object: Any
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class TupleOf:
     """A tuple."""
 
     children: tuple[Result, ...]
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class ListOf:
     """A list."""
 
     children: tuple[Result, ...]
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class DictOf:
     """A dict, in the order of its keys."""
 
@@ -132,7 +132,7 @@ class DictOf:
     children: tuple[Result, ...]
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class StructOf:
     """`type(*children)` (a named tuple), or by keyword when field names are given (a dataclass)."""
 
@@ -141,7 +141,7 @@ class StructOf:
     field_names: tuple[str, ...] | None = None
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Shared:
     """What stands in several places, and is one object: it is made where a call first comes to it.
 
@@ -152,7 +152,7 @@ class Shared:
     result: Container | ViewOfArgument | ViewOfResult | PartOf | OneOf
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class OneOf:
     """The alternative whose number stands in the slot: what array the program has ended up with, or what it returns.
 

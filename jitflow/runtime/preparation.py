@@ -6,8 +6,9 @@ is called (`cache/binding.py`), and is no candidate if the answer is another one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from jitflow.records import dataclass
 
 __all__ = ["Preparation", "Slot"]
 

@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from jitflow.records import record
+from jitflow.records import dataclass
 from jitflow.runtime.pool import pool
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def record_offset(field: str) -> int:
     return 8 * RECORD_FIELDS.index(field)
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class EntryCode:
     """A native entry: its constants, how many versions it notes, and its text, which is empty where it is compiled."""
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
 
+from jitflow.records import dataclass
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype
 
 __all__ = ["APPENDED", "MOST_TARGETS", "Call", "MetOtherwise", "StoreTable", "Target", "Way", "numbers_in"]

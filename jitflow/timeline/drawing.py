@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from jitflow.records import dataclass
 from jitflow.timeline.events import Event
 
 __all__ = ["COLOURS", "Bar", "Drawing", "Row", "draw", "time_text"]

@@ -33,12 +33,13 @@ def run(x, i):
     total = getattr(helper, "start", 0.0)
     for k in range(i + 1):
         total += helper(x, k)
-    return np.exp(x) + total
+    return np.exp(x) + total + np.linalg.solve(np.diag(x + 1), x)  # the library is called
 
 x = np.arange(5.0)
 found = {"result": run(x, 2).tolist(), "expected": run.__wrapped__(x, 2).tolist()}
 found["traced"] = any(name.startswith("jitflow.frontend") for name in sys.modules)
-found["passes"] = any(name.startswith(("jitflow.passes", "jitflow.backends")) for name in sys.modules)
+compilers = ("jitflow.passes", "jitflow.backends", "jitflow.ir.ops", "jitflow.ir.records", "jitflow.ir.types")
+found["passes"] = any(name.startswith(compilers) for name in sys.modules)
 found["misses"] = run.cache_info().misses
 found["llvm"] = "llvmlite.binding" in sys.modules
 try:

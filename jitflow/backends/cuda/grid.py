@@ -15,12 +15,12 @@ of everything) is one worker's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from jitflow.backends.cuda.types import WARP
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.types import Buffer, Vector
+from jitflow.records import dataclass
 
 __all__ = ["Axis", "Grid", "Launch", "grid_of", "takes_record"]
 

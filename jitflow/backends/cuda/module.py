@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from jitflow.backends.cuda.apart import restricted, written_by
 from jitflow.backends.cuda.emit_memory import AT
@@ -17,6 +16,7 @@ from jitflow.backends.cuda.table import EMISSION
 from jitflow.backends.cuda.types import TYPEDEFS, dtype_of, memory_type, register_type
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.types import Buffer, Index
+from jitflow.records import dataclass
 
 __all__ = ["CudaModule", "cuda_text", "print_program"]
 

@@ -8,13 +8,13 @@ its matrices, then of each the strides of its axes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from jitflow.backends.llvm.emit_control import phi
 from jitflow.backends.llvm.emitter import UNLIKELY, Emitter
 from jitflow.ir.dtypes import DType
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, InnerLoop
+from jitflow.records import dataclass
 
 __all__ = ["Described", "call_loop"]
 

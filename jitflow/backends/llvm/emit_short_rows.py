@@ -13,7 +13,6 @@ would take longer than it saves, NumPy is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,6 +21,7 @@ from jitflow.backends.llvm.emit_inner_loop import Described
 from jitflow.backends.llvm.emitter import UNLIKELY, Emitter
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.dtypes import DType
+from jitflow.records import dataclass
 
 __all__ = ["ShortRow", "call_short_row", "short_row"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
@@ -37,6 +36,7 @@ from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region, walk, walk_loops
 from jitflow.ir.types import Buffer, Index, Tape
 from jitflow.processor import CodeTarget
+from jitflow.records import dataclass
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 

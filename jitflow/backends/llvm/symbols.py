@@ -9,7 +9,8 @@ a row-major product as the column-major product of the transposed matrices in th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from jitflow.records import dataclass
 
 __all__ = ["DEVICE_LIBRARY", "FLAG_LETTERS", "LIBRARY", "LibraryFunction"]
 

@@ -12,10 +12,9 @@ record when it ends; ``begin`` and ``end`` change in the record first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.backends.llvm.emitter import Emitter
 from jitflow.ir.types import Tape
+from jitflow.records import dataclass
 
 __all__ = [
     "TapeEnd",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.backends.llvm.emitter import Emitter
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
 from jitflow.ir.dtypes import DType
+from jitflow.records import dataclass
 
 __all__ = ["Turns", "VectorText", "call_shared", "exchanged"]
 

@@ -18,7 +18,7 @@ has failed. What is raised in a loop inside is not caught: a ``try`` around it i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
@@ -52,6 +52,7 @@ from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim, symbol, symbols
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of, map_dims
+from jitflow.records import dataclass
 
 __all__ = ["attempt", "attempts"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeGuard
 
 import jitflow.frontend.tracers as tracers
@@ -18,6 +18,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Container, Scalar, Tensor
+from jitflow.records import dataclass
 
 __all__ = ["Flow", "Local", "Turn"]
 

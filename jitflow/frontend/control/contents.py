@@ -12,7 +12,6 @@ shorter is one of the running program (`growing_lists`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from jitflow.frontend.control.mutables import Held, Mutables, container_in
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.tracers.base import located
+from jitflow.records import dataclass
 
 __all__ = ["Changes", "ChangesInLoop", "Place", "changed_items", "item_at"]
 

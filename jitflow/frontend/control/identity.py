@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -27,6 +26,7 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, Undoable, current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers import Alternatives
+from jitflow.records import dataclass
 
 __all__ = [
     "is_chosen_by_identity",

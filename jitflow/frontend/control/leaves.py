@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, Tracer
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.types import Scalar
+from jitflow.records import dataclass
 
 __all__ = ["Leaves", "Option", "Unpacked", "are_carried_together", "can_change", "flatten", "option_of", "parts_of"]
 

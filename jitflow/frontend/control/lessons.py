@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from jitflow.frontend.control.carried import Local
 from jitflow.frontend.control.contents import Place
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.records import dataclass
 
 __all__ = ["Lessons", "Nest", "Round"]
 

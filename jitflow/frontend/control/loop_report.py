@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 from jitflow.frontend.recording.trace import Undoable, current_trace
 from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
+from jitflow.records import dataclass
 
 __all__ = ["LoopDecision", "LoopReport", "note_rolled", "note_unrolled", "what_it_runs_over"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -33,6 +33,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Place, Scalar, Tensor, Type
+from jitflow.records import dataclass
 
 __all__ = [
     "MaybeUnbound",

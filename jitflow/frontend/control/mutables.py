@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from types import FunctionType, GeneratorType, ModuleType
 from typing import Any
 
@@ -27,6 +26,7 @@ from jitflow.frontend.outside.stores import active_stores
 from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
+from jitflow.records import dataclass
 
 __all__ = ["Held", "Mutables", "container_in", "held"]
 

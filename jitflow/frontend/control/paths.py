@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from jitflow.errors import (
@@ -30,6 +29,7 @@ from jitflow.frontend.tracers.alternatives import Alternatives, Kinds
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.location import Loc
+from jitflow.records import dataclass
 
 __all__ = ["Path", "trace_path"]
 

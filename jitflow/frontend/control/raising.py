@@ -8,7 +8,6 @@ raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -34,6 +33,7 @@ from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar
+from jitflow.records import dataclass
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 

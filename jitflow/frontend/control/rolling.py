@@ -11,7 +11,6 @@ traced of the loop around it (`lessons`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,6 +35,7 @@ from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.memory import BeforeTurn
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
+from jitflow.records import dataclass
 
 __all__ = ["Body", "CannotRoll", "Change", "KindsChange", "Rolling", "Test"]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -28,6 +27,7 @@ from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
+from jitflow.records import dataclass
 
 __all__ = [
     "add_numbers",

@@ -21,9 +21,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import wraps
-from types import FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -39,6 +38,7 @@ from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Op, Value, walk_ops
 from jitflow.ir.effects import written_by
+from jitflow.records import dataclass
 
 __all__ = ["sharable", "traced_paths"]
 
@@ -75,7 +75,7 @@ class _Reached(BaseException):
 
 @dataclass(frozen=True, eq=False)
 class _Call:
-    function: FunctionType
+    function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
@@ -137,7 +137,7 @@ def sharable(function: Any) -> Any:
     return call
 
 
-def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     trace = current_trace()
     shared = trace.state(_Calls).shared.get(trace.scope)
     return function(*args, **kwargs) if shared is None else shared.call(_Call(function, args, kwargs))

@@ -14,7 +14,6 @@ each body, not two to the power of its depth.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from jitflow.frontend.control.alternatives import option
@@ -29,6 +28,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.core import Value
+from jitflow.records import dataclass
 
 __all__ = ["MOST_SPLITS", "Pieces"]
 

@@ -11,7 +11,6 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -38,6 +37,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, DType, dtype_of
 from jitflow.ir.effects import is_pure
 from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.records import dataclass
 
 __all__ = [
     "common_dtype",

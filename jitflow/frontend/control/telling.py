@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 import string
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -23,6 +22,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Index, Scalar, Type
+from jitflow.records import dataclass
 from jitflow.runtime.texts import RAISE
 
 __all__ = ["NOTHING_TOLD", "Makers", "Raised", "error_of", "number_of", "raised_at", "told_by"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
@@ -49,6 +49,7 @@ from jitflow.frontend.syntax import rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
+from jitflow.records import dataclass
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
 from jitflow.runtime.preparation import Preparation, Slot
 from jitflow.runtime.stores import StoreTable

@@ -10,7 +10,7 @@ have none, nor that of two calls of a helper.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
@@ -24,6 +24,7 @@ from jitflow.frontend.tracers.absent import Absent, NotGiven
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.records import dataclass
 
 __all__ = ["Part", "Wanted", "mark", "trace_part"]
 

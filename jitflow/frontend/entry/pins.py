@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from jitflow.errors import UserError
@@ -20,6 +20,7 @@ from jitflow.frontend.recording.trace import Trace
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Index, Scalar
+from jitflow.records import dataclass
 from jitflow.runtime.plan import EqualsConstant, Made
 
 __all__ = ["Pins"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -31,6 +30,7 @@ from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
+from jitflow.records import dataclass
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
 from jitflow.runtime.texts import filled
 

@@ -8,7 +8,6 @@ generator's own method where no C function does it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -36,6 +35,7 @@ from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import F32, F64, I64, DType, dtype_of
+from jitflow.records import dataclass
 
 __all__ = ["METHODS", "standard"]
 

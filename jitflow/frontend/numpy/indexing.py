@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Tensor
+from jitflow.records import dataclass
 
 __all__ = ["Lookup", "gather", "get_item", "has_elements", "has_ellipsis", "lay_out", "looked_up", "said", "sliced",
            "too_many_indices", "unravelled"]  # fmt: skip

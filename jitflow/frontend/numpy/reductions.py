@@ -7,7 +7,6 @@ keep the axes, store into ``out=``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +35,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.ops.reduction import NO_IDENTITY
+from jitflow.records import dataclass
 
 __all__ = ["ABSENT", "FUNCTIONS", "accumulate", "fold", "keep_axes", "reduce_ufunc", "reduce_value", "reduction_axes"]
 

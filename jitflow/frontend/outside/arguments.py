@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType, dtype_of
+from jitflow.records import dataclass
 from jitflow.runtime.plan import Layout, layout_of
 
 __all__ = [

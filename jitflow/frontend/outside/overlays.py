@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 from jitflow.errors import UserAttributeError
@@ -11,6 +10,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.tracers import lift, located
 from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.ir.dtypes import BOOL
+from jitflow.records import dataclass
 
 __all__ = ["Container", "Overlay", "content_of", "is_stored"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.hardware import Device, device_named
 from jitflow.ir.dtypes import DType, parse_dtype
 from jitflow.ir.location import Loc
+from jitflow.records import dataclass
 
 __all__ = ["Layers", "Weight", "device", "dtype_of_products", "layers", "layers_in", "lines_inside",
            "on_device", "products_in"]  # fmt: skip

@@ -8,7 +8,6 @@ there is a tape for each, and one with the number of the tape that an item is on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,6 +27,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Item, Scalar, Several, Tensor, words_of
+from jitflow.records import dataclass
 
 __all__ = ["Column", "Form", "form_of", "number_less", "repeat"]
 

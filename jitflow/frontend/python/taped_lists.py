@@ -8,7 +8,6 @@ writes to either of the two; what would is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
@@ -29,6 +28,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import F64, I64, DType
 from jitflow.ir.types import Scalar, Tape, Tensor
+from jitflow.records import dataclass
 
 __all__ = ["TapedList", "refusal", "size_of"]
 

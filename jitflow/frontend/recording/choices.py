@@ -8,11 +8,11 @@ question is asked once: the record only grows, which is why tracing ends.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from jitflow.errors import CompilerBug
+from jitflow.records import dataclass
 
 __all__ = ["OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Signal", "Site"]
 

@@ -9,12 +9,12 @@ if the copy is read after it. Both are refused, at the line of the write or of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.views import Views
 from jitflow.ir.core import Value
+from jitflow.records import dataclass
 
 __all__ = ["Imitations"]
 

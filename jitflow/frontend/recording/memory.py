@@ -16,7 +16,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
@@ -29,6 +28,7 @@ from jitflow.frontend.recording.views import Views
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor, Variable
+from jitflow.records import dataclass
 
 __all__ = ["BeforeTurn", "Storage"]
 

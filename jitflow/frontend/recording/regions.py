@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import CodeType, FrameType, MappingProxyType
 from typing import Any
 
@@ -24,6 +24,7 @@ from jitflow.ir.dims import Dim, Expression, lower_bound, substitute
 from jitflow.ir.location import Loc
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Type
+from jitflow.records import dataclass
 
 __all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site",
            "refused_in_batch"]  # fmt: skip

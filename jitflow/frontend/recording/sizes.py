@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
@@ -14,6 +13,7 @@ from jitflow.ir.core import Fact
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.location import Loc
+from jitflow.records import dataclass
 
 __all__ = ["MOST_TURNS", "Decision", "Sizes"]
 

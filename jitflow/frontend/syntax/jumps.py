@@ -33,10 +33,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.frontend.syntax.build import assign, constant, is_constant, load, negated, placed, returned
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope, inner_blocks
+from jitflow.records import dataclass
 
 __all__ = ["Unusable", "ends", "leaves", "without_jumps"]
 

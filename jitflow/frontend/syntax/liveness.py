@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from jitflow.frontend.syntax.names import FUNCTIONS, Scope, Uses, inner_blocks, uses_of
+from jitflow.records import dataclass
 
 __all__ = ["Liveness", "assigned"]
 

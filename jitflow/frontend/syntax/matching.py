@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.frontend.syntax.build import assign, load, placed
+from jitflow.records import dataclass
 
 __all__ = ["branches_of"]
 

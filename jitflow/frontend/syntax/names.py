@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.frontend.syntax.build import children
+from jitflow.records import dataclass
 
 __all__ = ["COMPREHENSIONS", "FUNCTIONS", "LOOPS", "AnyFunction", "Fresh", "Scope", "Uses", "body_of", "inner_blocks",
            "is_suspendable", "mangled", "parameters_of", "scope_of", "uses_of"]  # fmt: skip

@@ -11,7 +11,6 @@ import ast
 import dis
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 
 from jitflow.frontend.syntax.build import CELL, ITEM, LAZY, cloned
@@ -19,6 +18,7 @@ from jitflow.frontend.syntax.jumps import Unusable
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
 from jitflow.frontend.syntax.source import Unreadable, compiled, find
 from jitflow.frontend.syntax.statements import rewrite_function
+from jitflow.records import dataclass
 
 __all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plain"]
 

@@ -16,13 +16,14 @@ import ast
 import linecache
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
 from jitflow.frontend.syntax.build import children, no_type_parameters, placed
 from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction
+from jitflow.records import dataclass
 
 __all__ = ["Unreadable", "bring", "compiled", "find", "text_of"]
 

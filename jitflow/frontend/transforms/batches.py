@@ -8,7 +8,6 @@ is refused. Where it draws from a generator of `jitflow.random`, each example ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -42,6 +41,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 from jitflow.ir.ops.derivative import example_of, stacked_of
 from jitflow.ir.types import Container
+from jitflow.records import dataclass
 
 __all__ = ["batched"]
 

@@ -8,7 +8,6 @@ an object of a class of the user's leads to, or a function: that is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
+from jitflow.records import dataclass
 
 __all__ = ["Around", "LeftBehind"]
 

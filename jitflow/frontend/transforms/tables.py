@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.transforms.derivatives import alone, called, program_object, trace_function, traced_floats
 from jitflow.ir.core import Value
+from jitflow.records import dataclass
 from jitflow.remote import Remote, RowGradient, mapped_rows
 
 __all__ = ["Gathers", "apart", "gathered"]

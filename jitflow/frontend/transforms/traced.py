@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitflow.frontend.control.leaves import Leaves
 from jitflow.frontend.transforms.left_behind import LeftBehind
 from jitflow.ir.core import Region, Value
+from jitflow.records import dataclass
 
 __all__ = ["Chosen", "Traced"]
 

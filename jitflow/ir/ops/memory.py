@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
 from jitflow.ir.records import Attributes
 from jitflow.ir.types import Scalar, Type, Vector
+from jitflow.records import dataclass
 
 __all__ = ["Memory"]
 

@@ -8,13 +8,14 @@ and nothing is read from it but what was put there, so it costs as much as there
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.records import dataclass
 
 __all__ = ["Gathered", "NotByRows", "Rows"]
 

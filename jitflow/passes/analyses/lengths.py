@@ -17,12 +17,13 @@ another way, nothing is known. Calls out count as changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.core import Op, Value, walk
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.types import Container
 from jitflow.passes.analyses.integers import Integers
+from jitflow.records import dataclass
 
 __all__ = ["Lengths"]
 

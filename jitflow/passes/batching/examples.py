@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim
@@ -11,6 +10,7 @@ from jitflow.ir.ops.derivative import stacked_of
 from jitflow.ir.types import dims_of
 from jitflow.passes.batching.varying import Varying
 from jitflow.passes.derivatives.notation import Notation, rank
+from jitflow.records import dataclass
 
 __all__ = ["Anew", "Examples", "InTurns", "Spot"]
 

@@ -24,12 +24,13 @@ Where neither holds, all stays as it is, and the gradient is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
 from jitflow.ir.effects import Access, Effects, carried_in
 from jitflow.ir.types import Place, Tensor, dims_of
 from jitflow.passes.derivatives.notation import is_differentiable
+from jitflow.records import dataclass
 
 __all__ = ["with_contents"]
 

@@ -15,11 +15,11 @@ A factor of a complex op acts on cotangents as its conjugate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Value
 from jitflow.ir.types import dims_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.records import dataclass
 
 __all__ = ["Factor", "Over", "Share", "difference", "scaled", "settled", "where"]
 

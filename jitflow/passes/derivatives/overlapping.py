@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.core import Builder, Op, Value
 from jitflow.ir.dims import Dim, maximum, minimum, symbols
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of
 from jitflow.passes.derivatives.sums import Memory, Sum
+from jitflow.records import dataclass
 
 __all__ = ["add_in_one_sweep"]
 

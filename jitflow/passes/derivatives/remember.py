@@ -18,7 +18,7 @@ by the turn, if the sizes are known before the outermost loop begins; else on a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk_ops
 from jitflow.ir.dims import Dim, product, symbol, symbols
@@ -29,6 +29,7 @@ from jitflow.passes.analyses.mincut import bytes_of, likely_sizes, minimum_cut
 from jitflow.passes.analyses.order import bound_sizes, named_sizes, sizes_inside
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.shadows import Shadows
+from jitflow.records import dataclass
 
 __all__ = ["Keeping", "Level", "Turns"]
 

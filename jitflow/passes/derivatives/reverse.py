@@ -18,7 +18,7 @@ has none: the gradient of a norm at 0 is 0, as that of ``absolute`` is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from jitflow.ir.core import Builder, Op, Region, Value, walk
@@ -35,6 +35,7 @@ from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.rules import Part, no_rule
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.transposes import TRANSPOSES
+from jitflow.records import dataclass
 
 __all__ = ["CHOOSING", "Reversal", "Sweep", "active_outside", "zeros_where_none"]
 

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.core import Builder, Op, Region, Value, uses, walk
 from jitflow.ir.dims import Dim, evaluate, evaluate_known, product, symbols
 from jitflow.ir.types import Variable, dims_of
 from jitflow.passes.derivatives.notation import Notation, rank
 from jitflow.passes.derivatives.stacking import put_away
+from jitflow.records import dataclass
 
 __all__ = ["WORTHWHILE", "RowStacking"]
 

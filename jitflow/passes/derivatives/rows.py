@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.ir.core import Builder, Op, Region, Value, uses, walk
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index, Place, Tensor, Variable, dims_of
 from jitflow.passes.derivatives.notation import Notation
+from jitflow.records import dataclass
 
 __all__ = ["gather_rows"]
 

@@ -9,11 +9,11 @@ of the results; None is zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Value
 from jitflow.passes.derivatives.notation import Notation
+from jitflow.records import dataclass
 
 __all__ = ["Arriving", "Change", "Part", "Refused", "Tangent", "Transpose", "given", "no_rule", "total"]
 

@@ -16,13 +16,14 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.types import Place, Variable
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.notation import Notation
+from jitflow.records import dataclass
 
 __all__ = ["Shadows", "handed_on", "sources"]
 

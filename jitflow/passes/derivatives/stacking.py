@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, uses, walk
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.fusion.contract import BLAS_LETTERS
+from jitflow.records import dataclass
 
 __all__ = ["Stacking", "put_away"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Place, Tape, Variable
 from jitflow.passes.analyses.order import reads_of
+from jitflow.records import dataclass
 
 __all__ = ["Memory", "Sum"]
 

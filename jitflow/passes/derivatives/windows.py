@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
@@ -24,6 +23,7 @@ from jitflow.ir.dims import Dim, symbol
 from jitflow.ir.types import Index, Tensor, dims_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.derivatives.rules import Arriving, Change, Part, given, total
+from jitflow.records import dataclass
 
 __all__ = ["contract", "contract_tangent", "windows"]
 

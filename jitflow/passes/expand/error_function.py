@@ -15,12 +15,11 @@ The coefficients come from `benchmarks/minimax.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.passes.expand.exponential import EXPONENTIALS, LOG2_E, round_octaves, scale
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.power import EXP2_SHORT
 from jitflow.passes.expand.term import Term, add_exactly, copysign, fma, minimum, multiply_exactly, polynomial, select
+from jitflow.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,10 @@ The coefficients come from `benchmarks/minimax.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.passes.expand.formats import FORMATS, Format
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import Term, fma, maximum, minimum, polynomial, select
+from jitflow.records import dataclass
 
 LOG2_E = 1.4426950408889634
 

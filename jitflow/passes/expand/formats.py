@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from jitflow.records import dataclass
 
 INFINITY = float("inf")
 NAN = float("nan")

@@ -19,12 +19,11 @@ The coefficients come from `benchmarks/minimax.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.passes.expand.exponential import EXPONENTIALS, LOG2_E, reduce_exponent_exactly
 from jitflow.passes.expand.formats import FORMATS
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import Term, add_exactly, copysign, fma, minimum, polynomial, select
+from jitflow.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ The coefficients come from `benchmarks/minimax.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.passes.expand.formats import FORMATS, INFINITY
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import (
@@ -33,6 +31,7 @@ from jitflow.passes.expand.term import (
     select,
 )
 from jitflow.passes.expand.trigonometric import TRIGONOMETRY
+from jitflow.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ The coefficients come from `benchmarks/minimax.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from jitflow.passes.expand.exponential import exp, exp2
 from jitflow.passes.expand.formats import FORMATS, INFINITY, NAN
@@ -34,6 +33,7 @@ from jitflow.passes.expand.term import (
     select,
     settle,
 )
+from jitflow.records import dataclass
 
 LOG_TAIL = (
     0.3333333,

@@ -20,7 +20,6 @@ The coefficients come from `benchmarks/minimax.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from jitflow.passes.expand.formats import FORMATS
 from jitflow.passes.expand.machine import V
@@ -34,6 +33,7 @@ from jitflow.passes.expand.term import (
     polynomial,
     select,
 )
+from jitflow.records import dataclass
 
 TWO_OVER_PI = 0.6366197723675814
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, uses, walk
@@ -23,6 +23,7 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.fusion.axes import Axes, is_axis_view
 from jitflow.passes.fusion.beside import arrays_beside, axes_varied, in_c_order
+from jitflow.records import dataclass
 
 __all__ = ["absorb", "is_elementwise", "product_of", "without_product"]
 

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, uses
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.fusion.absorb import is_elementwise
+from jitflow.records import dataclass
 
 __all__ = ["Chain", "chain_of", "chain_products"]
 

@@ -17,7 +17,7 @@ it is: what others read as well, they read in memory. Relies on `contract`, whic
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
@@ -25,6 +25,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import dims_of
 from jitflow.passes.values.dce import dce
+from jitflow.records import dataclass
 
 __all__ = ["crop"]
 

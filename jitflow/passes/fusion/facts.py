@@ -7,13 +7,13 @@ relates and what it reads through views, does not change with the group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.analyses.order import is_free
 from jitflow.passes.fusion.axes import Axis, is_axis_view, related_axes
+from jitflow.records import dataclass
 
 __all__ = ["Facts", "OpFacts", "is_gather_source"]
 

@@ -23,7 +23,7 @@ matrix products and concatenations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -36,6 +36,7 @@ from jitflow.passes.fusion.fused_region import Group, fusion_op, is_fusable, sch
 from jitflow.passes.fusion.group_loops import GroupLoops, Nest
 from jitflow.passes.fusion.group_order import GroupOrder
 from jitflow.passes.schedule.cost import LARGEST_KERNEL
+from jitflow.records import dataclass
 
 __all__ = ["fuse"]
 

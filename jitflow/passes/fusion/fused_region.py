@@ -9,12 +9,13 @@ the store replaces: then it may write there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value, clone_op
 from jitflow.ir.ops import OPS
 from jitflow.passes.analyses.order import is_free, reads_of
+from jitflow.records import dataclass
 
 __all__ = ["Group", "fusion_op", "is_fusable", "scheduled", "without_unused"]
 

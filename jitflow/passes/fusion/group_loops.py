@@ -8,13 +8,14 @@ at the axes that both have, and at those that views between them relate: it take
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import dims_of
 from jitflow.passes.fusion.axes import Axis
 from jitflow.passes.fusion.facts import Facts, Pairs
+from jitflow.records import dataclass
 
 __all__ = ["GroupLoops", "Nest"]
 

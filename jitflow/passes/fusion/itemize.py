@@ -25,7 +25,7 @@ would read all of the other factor again, and pack it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 
@@ -38,6 +38,7 @@ from jitflow.passes.analyses.order import reads_of, sizes_inside
 from jitflow.passes.fusion.absorb import product_of
 from jitflow.passes.fusion.along import axes_along, on_part
 from jitflow.passes.schedule.cost import NEAR
+from jitflow.records import dataclass
 
 __all__ = ["itemize"]
 

@@ -9,7 +9,6 @@ the quotients are written in sweep 2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from jitflow.ir.core import Op, Region, Value
@@ -18,6 +17,7 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
+from jitflow.records import dataclass
 
 __all__ = ["Access", "Loop", "NeedsCopyError", "Nest", "is_folded", "nest_of", "rounds"]
 

@@ -19,13 +19,14 @@ ones (`lower/control.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Place, Tensor, Variable
 from jitflow.passes.analyses.extents import Extents, renames
+from jitflow.records import dataclass
 
 __all__ = ["parallel"]
 

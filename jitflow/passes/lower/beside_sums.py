@@ -8,7 +8,7 @@ memory, those of rows are read where they lie.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dtypes import DType
@@ -16,6 +16,7 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.beside import arrays_beside, axes_varied
 from jitflow.passes.lower.emitter import Emitter
+from jitflow.records import dataclass
 
 __all__ = ["ArrayBeside", "BesideSums"]
 

@@ -17,7 +17,6 @@ round each block says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
@@ -25,6 +24,7 @@ from jitflow.ir.dtypes import DType
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.products import Blocks
+from jitflow.records import dataclass
 
 __all__ = ["Ends", "Multiplication", "Place"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from jitflow.ir.core import Builder, Region, Value
@@ -18,6 +18,7 @@ from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Index, Scalar, Type, Vector
 from jitflow.passes.fusion.nest import Loop
+from jitflow.records import dataclass
 
 __all__ = ["Emitter", "Scope"]
 

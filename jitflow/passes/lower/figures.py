@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Value
@@ -23,6 +23,7 @@ from jitflow.ir.types import Index
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.schedule.blocks_text import FigureTexts
 from jitflow.passes.schedule.products import Blocks, Factors, Figures, symbols_of
+from jitflow.records import dataclass
 
 __all__ = ["Procedures", "ProgramFigures", "blocks_here"]
 

@@ -17,7 +17,7 @@ twice: it needs its blocks to be started in order, and to wait for each other in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -33,6 +33,7 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.reduction import IDENTITY
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Target
+from jitflow.records import dataclass
 
 __all__ = ["lower_accumulation_on_grid"]
 

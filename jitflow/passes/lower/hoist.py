@@ -17,13 +17,14 @@ Other memory stays where it is. Where threads share a loop, each has memory of i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Index
 from jitflow.passes.lower.private import private, renamed, unshared, why_alone
+from jitflow.records import dataclass
 
 __all__ = ["hoist"]
 

@@ -8,7 +8,7 @@ last use; the entry point makes arrays of what is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -45,6 +45,7 @@ from jitflow.passes.plan.record import Plan, Version
 from jitflow.passes.runner import Observer, run
 from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import CPU, Target
+from jitflow.records import dataclass
 
 __all__ = ["LOWERING", "Lowered", "lower"]
 

@@ -6,7 +6,7 @@ What it does at one position of its loops is in `elements.py`, the loops are in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 
@@ -22,6 +22,7 @@ from jitflow.passes.schedule.given import given_for
 from jitflow.passes.schedule.scheduled import Readable, Scheduled, schedule_given
 from jitflow.passes.schedule.tree import For, Keep, Node, Schedule, walk_nodes
 from jitflow.passes.schedule.tuned import tuned_schedule
+from jitflow.records import dataclass
 
 __all__ = ["Kernel", "KernelArgument", "KernelLowering", "buffer_dtype"]
 

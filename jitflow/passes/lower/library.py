@@ -8,7 +8,6 @@ first. Batches are a loop of products.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product
@@ -17,6 +16,7 @@ from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.fusion.contract import BLAS_LETTERS
 from jitflow.passes.lower.program import HostProgram, Storage
 from jitflow.passes.plan.products import as_it_lies
+from jitflow.records import dataclass
 
 __all__ = ["each_matrix", "multiply_into"]
 

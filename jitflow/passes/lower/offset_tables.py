@@ -6,11 +6,11 @@ A box is what is walked: some axes, each from somewhere on. Its last axis goes b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.passes.lower.emitter import Emitter
+from jitflow.records import dataclass
 
 __all__ = ["TABLE_BYTES", "Axis", "Bounds", "Box", "Table", "fill_tables", "positions_at", "whole_box"]
 

@@ -7,7 +7,7 @@ results lie behind those of the partitions before it. What its results show is s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from jitflow.passes.plan.record import Plan
 from jitflow.passes.runner import Observer
 from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import CPU, Target
+from jitflow.records import dataclass
 
 __all__ = ["LoweredParts", "Part", "lower_part", "lower_parts", "meets_at_end", "on_device"]
 

@@ -7,7 +7,7 @@ index arithmetic, views are layouts of memory that something else owns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from jitflow.ir.core import Builder, Function, Region, Value, walk
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbol, symbols
@@ -23,6 +23,7 @@ from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import Target
+from jitflow.records import dataclass
 
 __all__ = ["HostProgram", "Storage", "is_array"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.ir.core import Value
@@ -13,6 +12,7 @@ from jitflow.ir.types import Scalar, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.plan.record import Result
+from jitflow.records import dataclass
 
 __all__ = ["PlaceSource", "ResultPlace", "give_results"]
 

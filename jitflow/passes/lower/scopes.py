@@ -9,7 +9,7 @@ of those known further out, times the last one, and what another size has in com
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import Any, TypeVar, cast
 
@@ -18,6 +18,7 @@ from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, symbol, 
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.monomials import sizes_in
 from jitflow.ir.types import Index
+from jitflow.records import dataclass
 
 __all__ = ["Scope", "Scopes"]
 

@@ -13,12 +13,12 @@ table for each axis, which is written once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.offset_tables import TABLE_BYTES, Axis, Bounds, Box
+from jitflow.records import dataclass
 
 __all__ = ["Rows", "SlidRows", "Slide"]
 

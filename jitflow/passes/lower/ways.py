@@ -16,7 +16,7 @@ What is joined, in the order of the chunks, is written for all workers of the ke
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Value
@@ -30,6 +30,7 @@ from jitflow.passes.lower.reductions import reduction_for
 from jitflow.passes.schedule.folding import chunk_positions
 from jitflow.passes.schedule.target import CPU, Target
 from jitflow.passes.schedule.tree import For, Keep, Node, Reduce, Store, When, walk_nodes
+from jitflow.records import dataclass
 
 __all__ = ["lower_nest"]
 

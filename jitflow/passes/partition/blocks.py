@@ -7,12 +7,13 @@ are looked into; any other op with regions is one thing, on one device.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.dims import symbols
 from jitflow.ir.types import Index, dims_of
 from jitflow.passes.analyses.order import named_sizes
+from jitflow.records import dataclass
 
 __all__ = ["Block", "Blocks", "Place", "Size", "carried_by", "is_control"]
 

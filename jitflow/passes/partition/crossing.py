@@ -10,7 +10,6 @@ they are sent as numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value
@@ -20,6 +19,7 @@ from jitflow.ir.types import Index, dims_of
 from jitflow.passes.analyses.order import named_sizes, reads_of
 from jitflow.passes.partition.blocks import Block, Blocks, Place, Size, carried_by, is_control
 from jitflow.passes.partition.homes import Homes, device_order
+from jitflow.records import dataclass
 
 __all__ = ["Crossing", "Message", "is_plain"]
 

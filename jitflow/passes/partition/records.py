@@ -9,7 +9,6 @@ never in a branch or loop; each result of the whole comes from one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
@@ -21,6 +20,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.location import Loc
 from jitflow.ir.printer import print_function, print_op
 from jitflow.ir.verifier import verify
+from jitflow.records import dataclass
 
 __all__ = ["Partition", "Partitioned", "interpret_partitioned", "print_partitioned", "verify_partitioned"]
 

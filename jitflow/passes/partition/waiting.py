@@ -24,7 +24,6 @@ failed since its last note, and the turns of the loops in which several may fail
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from jitflow.errors import CompilerBug
@@ -35,6 +34,7 @@ from jitflow.ir.printer import print_op
 from jitflow.passes.partition.blocks import Block, Blocks, is_control
 from jitflow.passes.partition.crossing import Message
 from jitflow.passes.partition.homes import Homes
+from jitflow.records import dataclass
 
 __all__ = ["Note", "Waiting", "meetings_of", "notes_of"]
 

@@ -13,7 +13,7 @@ Relies on the tensor pipeline; runs before the program is partitioned.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.errors import UserValueError
@@ -32,6 +32,7 @@ from jitflow.passes.place.simulator import Outcome, simulate_graph
 from jitflow.passes.place.sizes import NO_TURNS, Sizes, Turns
 from jitflow.passes.place.tasks import Graph
 from jitflow.passes.place.work import seconds, work_of
+from jitflow.records import dataclass
 
 __all__ = ["Decision", "decide", "is_small", "place", "placed"]
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
@@ -35,6 +34,7 @@ from jitflow.passes.place.work import (
     shares,
     work_of,
 )
+from jitflow.records import dataclass
 
 __all__ = ["Grouping", "worth_splitting"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Function, Op, walk
+from jitflow.records import dataclass
 
 __all__ = ["PlacedOp", "Placement", "check_placement", "read_placement", "wishes_of"]
 

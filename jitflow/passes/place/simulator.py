@@ -12,9 +12,10 @@ reads it, on its device and on each to which it was sent; arguments are there fr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.passes.place.tasks import Block, Graph, Span, Task
+from jitflow.records import dataclass
 
 __all__ = ["Busy", "Outcome", "Plan", "Simulation", "Transfer", "peaks", "simulate_graph"]
 

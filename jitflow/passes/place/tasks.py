@@ -6,10 +6,11 @@ Branches and loops are *spans*, whose tasks may be on several devices, if that c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.core import Function, Op, Value
 from jitflow.machine import Machine
+from jitflow.records import dataclass
 
 __all__ = ["Block", "Graph", "Span", "Task"]
 

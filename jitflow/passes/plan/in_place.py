@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.core import Function, Op, Region, Value, uses, walk, walk_inside
 from jitflow.ir.dims import symbols
@@ -24,6 +24,7 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Tensor, dims_of
 from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.plan.meeting import Meeting
+from jitflow.records import dataclass
 
 __all__ = ["Early", "early_pushes", "early_stores", "replaces_own_elements"]
 

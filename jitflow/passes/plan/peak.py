@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import (
@@ -27,6 +26,7 @@ from jitflow.ir.dims import (
 from jitflow.ir.routines import comes_with_memory
 from jitflow.ir.types import Index, Type
 from jitflow.passes.plan.record import Plan
+from jitflow.records import dataclass
 
 __all__ = ["Peak", "find_peak", "least_bytes"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from jitflow.ir.core import Function, Op, Region, Value
@@ -12,6 +12,7 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.passes.fusion.nest import Nest
 from jitflow.passes.plan.lifetimes import Lifetimes
+from jitflow.records import dataclass
 
 __all__ = ["Block", "Carried", "Place", "Plan", "Product", "Result", "Source", "Version"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Scalar, Tensor, Type
 from jitflow.passes.rules.rewrite import NUMBERS, Replacement, Rewriter, Rule, dtype_of_value
+from jitflow.records import dataclass
 
 __all__ = ["algebraic"]
 

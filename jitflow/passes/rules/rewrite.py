@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +29,7 @@ from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, map_dims
 from jitflow.passes.analyses.integers import Integers
 from jitflow.passes.analyses.lengths import Lengths
 from jitflow.passes.rules.identity import keep_apart
+from jitflow.records import dataclass
 
 __all__ = ["NUMBERS", "Replacement", "Rewriter", "Rule", "RuleTable", "dtype_of_value", "rewrite"]
 

@@ -19,11 +19,12 @@ stays what it is: the code of the loop may set it nearer, and further again when
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.types import Index, Scalar
+from jitflow.records import dataclass
 
 __all__ = ["count"]
 

@@ -22,7 +22,7 @@ program made, and arguments of the layout classes that say so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.ir.bounds import Bounds
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
@@ -32,6 +32,7 @@ from jitflow.ir.types import Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.analyses.order import bound_sizes, named_sizes
 from jitflow.passes.scalar_loops.spots import Spot, Spots
 from jitflow.passes.values.dce import dce
+from jitflow.records import dataclass
 
 __all__ = ["forward"]
 

@@ -21,12 +21,13 @@ scalar kernels, for what changes from turn to turn: what does not, LLVM looks at
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.types import Scalar
 from jitflow.passes.scalar_loops.outline import in_scalar_kernels
+from jitflow.records import dataclass
 
 __all__ = ["inside"]
 

@@ -18,12 +18,13 @@ needed; sums wrap around in both as they did.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
 from jitflow.passes.scalar_loops.outline import in_scalar_kernels
+from jitflow.records import dataclass
 
 __all__ = ["paces"]
 

@@ -11,11 +11,11 @@ is an element of what it shows at an index that can be told.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import dims_of
+from jitflow.records import dataclass
 
 __all__ = ["Spot", "Spots"]
 

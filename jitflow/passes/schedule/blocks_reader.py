@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NoReturn
 
 from jitflow.errors import UserValueError
@@ -22,6 +22,7 @@ from jitflow.ir.tokens import ParseError
 from jitflow.passes.schedule.blocks_text import FigureTexts
 from jitflow.passes.schedule.products import Blocks, Figures
 from jitflow.passes.schedule.target import Target
+from jitflow.records import dataclass
 
 __all__ = ["BlocksReader"]
 

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jitflow.ir.dims import Dim
 from jitflow.passes.schedule.products import Blocks
+from jitflow.records import dataclass
 
 __all__ = ["FigureTexts", "block_lines", "loops_text"]
 

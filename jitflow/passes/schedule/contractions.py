@@ -7,11 +7,10 @@ it: each sum goes on, step by step, from where the last panel has left it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Target
+from jitflow.records import dataclass
 
 __all__ = ["Panels", "choose_panels"]
 

@@ -9,7 +9,6 @@ folded to its extreme, and searched only if that is better than all before it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, product
@@ -18,6 +17,7 @@ from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.schedule.cost import ROOM_BESIDE_ROWS, ROOM_OF_LANES, TEAM_DEPTH, is_short
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.target import Target
+from jitflow.records import dataclass
 
 __all__ = ["BLOCK", "Folding", "chunk_elements", "chunk_positions", "chunks_on_chip", "folding_of", "grid_chunks",
            "is_one_chunk", "partial_lanes"]  # fmt: skip

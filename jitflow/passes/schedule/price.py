@@ -10,7 +10,6 @@ shorter they are. Sizes are those that are given.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, evaluate
@@ -20,6 +19,7 @@ from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.products import Blocks
 from jitflow.passes.schedule.target import Processor
 from jitflow.passes.schedule.tree import Deviate, Fold, For, Keep, Locate, Node, Reduce, Schedule, Store, When
+from jitflow.records import dataclass
 
 __all__ = ["Price", "price", "price_product"]
 

@@ -13,7 +13,7 @@ The choice is an expression over sizes, so a kernel does what its sizes ask for,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Processor
+from jitflow.records import dataclass
 
 __all__ = ["Blocks", "Factors", "Figures", "among_many", "choose_blocks", "completed", "cut",
            "has_blocks", "symbols_of"]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import nan
 from types import MappingProxyType
 from typing import Protocol
@@ -20,6 +19,7 @@ from jitflow.passes.schedule.target import Given, Processor, Target
 from jitflow.passes.schedule.text import ScheduleNames, print_schedule
 from jitflow.passes.schedule.tree import Schedule
 from jitflow.passes.schedule.tuned import key_of
+from jitflow.records import dataclass
 
 __all__ = ["Proposal", "Readable", "Scheduled", "predictions", "schedule_given"]
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -38,6 +38,7 @@ from jitflow.passes.schedule.given import following, given_for
 from jitflow.passes.schedule.scheduled import Proposal
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tuned import known_by, tuned_text
+from jitflow.records import dataclass
 
 __all__ = ["ScheduledContraction"]
 

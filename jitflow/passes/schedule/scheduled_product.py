@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import nan
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +22,7 @@ from jitflow.passes.schedule.products import Blocks, Factors, Figures
 from jitflow.passes.schedule.scheduled import Proposal, predictions
 from jitflow.passes.schedule.target import Given, Target
 from jitflow.passes.schedule.tuned import known_by
+from jitflow.records import dataclass
 
 __all__ = ["ScheduledProduct", "product_key"]
 

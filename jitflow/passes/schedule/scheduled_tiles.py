@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from jitflow.ir.core import Op
@@ -14,6 +13,7 @@ from jitflow.passes.schedule.scheduled import Proposal
 from jitflow.passes.schedule.target import Target
 from jitflow.passes.schedule.tiles import ChainTiles, Tiles
 from jitflow.passes.schedule.tuned import known_by
+from jitflow.records import dataclass
 
 __all__ = ["ScheduledTiles"]
 

@@ -7,10 +7,10 @@ threads, so a horizontal reduction is a warp's, and in a vertical one every thre
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from jitflow.ir.dims import Dim, evaluate_known
 from jitflow.processor import CodeTarget
+from jitflow.records import dataclass
 
 __all__ = ["A100", "CPU", "GPU", "H200", "PLAIN", "Given", "Gpu", "Processor", "Target"]
 

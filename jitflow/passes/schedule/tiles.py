@@ -12,13 +12,13 @@ rounding may change. Others are cuBLAS's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.schedule.cost import GPU_PITCH, GPU_ROWS_THROUGH, GPU_TILE, GPU_TILE_DEPTHS, GPU_TILE_WARPS
+from jitflow.records import dataclass
 
 __all__ = ["ChainTiles", "Tiles", "choose_tiles", "is_along", "prefers_tiles"]
 

@@ -33,12 +33,12 @@ tree of additions that `jitflow.passes.lower.reductions` gives them, whatever ru
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.passes.fusion.nest import Loop
+from jitflow.records import dataclass
 
 __all__ = ["Deviate", "Fold", "For", "How", "Keep", "Locate", "Match", "Node", "Reduce", "Schedule", "Stage", "Store",
            "Tail", "When", "walk_nodes"]  # fmt: skip

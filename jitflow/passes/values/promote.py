@@ -19,7 +19,7 @@ from where it was stored to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.analyses.extents import Extents, covers
 from jitflow.passes.rules.identity import keep_apart
+from jitflow.records import dataclass
 
 __all__ = ["promote"]
 

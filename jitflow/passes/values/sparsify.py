@@ -21,7 +21,7 @@ whole. Relies on the hints of the sizes: where there are not many more rows than
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import evaluate, product, symbols
@@ -31,6 +31,7 @@ from jitflow.passes.analyses.gathered_rows import Gathered, NotByRows, Rows
 from jitflow.passes.analyses.order import reads_of
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.row_stacking import WORTHWHILE
+from jitflow.records import dataclass
 
 __all__ = ["sparsify"]
 
