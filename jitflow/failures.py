@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from jitflow.errors import USER_ERRORS, CompilerBug, UserError, UserTypeError, exception_class
 from jitflow.frontend.recording.locate import is_internal
-from jitflow.ir.core import Op
+from jitflow.ir.location import Loc
 from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.status import (
@@ -30,10 +30,23 @@ from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.user_lines import with_user_frames
 
-__all__ = ["failure", "failure_handler", "for_the_caller"]
+__all__ = ["Site", "failure", "failure_handler", "for_the_caller"]
 
 
-def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
+class Site(Protocol):
+    """What a failure asks of an op, or of what a file holds of one (`cache/sites.py`)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def operands(self) -> Sequence[Any]: ...
+    @property
+    def attributes(self) -> Mapping[str, Any]: ...
+    @property
+    def loc(self) -> Loc: ...
+
+
+def failure_handler(sites: Sequence[Site]) -> Callable[[int, int], NoReturn]:
     """The function that an entry calls with the status of a failed run and the address of its error slots."""
 
     def fail(status: int, address: int) -> NoReturn:
@@ -42,7 +55,7 @@ def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
     return fail
 
 
-def failure(sites: Sequence[Op], status: int, address: int) -> BaseException:
+def failure(sites: Sequence[Site], status: int, address: int) -> BaseException:
     """What becomes of a failed run: an exception with the user's frames, to be raised by the entry's handler itself."""
     slots = (ctypes.c_int64 * ERROR_SLOTS).from_address(address)
     code, site = slots[0], slots[1]
@@ -67,7 +80,7 @@ def _owned_exception(address: int) -> BaseException | None:
     return exception
 
 
-def _exception_of_routine(op: Op, exception: BaseException | None) -> BaseException:
+def _exception_of_routine(op: Site, exception: BaseException | None) -> BaseException:
     """What a routine raised, as it is; what a callback raised has its own frames as well."""
     name = op.attributes["routine"]
     if exception is None:
@@ -82,7 +95,7 @@ def _exception_of_routine(op: Op, exception: BaseException | None) -> BaseExcept
     return with_user_frames(exception, op.loc, inner)
 
 
-def _interrupt(op: Op) -> BaseException:
+def _interrupt(op: Site) -> BaseException:
     """What a signal's handler raised while a loop ran, as a rule KeyboardInterrupt, at that loop."""
     exception = take_exception() or KeyboardInterrupt()
     return with_user_frames(exception, op.loc, _frames_of_user(exception.__traceback__))
@@ -103,7 +116,7 @@ def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
     return traceback
 
 
-def _exception(code: int, op: Op, words: Sequence[int]) -> BaseException:
+def _exception(code: int, op: Site, words: Sequence[int]) -> BaseException:
     if code == OUT_OF_MEMORY:
         return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
     if code == NO_WORKER:
