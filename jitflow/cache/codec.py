@@ -84,6 +84,8 @@ def pack(thing: Any, outside: Outside | None = None) -> Any:
 
     if kind is DType:
         return ["jitflow dtype", thing.name]
+    if kind is _routines().Routine:  # one of the user's is not named by what is written
+        return ["routine", str(thing), thing.borrows, pack(thing.function)]
     if _is_record(kind):
         return ["record", kind.__name__, *(pack(getattr(thing, name), outside) for name in _fields(kind))]
     if isinstance(thing, FunctionType | BuiltinFunctionType | type):
@@ -94,6 +96,8 @@ def pack(thing: Any, outside: Outside | None = None) -> Any:
         return ["dtype", thing.str]
     elif isinstance(thing, np.generic) and thing.dtype.isbuiltin == 1 and thing.dtype.kind in "biufc":
         return ["number", thing.dtype.str, _text(thing.tobytes())]
+    if kind is FunctionType:
+        raise Unstorable(f"the function {thing.__qualname__}")
     raise Unstorable(f"an object of the class {kind.__qualname__}")
 
 
@@ -166,6 +170,17 @@ def _dtype(name: str) -> Any:
     return parse_dtype(name)
 
 
+def _routines() -> Any:
+    from jitflow.ir import routines
+
+    return routines
+
+
+def _read_routine(parts: list[Any], outside: Outside | None) -> Any:
+    name, borrows, function = parts
+    return _routines().Routine.of(unpack(function), str(name), borrows=bool(borrows))
+
+
 def _read_record(parts: list[Any], outside: Outside | None) -> Any:
     name, *fields = parts
     kind = _OF_PLANS.get(name) or _of_types()[name]
@@ -215,6 +230,7 @@ _UNPACK: Mapping[str, Callable[[list[Any], Outside | None], Any]] = {
     "number": _read_number,
     "array": _read_array,
     "record": _read_record,
+    "routine": _read_routine,
     "named": _read_named,
     "partial": _read_partial,
     "exception": _read_exception,

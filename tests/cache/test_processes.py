@@ -88,7 +88,7 @@ def test_the_second_process_traces_nothing(tmp_path: Path) -> None:
 
 
 PROGRAM_THAT_LEARNS = """\
-import sys, json
+import random, sys, json
 import numpy as np
 import jitflow
 
@@ -105,18 +105,28 @@ def step(x, rng):
     adam.apply(gradients, weights)
     return value
 
-print(json.dumps({"losses": [float(step(x, rng)) for _ in range(3)], "misses": step.cache_info().misses,
+@jitflow.function
+def chance(n):
+    new, old, items = np.random.default_rng([n, 1]), random.Random(n), [1.5, 2.5, 4.5]
+    table = new.permuted(np.arange(6).reshape(2, 3), axis=1)
+    new.shuffle(table, axis=1)
+    old.shuffle(items)
+    return float(new.gamma(2.0)) + table[0, 0] + items[0] + old.sample(items, 2)[1]
+
+assert chance(3) == chance.__wrapped__(3)
+print(json.dumps({"losses": [float(step(x, rng)) for _ in range(3)],
+                  "misses": step.cache_info().misses + chance.cache_info().misses,
                   "traced": any(name.startswith("jitflow.frontend") for name in sys.modules),
                   "llvm": "llvmlite.binding" in sys.modules}))
 """
 
 
 def test_a_step_of_training_that_draws(tmp_path: Path) -> None:
-    """What jitflow imports late, and machine code that calls NumPy's C functions, are found as all else is."""
+    """What jitflow imports late, code that calls NumPy's C functions and generators that a program makes are found."""
     program, folder = tmp_path / "learning.py", tmp_path / "cache"
     program.write_text(PROGRAM_THAT_LEARNS)
     first, second = ran(program, folder), ran(program, folder)
-    assert (first["misses"], second["misses"], second["llvm"]) == (1, 0, not object_files.are_known())
+    assert (first["misses"], second["misses"], second["llvm"]) == (2, 0, not object_files.are_known())
     assert not second["traced"]
     assert first["losses"] == second["losses"]
 

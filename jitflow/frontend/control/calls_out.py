@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Scalar, Tensor, Type
+from jitflow.runtime.calls_out import array_again, as_known, call_with, dict_of, operand_at, sequence_of
 from jitflow.runtime.texts import text_of
 
 __all__ = ["PLAIN", "call_out", "called_out", "kind_name", "name_of", "record_call", "template_of"]
@@ -41,7 +42,7 @@ def record_call(
     sizes: dict[str, Dim] = {}
     types = [_type(trace, leaf, sizes) for leaf in _leaves(spec)]
 
-    @functools.wraps(function, assigned=("__name__", "__qualname__"), updated=())
+    @wraps(function, assigned=("__name__", "__qualname__"), updated=())
     def run(*args: Any, **kwargs: Any) -> Any:
         found = list(_results(function(*args, **kwargs), spec))
         return found[0] if len(found) == 1 else tuple(found)
@@ -67,18 +68,12 @@ def call_out(
 ) -> tuple[Value, ...]:  # fmt: skip
     """The values of these types that a function gives when the program comes here; ``name`` is for the text form."""
     given: list[Tracer] = []
-    template = template_of((args, dict(kwargs)), given, own)
-
-    @functools.wraps(function, assigned=("__name__", "__qualname__"), updated=())
-    def run(*operands: Any) -> Any:
-        positional, keywords = template(operands)
-        return function(*positional, **keywords)
-
+    positional, keywords = template_of(args, given, own), template_of(dict(kwargs), given, own)
     return trace.add(
         "host_call",
         *(lift(item) for item in given),
         types=types,
-        routine=Routine.of(run, name, borrows=borrows),
+        routine=Routine.of(partial(call_with, function, positional, keywords), name, borrows=borrows),
         keywords=(),
         options=(),
         effect="external",
@@ -96,22 +91,21 @@ def template_of(
     if isinstance(thing, Tracer):
         place = len(given)
         given.append(thing)
-        return lambda operands: operands[place]
+        return partial(operand_at, place)
     if type(thing) is np.ndarray:
-        known = thing.copy()
-        return lambda operands: known.copy()
+        return partial(array_again, thing.copy())
     if isinstance(thing, TracedText):
         first, text = len(given), thing.template
         given += thing.operands
         return lambda operands: text_of(text, operands[first:])
     if isinstance(thing, tuple | list):
         kind, parts = tuple if isinstance(thing, tuple) else list, [template_of(item, given, own) for item in thing]
-        return lambda operands: kind(part(operands) for part in parts)
+        return partial(sequence_of, kind, parts)
     if isinstance(thing, dict):
         items = {key: template_of(item, given, own) for key, item in thing.items()}
-        return lambda operands: {key: part(operands) for key, part in items.items()}
+        return partial(dict_of, items)
     if isinstance(thing, PLAIN):
-        return lambda operands: thing
+        return partial(as_known, thing)
     raise located(
         UserTypeError(
             f"a callback was given an object of type {kind_name(thing)}",

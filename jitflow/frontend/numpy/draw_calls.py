@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.draws import DRAWS, object_at
+from jitflow.ir.draws import DRAWS
 from jitflow.ir.dtypes import F64, DType
 from jitflow.ir.types import Scalar, Tensor, Type
+from jitflow.runtime.calls_out import draw_by
 from jitflow.runtime.draws import are_native, legacy_is_native
 
 __all__ = ["REQUIRED", "Dims", "bound", "call_method", "common_shape", "drawn", "give", "native_draw",
@@ -128,10 +130,7 @@ def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **
     if trace.is_batched:
         raise no_draws_in_batch()
 
-    def call(address: Any, *given: Any, **named: Any) -> Any:
-        return getattr(object_at(address), name)(*given, **named)
-
-    return call_out(trace, call, name, (generator.handle, *args), kwargs, types)
+    return call_out(trace, partial(draw_by, name), name, (generator.handle, *args), kwargs, types)
 
 
 def native_draw(generator: Any, name: str) -> str:

@@ -165,10 +165,7 @@ def _made(kind: type[_Traced], what: str, *args: Any) -> Any:
     """A generator that NumPy makes each time that the program comes here, and the call keeps."""
     current_trace().state(Made).any = True
 
-    def run(*given: Any) -> Any:
-        return make(what, *given)
-
-    (address,) = call_out(current_trace(), run, f"numpy.random.{what}", args, {}, [Scalar(I64)])
+    (address,) = call_out(current_trace(), partial(make, what), f"numpy.random.{what}", args, {}, [Scalar(I64)])
     return kind(tracers.wrap(address))
 
 

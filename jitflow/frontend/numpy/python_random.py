@@ -9,10 +9,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
-
-import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError
@@ -26,9 +24,9 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
-from jitflow.ir.draws import object_at
 from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.types import Tensor
+from jitflow.runtime.calls_out import chosen_places, shuffled, shuffled_places
 from jitflow.runtime.draws import python_is_native
 
 __all__ = ["METHODS"]
@@ -119,13 +117,9 @@ def _item(items: Any, position: Any) -> Any:
 
 def _positions(generator: Any, name: str, count: Any, shown: Any, *args: Any, **kwargs: Any) -> Any:
     """So many positions that a method chooses among the first ``shown``."""
-
-    def choose(address: Any, among: Any, *given: Any, **named: Any) -> Any:
-        return np.array(getattr(object_at(address), name)(range(among), *given, **named), np.int64)
-
     (dim,) = (tracers.dim_of(count),)
     arguments = (generator.handle, shown, *args)
-    (found,) = call_out(current_trace(), choose, name, arguments, kwargs, [Tensor(I64, (dim,))])
+    (found,) = call_out(current_trace(), partial(chosen_places, name), name, arguments, kwargs, [Tensor(I64, (dim,))])
     return tracers.wrap(found, owned=True)
 
 
@@ -149,11 +143,6 @@ def _several(name: str) -> Callable[..., Any]:
 
 def _shuffle(generator: Any, x: Any) -> None:
     if isinstance(x, tracers.ArrayTracer) and x.ndim == 1:
-
-        def shuffled(address: Any, array: Any) -> Any:
-            object_at(address).shuffle(array)
-            return array
-
         kind = Tensor(values.dtype_of_value(x.value), values.dims(x.value))
         (found,) = call_out(current_trace(), shuffled, "shuffle", (generator.handle, x), {}, [kind])
         surface.set_item(x, ..., tracers.wrap(found, owned=True))
@@ -161,13 +150,9 @@ def _shuffle(generator: Any, x: Any) -> None:
     if type(x) is not list:
         raise refuse(f"random.shuffle of a {type(x).__name__}", "shuffle a list, or an array of one axis")
 
-    def order(address: Any, count: Any) -> Any:
-        places = list(range(count))
-        object_at(address).shuffle(places)
-        return np.array(places, np.int64)
-
     count, before = len(x), [*x]
-    (found,) = call_out(current_trace(), order, "shuffle", (generator.handle, count), {}, [Tensor(I64, (count,))])
+    kind = Tensor(I64, (count,))
+    (found,) = call_out(current_trace(), shuffled_places, "shuffle", (generator.handle, count), {}, [kind])
     places = tracers.wrap(found, owned=True)
     x[:] = [_item(before, places[place].item()) for place in range(count)]
 

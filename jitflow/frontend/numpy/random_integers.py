@@ -30,9 +30,9 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
-from jitflow.ir.draws import object_at
 from jitflow.ir.dtypes import BOOL, F64, I64, U64, DType
 from jitflow.ir.types import Scalar, Tensor, Type
+from jitflow.runtime.calls_out import shuffled
 from jitflow.runtime.draws import are_native, shuffles_from_the_end
 
 __all__ = ["METHODS", "NEW_METHODS", "OLD_METHODS"]
@@ -219,11 +219,8 @@ def _shuffle(generator: Any, *args: Any, **kwargs: Any) -> None:
         _in_random_order(generator, x)
         return
 
-    def shuffled(address: Any, array: Any) -> Any:
-        object_at(address).shuffle(array, *[axis] * generator.is_new)
-        return array
-
-    (found,) = call_out(current_trace(), shuffled, "shuffle", (generator.handle, x), {}, [Tensor(*_of(x))])
+    operands = (generator.handle, x, *[axis] * generator.is_new)
+    (found,) = call_out(current_trace(), shuffled, "shuffle", operands, {}, [Tensor(*_of(x))])
     surface.set_item(x, ..., tracers.wrap(found, owned=True))
 
 
