@@ -52,7 +52,7 @@ def dict_of(parts: Mapping[Any, Template], operands: tuple[Any, ...]) -> dict[An
 # -- of a generator at an address --------------------------------------------------------------------
 
 
-def draw_by(method: str, address: int, *args: Any, **kwargs: Any) -> Any:
+def draw_by(method: str, address: int, /, *args: Any, **kwargs: Any) -> Any:
     """What a method of the generator gives."""
     return getattr(object_at(address), method)(*args, **kwargs)
 
@@ -63,7 +63,7 @@ def shuffled(address: int, array: Any, *axis: int) -> Any:
     return array
 
 
-def chosen_places(method: str, address: int, among: int, *args: Any, **kwargs: Any) -> Any:
+def chosen_places(method: str, address: int, among: int, /, *args: Any, **kwargs: Any) -> Any:
     """The positions that a method of Python's generator chooses among so many."""
     return np.array(draw_by(method, address, range(among), *args, **kwargs), np.int64)
 
