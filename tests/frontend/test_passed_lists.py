@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,13 @@ def sorts_and_copies(items):
     return first, second, items[1:], sorted(second)
 
 
-@pytest.mark.parametrize("program", [bubble_sort, prefix_sums, sorts_and_copies])
+def sorts_what_is_gone_through_once(items):
+    found = sorted(itertools.pairwise(items)), sorted(enumerate(items), reverse=True)
+    items.append(items[0])
+    return found
+
+
+@pytest.mark.parametrize("program", [bubble_sort, prefix_sums, sorts_and_copies, sorts_what_is_gone_through_once])
 def test_lists_are_changed_as_python_changes_them(program):
     compiled = jitflow.function(program)
     for items in ([3, 1, 2], [5, 4, 3, 2, 1] * 10, [2.5, -1.0, 2.5], [2.5, 0.5] * 20, [np.float32(2), np.float32(1)]):

@@ -164,7 +164,7 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     if isinstance(known, list) and any(map(is_text, known)) and any(map(is_traced, known)):
         return surface.sorted_container(known, key, reverse)
     if isinstance(known, list) and isinstance(reverse, bool) and is_traced(known) and are_sorted_as_items(known):
-        return surface.sorted_container(items, key, reverse)
+        return surface.sorted_container(known, key, reverse)
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
         return _sorted_by_known(known, key, reverse)
     kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}
