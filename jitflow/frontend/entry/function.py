@@ -47,6 +47,7 @@ from jitflow.frontend.recording.preparations import Preparations
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
 from jitflow.frontend.syntax import rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
+from jitflow.interruptions import pass_interruption
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
@@ -154,7 +155,8 @@ def _recorded(
         try:
             try:
                 return _trace(state, function, names, arguments, static)
-            except Exception:
+            except Exception as error:
+                pass_interruption(error)
                 _raise_what_was_caught(state)
                 raise
         except UserError as error:
@@ -162,6 +164,7 @@ def _recorded(
         except CompilerBug:
             raise
         except Exception as error:
+            pass_interruption(error)
             if is_bug(error):
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
