@@ -41,10 +41,11 @@ from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
-from jitflow.frontend.outside.made_objects import has_methods
+from jitflow.frontend.outside.made_objects import Classes, runs_unseen
 from jitflow.frontend.outside.objects import (
     C_METHODS,
     CACHED_FUNCTION,
+    MARKS,
     array_fields,
     is_compiled,
     is_frozen,
@@ -88,7 +89,7 @@ from jitflow.runtime.variable import Variable
 
 __all__ = ["Recorder"]
 
-_BY_IDENTITY = (type(None), type(...), type(NotImplemented), CodeType)
+_BY_IDENTITY = (type(None), type(...), type(NotImplemented), CodeType, *MARKS)
 _BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
 _MISSING = object()
 LARGEST_CONTAINER = 4096
@@ -101,7 +102,7 @@ class Recorder:
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
         self._taken: dict[int, Any] = {}
-        self._classes: dict[int, ClassProxy] = {}
+        self._classes = inputs.trace.state(Classes)
         self.functions = RecordedFunctions(inputs, self.take)
         self.stores = inputs.trace.state(Stores)
         self.origins: dict[int, int] = {}
@@ -249,7 +250,7 @@ class Recorder:
             return self.modules.replace(thing)
         if isinstance(thing, type):
             inputs.guard(IsObject(register, thing))
-            if id(thing) not in self._classes:  # one for each class, so that `type(x) is C` holds
+            if id(thing) not in self._classes:
                 self._classes[id(thing)] = ClassProxy(thing, register, path, partial(self._attribute, thing, register))
             return self._classes[id(thing)]
         if isinstance(thing, (FunctionType, *C_METHODS)) or (callable(thing) and is_numpy_function(thing)):
@@ -309,7 +310,7 @@ class Recorder:
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""
-        if not has_methods(kind):
+        if not runs_unseen(kind):
             return kind
         proxy = self.take(kind, Attribute(register, "__class__"), f"{path}.__class__")
         return (proxy._jitflow_class() or kind) if isinstance(proxy, ClassProxy) else kind

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
-from jitflow.frontend.outside.made_objects import has_methods, made_class
+from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
@@ -231,7 +231,7 @@ class ClassProxy(ObjectProxy):
         if not hasattr(self, "_jitflow_made"):
             kind = self._jitflow_object
             is_record = hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
-            made = kind if is_record and not has_methods(kind) else made_class(self)
+            made = kind if is_record and not runs_unseen(kind) else made_class(self)
             object.__setattr__(self, "_jitflow_made", made)
         found: type | None = object.__getattribute__(self, "_jitflow_made")
         return found
