@@ -29,6 +29,7 @@ from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
+from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.python.untold import require_told
@@ -331,6 +332,7 @@ def _user_error(error: Exception) -> UserError:
             "recursion deeper than Python allows while tracing",
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
+    error.args = tuple(one._jitflow_object if isinstance(one, ObjectProxy) else one for one in error.args)
     number = current_trace().refused_operand
     if type(error) is TypeError and (words := in_pythons_words(str(error), number)) != str(error):
         error = TypeError(words)

@@ -25,6 +25,7 @@ __all__ = [
     "is_foreign_impure",
     "is_pure_module",
     "is_put_there",
+    "without_text",
 ]
 
 PURE_MODULES = frozenset(
@@ -238,3 +239,14 @@ def is_put_there(member: Any, module: ModuleType) -> bool:
         return member.__name__ == "numpy.random"
     home = getattr(member, "__module__", None) or type(member).__module__
     return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
+
+
+def without_text(thing: Any) -> UserError:
+    """The error for a text that would show where an object lies in memory, or run code of the user's unseen."""
+    return located(
+        UserNotImplementedError(
+            f"the text of an object of type {thing.__class__.__name__} in a compiled function",
+            expected="numbers, arrays, strings, and tuples, lists, dicts and records of them",
+            mend="show its attributes one by one",
+        )
+    )

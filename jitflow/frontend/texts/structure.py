@@ -12,7 +12,7 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ObjectProxy
-from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.outside.purity import Impure, without_text
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.base import TRACED
 
@@ -77,13 +77,7 @@ def known_text(thing: Any, conversion: str, specification: str) -> str:
         converted = _CONVERSIONS[conversion](thing) if conversion in _CONVERSIONS else thing
         shown = specification % (converted,) if conversion == "%" else format(converted, specification)
     if _is_nameless(thing) or TRACED in shown:
-        raise located(
-            UserNotImplementedError(
-                f"the text of an object of type {thing.__class__.__name__} in a compiled function",
-                expected="numbers, arrays, strings, and tuples, lists, dicts and records of them",
-                mend="show its attributes one by one",
-            )
-        )
+        raise without_text(thing)
     return shown
 
 
