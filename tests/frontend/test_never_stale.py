@@ -598,6 +598,47 @@ def test_modules(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     agrees(compiled, X, 6)
 
 
+class Twice:
+    def __get__(self, thing: Any, owner: Any = None) -> Any:
+        return self if thing is None else thing.rate * 2
+
+
+class Kinds:
+    rate: Any = 2.0
+    doubled = Twice()
+
+    @jitflow.function
+    def compiled(self, x):
+        return x * self.rate
+
+    @functools.lru_cache  # noqa: B019
+    def remembered(self, n):
+        return n + 1
+
+    @property
+    def makes(self):
+        rate = self.rate
+        return lambda x: x + rate
+
+
+KINDS = Kinds()
+
+
+def uses_members(x: Any) -> Any:
+    made = Kinds()
+    return made.compiled(x) + KINDS.compiled(x), made.remembered(3), made.makes(x) * KINDS.makes(x) + KINDS.doubled
+
+
+def test_kinds_of_members(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = make(uses_members)
+    for rate in (2.0, 3.0, np.arange(6.0)):
+        monkeypatch.setattr(Kinds, "rate", rate)
+        for found, expected in zip(compiled(X), uses_members(X), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(NotImplementedError, match=r"doubled of an object .* is a Twice, a descriptor"):
+        make(lambda x: x * Kinds().doubled)(X)
+
+
 def weighted(x: Any, power: Any = 2) -> Any:
     return x**power * GAIN
 

@@ -39,6 +39,7 @@ from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.pure_modules import PureModules
 from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
+from jitflow.frontend.entry.unseen import Unseen
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.outside.made_objects import Classes, runs_unseen
@@ -108,7 +109,7 @@ class Recorder:
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
         self.modules = PureModules(inputs, self.take)
-        self._random = RandomReads(inputs, self.take, self.origins)
+        self._random, self._unseen = RandomReads(inputs, self.take, self.origins), Unseen(inputs)
 
     # -- what the program gets --------------------------------------------------------------------
 
@@ -247,6 +248,7 @@ class Recorder:
             return self._module(thing, register)
         if isinstance(thing, enum.Enum | np.ufunc) or (isinstance(thing, type) and is_plain_class(thing)):
             inputs.guard(IsObject(register, thing))
+            self._unseen.of(thing, register)
             return self.modules.replace(thing)
         if isinstance(thing, type):
             inputs.guard(IsObject(register, thing))
@@ -383,6 +385,8 @@ class Recorder:
         is_made_anew = isinstance(found, (MethodType, *C_METHODS)) and getattr(thing, name) is not found
         if is_made_anew and type(found) is not MethodType and not self._random.takes(found):
             return self.modules.replace(found)
+        if type(found) is FunctionType and getattr(thing, name) is not found:
+            self.functions.made_anew.add(self.inputs.register(Attribute(register, name), path))
         taken = self.take(found, Attribute(register, name), path)
         return MethodType(taken.__func__, taken.__self__) if is_made_anew and type(taken) is MethodType else taken
 

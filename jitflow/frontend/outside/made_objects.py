@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
-from jitflow.frontend.outside.objects import is_frozen
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.outside.objects import CACHED_FUNCTION, is_compiled, is_frozen
 from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import located
 
-__all__ = ["MADE_OF", "Classes", "fields_of", "is_made_object", "known_as", "made_class", "made_with", "runs_unseen",
-           "users_class"]  # fmt: skip
+__all__ = ["MADE_OF", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class", "made_with",
+           "runs_unseen", "users_class"]  # fmt: skip
 
 _DECISIVE = frozenset(
     ["__new__", "__init_subclass__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"]
@@ -41,7 +43,7 @@ def made_class(proxy: Any) -> type | None:
     if type(kind) not in (type, abc.ABCMeta) or not all(map(_is_plain_base, kind.__mro__)):
         return None
     decisive = (members[name] for name in _DECISIVE & members.keys())
-    if not all(_functions_in(member) and all(map(_is_of_python, _functions_in(member))) for member in decisive):
+    if not all(functions_in(member) and all(map(_is_of_python, functions_in(member))) for member in decisive):
         return None
     namespace: dict[str, Any] = {name: _Member(proxy, name, member) for name, member in members.items()}
     namespace |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, MADE_OF: proxy}
@@ -94,7 +96,7 @@ def made_with(kind: type, names: tuple[str, ...], *items: Any) -> Any:
 def runs_unseen(kind: type) -> bool:
     """Whether a class or its bases have functions or defaults that the user has written, and nobody would trace."""
     members = (member for base in kind.__mro__ if base not in (object, tuple) for member in vars(base).values())
-    written = (function for member in members for function in _functions_in(member))
+    written = (function for member in members for function in functions_in(member))
     return any(not _is_of_python(function) or _holds_what_is_read(function) for function in written)
 
 
@@ -107,7 +109,7 @@ def _holds_what_is_read(function: FunctionType) -> bool:
     return not all(map(is_frozen, held))
 
 
-def _functions_in(member: Any) -> list[FunctionType]:
+def functions_in(member: Any) -> list[FunctionType]:
     """The Python functions behind a member of a class."""
     parts = (member, *(getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel")))
     return [part for part in parts if isinstance(part, FunctionType)]
@@ -130,7 +132,7 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
         if base in (object, tuple, abc.ABC):
             continue
         for name, member in vars(base).items():
-            functions = _functions_in(member)
+            functions = functions_in(member)
             if functions and all(map(_is_of_python, functions)) and not any(map(_holds_what_is_read, functions)):
                 continue
             is_method = isinstance(member, FunctionType | property | staticmethod | classmethod)
@@ -141,6 +143,11 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 _OF_TUPLES = ("_fields", "_field_defaults", "_make")
+
+
+def _is_bound(member: Any) -> bool:
+    """Whether Python makes a method of a member of a class by giving it the object as its first argument."""
+    return isinstance(member, FunctionType | CACHED_FUNCTION) or is_compiled(member)
 
 
 class _Member:
@@ -160,10 +167,16 @@ class _Member:
         if isinstance(self._member, functools.cached_property):
             vars(thing)[self._name] = value = found.func(thing)
             return value
-        return MethodType(found, thing) if isinstance(self._member, FunctionType) else found
+        if _is_bound(self._member):
+            return MethodType(found, thing)
+        if hasattr(type(self._member), "__get__"):
+            raise self._unseen()
+        return found
 
     def __set__(self, thing: Any, value: Any) -> None:
         if not isinstance(self._member, property):
+            if hasattr(type(self._member), "__set__"):
+                raise self._unseen()
             vars(thing)[self._name] = value
         elif self._member.fset is None:
             self._member.__set__(thing, value)  # which raises
@@ -175,6 +188,16 @@ class _Member:
         if not self._is_in(thing):
             raise AttributeError(self._name)
         del vars(thing)[self._name]
+
+    def _unseen(self) -> UserError:
+        kind = type(self._member).__name__
+        return located(
+            UserNotImplementedError(
+                f"{self._name} of an object that the program makes is a {kind}, a descriptor, which would run unseen",
+                expected="methods, properties and attributes",
+                mend="make the object outside the compiled function, or write a property",
+            )
+        )
 
     def _is_in(self, thing: Any) -> bool:
         return self._name in getattr(thing, "__dict__", ())

@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.purity import Impure, is_impure_member, without_text
+from jitflow.frontend.outside.purity import Impure, is_impure_member, text_inside
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
-from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, type_of
 
 __all__ = [
@@ -74,9 +74,7 @@ class ObjectProxy:
         raise _store(f"deleting the attribute {name!r} of", self._jitflow_path)
 
     def __repr__(self) -> str:
-        if active_trace() is not None:  # whoever makes a text of it, a list around it say, would show this
-            raise without_text(self)
-        return f"<{self._jitflow_path}: {type(self._jitflow_object).__name__}>"
+        return text_inside(self, f"{self._jitflow_path}: {type(self._jitflow_object).__name__}")
 
     def __eq__(self, other: object) -> bool:
         if _has(type(self._jitflow_object), "__eq__"):
