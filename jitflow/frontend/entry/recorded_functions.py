@@ -20,6 +20,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from jitflow.errors import as_user_error
+from jitflow.frontend.control.plain_tries import watch
 from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.entry.inputs import Inputs
@@ -105,6 +106,8 @@ class RecordedFunctions:
         if found is not None:
             code = found.code
             cells[CELL] = CellType(_hooks())
+        else:
+            watch(self.inputs.trace, function)
         closure = tuple(cells[name] for name in code.co_freevars)
         # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
         namespace = self._globals_of(function)
