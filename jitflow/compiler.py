@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError
+from jitflow.interruptions import is_interruption
 from jitflow.ir.core import Function
 from jitflow.looking_on import dump, observer, verified
 from jitflow.records import dataclass
@@ -115,7 +116,7 @@ class Compilation:
         except (UserError, MemoryError, RecursionError):
             raise
         except Exception as error:
-            if name == "trace":  # which tells its own bugs: this is what the program raises
+            if name == "trace" or is_interruption(error):  # which tells its own bugs: this is what the program raises
                 raise
             raise CompilerBug(
                 f"{type(error).__name__}: {error}", pass_name=name, reproducer=self._reproducer()

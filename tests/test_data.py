@@ -3,8 +3,10 @@
 import itertools
 import math
 import pickle
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -148,6 +150,28 @@ def test_threads_make_elements_ahead_in_order():
     assert [first, *iterator] == NUMBERS
     assert threading.current_thread().name not in names
     assert len(names) > 1
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_threads_share_an_iterator(threads):
+    """Each element goes to one of them, whichever is first; the position counts all."""
+    dataset = jitflow.data.arrays(np.arange(500)).filter(lambda x: x % 3).map(lambda x: x * 2)
+    iterator = iter(dataset.prefetch(2, threads) if threads else dataset)
+    barrier = threading.Barrier(4)
+
+    def take(_):
+        barrier.wait()
+        return [*iterator]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as executor:
+            found = sorted(itertools.chain.from_iterable(executor.map(take, range(4))))
+    finally:
+        sys.setswitchinterval(before)
+    assert found == [2 * x for x in range(500) if x % 3]
+    assert int(iterator.position) == len(found)
 
 
 def test_sources_run_in_the_background_and_end_with_the_iterator():

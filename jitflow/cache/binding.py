@@ -12,6 +12,7 @@ import numpy as np
 from jitflow.cache.codec import Damaged, unpack
 from jitflow.cache.content import Incomparable, content_of, is_of_a_library
 from jitflow.cache.walk import Mismatch, Walk, contents_of_defaults
+from jitflow.interruptions import pass_interruption
 from jitflow.runtime import plan as p
 from jitflow.runtime.python_guards import array_fits, guard_holds, scalar_types
 
@@ -84,6 +85,7 @@ class PlanReader(Walk):
             try:
                 found = getattr(thing, method)(others)
             except Exception as error:
+                pass_interruption(error)
                 raise Mismatch("an object refuses what it made ready before") from error
             if found != unpack(answer):
                 raise Mismatch("an object makes something else ready")

@@ -52,7 +52,9 @@ _HOME = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HEAP_TYPE = 1 << 9
 _OF_CODE = (FunctionType, staticmethod, classmethod, property)
 _READ_OUTSIDE = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_CLASSDEREF", "IMPORT_NAME", "STORE_GLOBAL"})
-_MEMBERS_OF_NUMPY = ("mgrid", "ogrid", "r_", "c_", "s_", "index_exp", "_NoValue")
+_MEMBERS = [(np, name) for name in ("mgrid", "ogrid", "r_", "c_", "s_", "index_exp", "_NoValue")]
+_MEMBERS += [(dataclasses, name) for name in ("MISSING", "_HAS_DEFAULT_FACTORY")]
+"""Objects that libraries have under names which the objects do not know."""
 _OF_NO_MEANING = frozenset(
     ["__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__",
      "__annotations_cache__", "__static_attributes__", "__abstractmethods__", "_abc_impl"]
@@ -348,7 +350,7 @@ class _Writer:
         elif isinstance(thing, np.ufunc):
             self._ufunc(thing)
         else:
-            self._member_of_numpy(thing)
+            self._member_of_a_library(thing)
 
     def _is_found(self, thing: Any) -> bool:
         module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
@@ -362,10 +364,10 @@ class _Writer:
                 return
         raise Incomparable(f"the ufunc {thing.__name__}, which is none of NumPy's or SciPy's")
 
-    def _member_of_numpy(self, thing: Any) -> None:
-        for name in _MEMBERS_OF_NUMPY:
-            if getattr(np, name, None) is thing:
-                self._put("numpy", name)
+    def _member_of_a_library(self, thing: Any) -> None:
+        for module, name in _MEMBERS:
+            if getattr(module, name, None) is thing:
+                self._put(module.__name__, name)
                 return
         raise Incomparable(f"an object of the class {type(thing).__qualname__}")
 

@@ -21,6 +21,7 @@ from jitflow.cache.key import key_of
 from jitflow.cache.store import Entry, Unreadable, store
 from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
+from jitflow.interruptions import pass_interruption
 from jitflow.loaded import asked
 from jitflow.runtime.entry_constants import EntryConstants
 from jitflow.runtime.linked_symbols import link_symbols
@@ -35,6 +36,7 @@ __all__ = ["find", "keep", "why_not"]
 
 _MOST_CANDIDATES = 64
 """Files of one key that a call looks into."""
+_DOES_NOT_FIT = (Mismatch, Incomparable, OSError, Unreadable, MemoryError, RecursionError)
 _RUN, _GUARD = "run", "guard"
 
 
@@ -65,17 +67,18 @@ def find(
             return None
         key = key_of(function, options, threads)
         paths = store().candidates(key)
-    except Exception:  # of objects that cannot be compared, files that cannot be read...
+    except Exception as error:  # of objects that cannot be compared, files that cannot be read...
+        pass_interruption(error)
         return None
     for path in paths[:_MOST_CANDIDATES]:
         if path in known:
             continue
         try:
             loaded = _loaded(store().read(path), function, arguments)
-        except (Mismatch, Incomparable, OSError, Unreadable, MemoryError, RecursionError):
-            continue
-        except Exception:  # what is written there makes no sense: it will be compiled, and written anew
-            store().remove(path)
+        except Exception as error:
+            pass_interruption(error)
+            if not isinstance(error, _DOES_NOT_FIT):  # what is written there makes no sense: it will be written anew
+                store().remove(path)
             continue
         with suppress(OSError):
             store().note_use(path)
@@ -171,6 +174,7 @@ def keep(
     except (Unstorable, Incomparable, Mismatch) as error:
         return str(error)
     except Exception as error:
+        pass_interruption(error)
         return f"it was not written: {type(error).__name__}: {error}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from jitflow.cache.key import lasting
 from jitflow.cache.store import Entry, Unreadable, store
+from jitflow.interruptions import pass_interruption
 
 __all__ = ["piece"]
 
@@ -27,7 +28,8 @@ def piece(about: Sequence[Any], make: Callable[[], tuple[bytes, Sequence[str]]])
         if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
             raise Unreadable("expected names")
         return code, names
-    except Exception:  # it is not there, or damaged, or the user has no home
+    except Exception as error:  # it is not there, or damaged, or the user has no home
+        pass_interruption(error)
         code, names = make()
     with suppress(Exception):  # or it will be made once more
         store().keep(_KEY, Entry({"function": "the runtime", "names": [*names]}, (code,)), name)

@@ -8,6 +8,7 @@ from typing import Any
 
 from jitflow.cache.codec import Damaged, Unstorable
 from jitflow.cache.content import Incomparable, content_of
+from jitflow.interruptions import pass_interruption
 from jitflow.runtime import plan as p
 from jitflow.runtime.python_guards import found_by
 
@@ -46,6 +47,7 @@ class Walk:
             except (Damaged, Unstorable, Mismatch):
                 raise
             except Exception as error:
+                pass_interruption(error)
                 raise Mismatch(f"what register {number} reads is not there") from error
         return self._found[number]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -121,7 +122,7 @@ class DataIterator:
     Saved with a model, it is part of the checkpoint; after `jitflow.restore`, or after an assignment to it, the next
     element is the one at that position. Sequences are asked for that element; what is streamed (files, filters,
     buffers) is gone through again up to there, without what `map` and `batch` would make of it. An element whose making
-    raises counts as given: the next call goes on behind it.
+    raises counts as given: the next call goes on behind it. Threads may share one: each element goes to one of them.
     """
 
     __module__ = "jitflow.data"
@@ -132,11 +133,21 @@ class DataIterator:
         self._stream: Callable[[int], Iterator[Callable[[], Any]]] = lambda start: dataset._stage.stream(0, start)
         self._open: Iterator[Callable[[], Any]] | None = None
         self._given = -1
+        self._turn = threading.RLock()
 
     def __iter__(self) -> DataIterator:
         return self
 
     def __next__(self) -> Any:
+        with self._turn:
+            promise = self._promise()
+        try:
+            return promise()
+        except StopIteration as error:
+            raise RuntimeError("what makes the elements of a dataset raised StopIteration") from error
+
+    def _promise(self) -> Callable[[], Any]:
+        """What makes the next element, which counts as given from now on."""
         position = int(self.position)
         if self._open is None or position != self._given:
             if position < 0:
@@ -151,10 +162,7 @@ class DataIterator:
             raise
         self._given = position + 1
         self.position.assign(self._given)
-        try:
-            return promise()
-        except StopIteration as error:
-            raise RuntimeError("what makes the elements of a dataset raised StopIteration") from error
+        return promise
 
 
 def arrays(*given: Any) -> Dataset:

@@ -54,7 +54,7 @@ def load(path: str | Path) -> LoadedFunction:
     about = read_notice(found[0])
     try:
         _refuse_others(found[0], about, processor.here())
-        return LoadedFunction(_opened(found[0].resolve()), about)
+        return LoadedFunction(found[0].resolve(), about)
     except (UserError, OSError):
         raise
     except Exception as error:  # what it says of itself is nothing that was written here
@@ -95,14 +95,15 @@ def _refuse_others(path: Path, about: Mapping[str, Any], here: CodeTarget) -> No
 class LoadedFunction:
     """An exported function. ``state`` is what it carries along, as arrays over its memory, by the names in its header.
 
-    To write to one of them (``f.state["w"][...] = new``) changes what the next call computes with.
+    To write to one of them (``f.state["w"][...] = new``) changes what the next call computes with. It is pickled and
+    copied as the path of its library, which is loaded again, and its state.
     """
 
     state: Mapping[str, np.ndarray[Any, Any]]
 
-    def __init__(self, library: ctypes.CDLL, about: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         self.__name__ = name = str(about["name"])
-        self._library = library
+        self._path, self._library = path, (library := _opened(path))
         self._plan: Plan = unpack(about["plan"])
         self._data = about["sites"]
         kinds = [one for _, one in sorted({int(kind): kind for kind in _KINDS}.items())]
@@ -174,8 +175,24 @@ class LoadedFunction:
         index = getattr(read, "index", None)
         return index is None or index < len(self.__signature__.parameters)
 
+    def __reduce__(self) -> Any:
+        with self._alone:
+            return _loaded_again, (str(self._path), {name: array.copy("K") for name, array in self.state.items()})
+
     def __repr__(self) -> str:
         return f"<exported function {self.__name__}{self.__signature__}>"
+
+
+def _loaded_again(path: str, state: Mapping[str, np.ndarray[Any, Any]]) -> LoadedFunction:
+    """A function of a library with a state that it had elsewhere."""
+    found = load(path)
+    if {name: (one.dtype, one.shape) for name, one in state.items()} != {
+        name: (one.dtype, one.shape) for name, one in found.state.items()
+    }:
+        raise UserValueError(f"{path} has been exported anew, with another state, since {found.__name__} was pickled")
+    for name, array in state.items():
+        found.state[name][...] = array
+    return found
 
 
 _KINDS = (

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, JitflowError
+from jitflow.interruptions import pass_interruption
 from jitflow.ir.core import Function
 from jitflow.ir.equality import or_before
 from jitflow.ir.printer import print_function
@@ -55,6 +56,7 @@ def run(function: Function, passes: Iterable[tuple[str, Pass]], observe: Observe
         except JitflowError:
             raise
         except Exception as error:
+            pass_interruption(error)
             raise CompilerBug(
                 f"{type(error).__name__}: {error}", pass_name=name, surrounding=print_function(function)
             ) from error

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.interruptions import pass_interruption
 from jitflow.runtime import locks
 from jitflow.runtime import plan as p
 from jitflow.runtime.drawing import begin
@@ -145,6 +146,7 @@ class Binding:
             try:
                 self._registers[number] = found_by(self.plan.reads[number], self._arguments, self.register)
             except Exception as error:
+                pass_interruption(error)
                 raise _Mismatch from error
         return self._registers[number]
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["has_keys", "is_read_only", "is_unbound", "lacks_attribute", "lacks_key"]
+__all__ = ["contents", "has_contents", "has_keys", "is_read_only", "is_unbound", "lacks_attribute", "lacks_key"]
+
+_MOST_ITEMS, _MOST_BYTES = 4096, 1 << 16
+"""Of what is compared by its contents."""
 
 
 def lacks_attribute(name: str, thing: Any) -> bool:
@@ -44,3 +47,54 @@ def is_read_only(array: Any) -> bool:
 
     header = header_of(array)
     return header is not None and not header.flags.writeable
+
+
+def has_contents(expected: Any, thing: Any) -> bool:
+    """Whether something has the `contents` that it had."""
+    return bool(contents(thing) == expected)
+
+
+def contents(thing: Any) -> Any:
+    """What is in containers of each other, arrays, numbers and texts: equal only if types and bits are.
+
+    Of anything else it is the object. None where there is too much to be compared at each call.
+    """
+    try:
+        return _contents(thing, [_MOST_ITEMS])
+    except (_TooMuch, RecursionError):
+        return None
+
+
+class _TooMuch(Exception):
+    pass
+
+
+class _Object:
+    """An object, which is equal to itself alone."""
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Object and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+
+def _contents(thing: Any, room: list[int]) -> Any:
+    room[0] -= 1
+    kind = type(thing)
+    if room[0] < 0 or (kind is np.ndarray and thing.nbytes > _MOST_BYTES):
+        raise _TooMuch
+    if kind in (list, tuple):
+        return kind, tuple(_contents(item, room) for item in thing)
+    if kind is dict:
+        return kind, tuple((_contents(key, room), _contents(item, room)) for key, item in thing.items())
+    if kind in (set, frozenset):
+        return kind, frozenset(_contents(item, room) for item in thing)
+    if kind is np.ndarray and not thing.dtype.hasobject:
+        return kind, thing.dtype.str, thing.shape, thing.tobytes()
+    if kind in (bool, int, float, complex) or isinstance(thing, np.number | np.bool_):
+        return kind, repr(thing)
+    return (kind, thing) if kind in (str, bytes) else _Object(thing)

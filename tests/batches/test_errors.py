@@ -199,3 +199,36 @@ def test_prints_are_in_the_order_of_the_examples(capfd: pytest.CaptureFixture[st
 
     np.testing.assert_array_equal(vmap(shows)(X), X.sum(1))
     assert capfd.readouterr().out == "at 0.0\nsum 6.0\nat 4.0\nsum 22.0\nat 8.0\nsum 38.0\n"
+
+
+def stored_apart(x: Any, places: Any) -> Any:
+    x[places, :, places] = 1.0
+    return x
+
+
+def added(x: Any, places: Any) -> Any:
+    np.add.at(x, (slice(None), places), 1.0)
+    return x
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [lambda x, places: x[places, :, places], lambda x, places: x[:, places], lambda x, places: np.take(x, places, -1),
+     stored_apart, added],
+)  # fmt: skip
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_positions_name_the_axes_of_one_example(fun: Callable[..., Any], is_shared: bool) -> None:
+    xs = np.random.default_rng(0).normal(size=(4, 3, 3, 3))
+    places = np.array([1, 0]) if is_shared else np.array([[0, 2], [1, 1], [-1, 0], [2, 1]])
+    for wrong in (0, 9):
+        places.flat[-1] += wrong
+        each_ones = xs if is_shared else places
+        given = [(x.copy(), places if is_shared else own) for x, own in zip(xs, each_ones, strict=True)]
+        mapped = vmap(fun, in_axes=(0, None if is_shared else 0))
+        if not wrong:
+            np.testing.assert_array_equal(mapped(xs, places), np.stack([fun(*each) for each in given]))
+            continue
+        with pytest.raises(IndexError) as raised:
+            [fun(*each) for each in given]
+        with pytest.raises(IndexError, match=f"^{raised.value}$"):
+            mapped(xs, places)

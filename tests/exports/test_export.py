@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 import subprocess
 import sys
@@ -191,6 +193,12 @@ def test_what_is_carried_along_can_be_read_and_written(tmp_path: Path) -> None:
     loaded.state["MODEL_b2"][...] = np.arange(10) == 3
     assert (loaded(images) == 3).all()
     assert jitflow.load(tmp_path / "classify").state["COUNT"] == 0
+    for again in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded)):
+        assert (again(images) == 3).all()
+        assert again.state["COUNT"] == loaded.state["COUNT"] + 1
+    jitflow.function(lambda x: x * 2).export(tmp_path / "classify", Spec("f64", ("n",)), name="classify")
+    with pytest.raises(ValueError, match="exported anew, with another state"):
+        copy.copy(loaded)
 
 
 @needs_compiler

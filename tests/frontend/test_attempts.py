@@ -746,3 +746,42 @@ def test_what_assigns_around_it_and_may_fail_is_refused():
 
     with pytest.raises(UserNotImplementedError, match="assigns to a local variable around it, and may fail"):
         jitflow.function(program)(U, 3)
+
+
+WITHOUT_TEXT = """
+def handled(x, i):
+    try:
+        return x[i]
+    except IndexError:
+        return -1.0
+
+def finished(x, i):
+    try:
+        return inner(x, i)
+    finally:
+        seen.append(i)
+
+def inner(x, i):
+    return x[i]
+
+def harmless(x, i):
+    try:
+        scale = table["b"]
+    except KeyError:
+        scale = 3.0
+    with np.errstate(all="ignore"):
+        return x[i] * scale
+"""
+
+
+def test_a_try_whose_text_cannot_be_read() -> None:
+    """Python runs it while tracing: what fails later would pass its handlers by."""
+    names = {"np": np, "table": {"a": 1.0}, "seen": []}
+    exec(WITHOUT_TEXT, names)
+    x = np.arange(3.0)
+    for name in ("handled", "finished"):
+        with pytest.raises(NotImplementedError, match="try around something that may raise IndexError"):
+            jitflow.function(names[name])(x, 1)
+    assert jitflow.function(names["harmless"])(x, 1) == names["harmless"](x, 1)
+    with pytest.raises(IndexError):
+        jitflow.function(names["harmless"])(x, 9)

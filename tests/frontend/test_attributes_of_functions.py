@@ -187,6 +187,19 @@ def test_changes_between_calls(tmp_path: Path, name: str) -> None:
         assert getattr(plain["g"], "n", None) == getattr(compiled["g"], "n", None)
 
 
+class Thing:
+    pass
+
+
+THING = Thing()
+
+
+def test_exceptions_hold_what_the_program_gave_them() -> None:
+    with pytest.raises(KeyError) as raised:
+        jitflow.function(lambda x: x * {str: 1}[THING])(X)
+    assert raised.value.args == (THING,)
+
+
 def test_a_number_compiles_nothing_anew(tmp_path: Path) -> None:
     names = _program(tmp_path, HELPERS + "g.k = 1.0\ndef f(x): return x * g.k")
     function = jitflow.function(names["f"])

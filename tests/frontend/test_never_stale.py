@@ -6,12 +6,13 @@ plan run them: native code, and the Python entry in front of the interpreter.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import math
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -595,6 +596,106 @@ def test_modules(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     agrees(compiled, X, 6)
     monkeypatch.setitem(globals(), "np", types.SimpleNamespace(asarray=np.asarray, testing=np.testing))
     agrees(compiled, X, 6)
+
+
+class Twice:
+    def __get__(self, thing: Any, owner: Any = None) -> Any:
+        return self if thing is None else thing.rate * 2
+
+
+class Kinds:
+    rate: Any = 2.0
+    doubled = Twice()
+
+    @jitflow.function
+    def compiled(self, x):
+        return x * self.rate
+
+    @functools.lru_cache  # noqa: B019
+    def remembered(self, n):
+        return n + 1
+
+    @property
+    def makes(self):
+        rate = self.rate
+        return lambda x: x + rate
+
+
+KINDS = Kinds()
+
+
+def uses_members(x: Any) -> Any:
+    made = Kinds()
+    return made.compiled(x) + KINDS.compiled(x), made.remembered(3), made.makes(x) * KINDS.makes(x) + KINDS.doubled
+
+
+def test_kinds_of_members(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = make(uses_members)
+    for rate in (2.0, 3.0, np.arange(6.0)):
+        monkeypatch.setattr(Kinds, "rate", rate)
+        for found, expected in zip(compiled(X), uses_members(X), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(NotImplementedError, match=r"doubled of an object .* is a Twice, a descriptor"):
+        make(lambda x: x * Kinds().doubled)(X)
+
+
+def weighted(x: Any, power: Any = 2) -> Any:
+    return x**power * GAIN
+
+
+@dataclasses.dataclass
+class Recipe:
+    w: Any
+    act: Any = weighted
+    rates: Any = dataclasses.field(default_factory=lambda: [GAIN, 1.0])
+    table: Any = dataclasses.field(default_factory=lambda: TABLE, init=False)
+    bias: Any = dataclasses.field(default_factory=lambda: np.zeros(3))
+
+
+class Step(NamedTuple):
+    w: Any
+    act: Any = weighted
+    table: Any = TABLE
+
+
+def makes_records(x: Any) -> Any:
+    recipe, step = Recipe(x[:3]), Step(x[3:])
+    recipe.bias[1] += recipe.w[2]
+    recipe.rates.append(5.0)
+    assert type(recipe) is Recipe
+    assert type(step) is Step
+    total = recipe.act(recipe.w) + step.act(step.w) + recipe.table + step.table + recipe.bias
+    return total * recipe.rates[0] + len(recipe.rates)
+
+
+def test_what_constructors_of_records_hold(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Defaults, and what makes them, are read as all else is: by constructors that Python has written."""
+    compiled = make(makes_records)
+    agrees(compiled, X)
+    for gain in (5.0, np.arange(3.0)):
+        monkeypatch.setitem(globals(), "GAIN", gain)
+        agrees(compiled, X)
+    monkeypatch.setitem(globals(), "TABLE", np.full(3, 7.0))
+    agrees(compiled, X)
+    monkeypatch.setattr(weighted, "__defaults__", (3,))
+    agrees(compiled, X)
+
+
+@dataclasses.dataclass
+class Plain:
+    w: Any = 1.0
+
+
+Pair = collections.namedtuple("Pair", "w v", defaults=(2.0,))
+
+
+def test_records_are_of_their_class(make: Make) -> None:
+    def program(x: Any, pair: Any) -> Any:
+        plain, named = Plain(x), Pair(x)
+        same = [type(plain) is Plain, type(named) is Pair, type(pair) is Pair, plain.__class__ is Plain]
+        return [*same, type(plain) is type(named), {Plain: 1, Pair: 2}[type(named)]]
+
+    assert make(program)(X, Pair(X)) == program(X, Pair(X)) == [True] * 4 + [False, 2]
 
 
 # -- control flow that was rewritten ------------------------------------------------------------------------

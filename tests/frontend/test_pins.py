@@ -94,3 +94,39 @@ def test_what_a_loop_changes_is_refused():
 
     with pytest.raises(jitflow.UserError):
         turning(X[:3, :3], 1000)
+
+
+class Sized:
+    def __init__(self, size):
+        self.size = size
+
+    def __len__(self):
+        return int(self.size)
+
+
+def of_another_kind(x, thing, flags):
+    return (x, x * 2, x * 3)[len(thing)], np.zeros(len(thing)), [x.sum(axis=int(flag)) for flag in flags]
+
+
+def test_a_number_of_another_kind_is_asked_for():
+    calls = [(X, Sized(size), [1.0 * axis, 1.0 - axis]) for size, axis in ((2.0, 1), (1.5, 0), (1, 1), (True, 0))]
+    assert_does_what_python_does(of_another_kind, calls)
+
+
+def test_numbers_of_one_name_are_several():
+    """Globals of two modules, say, of which Python asks the same."""
+    text = "def along(x):\n    return x.sum(axis=N % 2)\n"
+    spaces = [{"N": 0}, {"N": 1}]
+    for space in spaces:
+        exec(text, space)
+    one, other = (space["along"] for space in spaces)
+
+    @jitflow.function
+    def both(x):
+        return one(x), other(x)
+
+    for numbers in ((0, 1), (1, 1), (1, 0), (2, 2)):
+        for space, number in zip(spaces, numbers, strict=True):
+            space["N"] = number
+        for found, expected in zip(both(X), (X.sum(numbers[0] % 2), X.sum(numbers[1] % 2)), strict=True):
+            np.testing.assert_array_equal(found, expected)

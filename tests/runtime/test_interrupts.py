@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -210,3 +211,68 @@ def test_other_threads_run_beside_a_long_loop_over_little() -> None:
         naps += 1
     thread.join()
     assert naps > 5, f"this thread ran {naps} times in {time.monotonic() - start} seconds"
+
+
+def helped(x: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        try:
+            if x[i % len(x)] > 0:
+                total += x.sum() * i
+            else:
+                total -= 1
+        except Exception:
+            total -= 100
+    return total
+
+
+def guarded(x: Any, n: int) -> Any:
+    try:
+        y = helped(x, n) + np.exp(x)
+    except (Exception, SystemExit):
+        return x - 1000
+    try:
+        return y + np.cos(x)
+    except:  # noqa: E722 - as programs have it
+        return x - 2000
+
+
+@pytest.mark.parametrize("kind", [TimeoutError, ValueError, SystemExit])
+def test_what_a_handler_raises_while_a_function_is_compiled_is_the_callers(kind: type[BaseException]) -> None:
+    """Not a bug, nor anything that the program would handle: it would be compiled as one that always fails there."""
+    calls = last = 0
+
+    def handler(*_: object) -> None:
+        raise kind("time is up")
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+        if calls == last:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGALRM)
+
+    def called() -> Any:
+        nonlocal calls
+        calls = 0
+        sys.setprofile(count)
+        try:
+            return program(x, 4)
+        finally:
+            sys.setprofile(None)
+
+    x = np.linspace(-1, 1, 6)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        program = jitflow.function(guarded)
+        program(x, 4)
+        program = jitflow.function(guarded)
+        expected, total = called(), calls
+        for part in (0.005, 0.1, 0.2, 0.3, 0.5, 0.8):
+            last, program = int(total * part), jitflow.function(guarded)
+            with pytest.raises(kind, match=r"^time is up$"):
+                called()
+            np.testing.assert_array_equal(program(x, 4), expected)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_allclose(expected, guarded(x, 4))

@@ -100,7 +100,7 @@ def operand(item: Any, dtype: DType | None = None) -> Operand:
     if item is None:
         raise UserTypeError("an operand is None here, of which compiled code makes no array")
     raise UserTypeError(
-        f"expected an array or a number, got {type(item).__name__}",
+        f"expected an array or a number, got {item.__class__.__name__}",
         found=repr(item)[:80],
         mend="convert it to an array of numbers before the compiled function",
     )

@@ -27,6 +27,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer
 from jitflow.frontend.tracers.alternatives import Alternatives, Kinds
 from jitflow.frontend.tracers.base import located
+from jitflow.interruptions import is_interruption
 from jitflow.ir.core import Value
 from jitflow.ir.location import Loc
 from jitflow.records import dataclass
@@ -100,7 +101,8 @@ def trace_path(
 def _is_raised(error: Exception) -> bool:
     """Whether what Python raised is the program's: a handler of its is for it, or it is no mistake of jitflow's."""
     handlers = current_trace().state(Statements).handled
-    return any(handles(type(error)) for handles in handlers) or not is_bug(error)
+    is_handled = any(handles(type(error)) for handles in handlers) and not is_interruption(error)
+    return is_handled or not is_bug(error)
 
 
 def _settled(thing: Any) -> Any:

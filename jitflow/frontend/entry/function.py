@@ -29,6 +29,7 @@ from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
+from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.python.untold import require_told
@@ -47,6 +48,7 @@ from jitflow.frontend.recording.preparations import Preparations
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
 from jitflow.frontend.syntax import rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
+from jitflow.interruptions import pass_interruption
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.records import dataclass
@@ -155,7 +157,8 @@ def _recorded(
         try:
             try:
                 return _trace(state, function, names, arguments, static)
-            except Exception:
+            except Exception as error:
+                pass_interruption(error)
                 _raise_what_was_caught(state)
                 raise
         except UserError as error:
@@ -163,6 +166,7 @@ def _recorded(
         except CompilerBug:
             raise
         except Exception as error:
+            pass_interruption(error)
             if is_bug(error):
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
@@ -329,6 +333,7 @@ def _user_error(error: Exception) -> UserError:
             "recursion deeper than Python allows while tracing",
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
+    error.args = tuple(one._jitflow_object if isinstance(one, ObjectProxy) else one for one in error.args)
     number = current_trace().refused_operand
     if type(error) is TypeError and (words := in_pythons_words(str(error), number)) != str(error):
         error = TypeError(words)

@@ -282,9 +282,9 @@ class Inputs:
         """Guard that a number that became a parameter keeps its value, because Python needed the number itself."""
         self.guard(EqualsConstant(register, number, type(number)))
 
-    def register_asked(self, text: str, read: Made) -> int:
+    def register_asked(self, text: str, registers: tuple[int, ...], read: Made) -> int:
         """The register of a number that Python asked for, which is computed of others."""
-        key = ("asked", text)
+        key = ("asked", text, registers)
         self._registers.setdefault(key, self.register(read, text))
         return self._registers[key]
 

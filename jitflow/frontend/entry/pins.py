@@ -19,17 +19,14 @@ from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.recording.trace import Trace
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.types import Index, Scalar
+from jitflow.ir.types import Index, Scalar, Type
 from jitflow.records import dataclass
 from jitflow.runtime.plan import EqualsConstant, Made
 
 __all__ = ["Pins"]
 
 
-def _cast(number: Any, kind: str) -> Any:
-    return {"b": bool, "f": float}.get(kind, int)(number)
-
-
+_KINDS: Mapping[str, type[Any]] = {"b": bool, "i": int, "u": int, "f": float}
 _INFIX: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "add": ("+", operator.add), "subtract": ("-", operator.sub), "multiply": ("*", operator.mul),
     "floor_divide": ("//", operator.floordiv), "remainder": ("%", operator.mod), "divide": ("/", operator.truediv),
@@ -79,7 +76,7 @@ class Pins:
             return None
         register = found.registers[0]
         if found.text != self.inputs.path(register):
-            register = self.inputs.register_asked(found.text, Made(found.at, found.registers))
+            register = self.inputs.register_asked(found.text, found.registers, Made(found.at, found.registers))
         self.inputs.guard(EqualsConstant(register, number, type(number)))
         self.texts[found.text] = None
         return number
@@ -140,11 +137,11 @@ class _Reader:
         shown = [part.text if part.text.isidentifier() or part.text.isdigit() else f"({part.text})" for part in parts]
         numbers = [part.number for part in parts]
         if name in ("cast", "to_index"):
-            kind = op.results[0].type
-            letter = kind.dtype.kind if isinstance(kind, Scalar) else "i"
-            if letter not in "biuf":
+            before, kind = (_KINDS.get(_letter(one.type)) for one in (op.operands[0], op.results[0]))
+            if kind is None:
                 raise _NotKnown
-            return Expression(parts[0].text, registers, lambda found: _cast(numbers[0](found), letter))
+            text = parts[0].text if kind is before else f"{kind.__name__}({parts[0].text})"
+            return Expression(text, registers, lambda found: kind(numbers[0](found)))
         if name == "select":
             text = f"{shown[1]} if {shown[0]} else {shown[2]}"
             return Expression(text, registers, lambda found: numbers[1 if numbers[0](found) else 2](found))
@@ -162,6 +159,10 @@ class _Reader:
         if self._pins.trace.is_open(dim):
             raise _NotKnown
         return dim if isinstance(dim, int) else self._size(dim, "a number that Python asked for")
+
+
+def _letter(kind: Type) -> str:
+    return kind.dtype.kind if isinstance(kind, Scalar) else "i"
 
 
 def _plain(number: Any) -> Any:

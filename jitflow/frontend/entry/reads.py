@@ -39,12 +39,14 @@ from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.pure_modules import PureModules
 from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
+from jitflow.frontend.entry.unseen import Unseen
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
-from jitflow.frontend.outside.made_objects import has_methods
+from jitflow.frontend.outside.made_objects import Classes, runs_unseen
 from jitflow.frontend.outside.objects import (
     C_METHODS,
     CACHED_FUNCTION,
+    MARKS,
     array_fields,
     is_compiled,
     is_frozen,
@@ -88,7 +90,7 @@ from jitflow.runtime.variable import Variable
 
 __all__ = ["Recorder"]
 
-_BY_IDENTITY = (type(None), type(...), type(NotImplemented), CodeType)
+_BY_IDENTITY = (type(None), type(...), type(NotImplemented), CodeType, *MARKS)
 _BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
 _MISSING = object()
 LARGEST_CONTAINER = 4096
@@ -101,13 +103,13 @@ class Recorder:
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
         self._taken: dict[int, Any] = {}
-        self._classes: dict[int, ClassProxy] = {}
+        self._classes = inputs.trace.state(Classes)
         self.functions = RecordedFunctions(inputs, self.take)
         self.stores = inputs.trace.state(Stores)
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
         self.modules = PureModules(inputs, self.take)
-        self._random = RandomReads(inputs, self.take, self.origins)
+        self._random, self._unseen = RandomReads(inputs, self.take, self.origins), Unseen(inputs)
 
     # -- what the program gets --------------------------------------------------------------------
 
@@ -246,10 +248,11 @@ class Recorder:
             return self._module(thing, register)
         if isinstance(thing, enum.Enum | np.ufunc) or (isinstance(thing, type) and is_plain_class(thing)):
             inputs.guard(IsObject(register, thing))
+            self._unseen.of(thing, register)
             return self.modules.replace(thing)
         if isinstance(thing, type):
             inputs.guard(IsObject(register, thing))
-            if id(thing) not in self._classes:  # one for each class, so that `type(x) is C` holds
+            if id(thing) not in self._classes:
                 self._classes[id(thing)] = ClassProxy(thing, register, path, partial(self._attribute, thing, register))
             return self._classes[id(thing)]
         if isinstance(thing, (FunctionType, *C_METHODS)) or (callable(thing) and is_numpy_function(thing)):
@@ -309,7 +312,7 @@ class Recorder:
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""
-        if not has_methods(kind):
+        if not runs_unseen(kind):
             return kind
         proxy = self.take(kind, Attribute(register, "__class__"), f"{path}.__class__")
         return (proxy._jitflow_class() or kind) if isinstance(proxy, ClassProxy) else kind
@@ -382,6 +385,8 @@ class Recorder:
         is_made_anew = isinstance(found, (MethodType, *C_METHODS)) and getattr(thing, name) is not found
         if is_made_anew and type(found) is not MethodType and not self._random.takes(found):
             return self.modules.replace(found)
+        if type(found) is FunctionType and getattr(thing, name) is not found:
+            self.functions.made_anew.add(self.inputs.register(Attribute(register, name), path))
         taken = self.take(found, Attribute(register, name), path)
         return MethodType(taken.__func__, taken.__self__) if is_made_anew and type(taken) is MethodType else taken
 

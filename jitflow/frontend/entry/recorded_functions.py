@@ -20,6 +20,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from jitflow.errors import as_user_error
+from jitflow.frontend.control.plain_tries import watch
 from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.entry.inputs import Inputs
@@ -46,7 +47,7 @@ from jitflow.runtime.plan import (
     Satisfies,
 )
 
-__all__ = ["RecordedFunctions"]
+__all__ = ["RecordedFunctions", "function_guard"]
 
 
 class RecordedFunctions:
@@ -60,6 +61,8 @@ class RecordedFunctions:
         """The registers of the cells that are found by way of a function."""
         self._made_of: set[int] = set()
         """The cells of a function of jitflow's."""
+        self.made_anew: set[int] = set()
+        """The registers of functions that a property or another descriptor makes at each read."""
         self.builtins = {**vars(builtins), **impure_builtins(), **BUILTIN_FUNCTIONS, "__import__": self._import}
 
     def root(self, function: FunctionType, path: str) -> FunctionType:
@@ -68,18 +71,20 @@ class RecordedFunctions:
             self._made_of.update(map(id, function.__closure__ or ()))
             return self._recording(function, self.inputs.register(Cell(CellType(None)), path), defaults=False)
         register = self.inputs.register(Cell(CellType(function)), path)
-        self.inputs.guard(_function_guard(function, register))
+        self.inputs.guard(function_guard(function, register))
         return self._recording(function, register, defaults=False)
 
     def helper(self, function: FunctionType, register: int) -> Any:
         """A function that the program calls, with its defaults."""
-        self.inputs.guard(_function_guard(function, register, any_closure=self._is_another_each_time(register)))
+        self.inputs.guard(function_guard(function, register, any_closure=self._is_another_each_time(register)))
         return sharable(recursive(self._recording(function, register, defaults=True)))
 
     def _is_another_each_time(self, register: int) -> bool:
         """Whether the next call may well find another function of the same code, with cells of its own."""
         origin = self.inputs.origin(register)
-        return isinstance(origin, Argument) or (isinstance(origin, Cell) and id(origin.cell) in self._made_of)
+        if register in self.made_anew or isinstance(origin, Argument):
+            return True
+        return isinstance(origin, Cell) and id(origin.cell) in self._made_of
 
     def method(self, method: MethodType, register: int) -> Any:
         """A method, bound to the counterpart of its object."""
@@ -101,6 +106,8 @@ class RecordedFunctions:
         if found is not None:
             code = found.code
             cells[CELL] = CellType(_hooks())
+        else:
+            watch(self.inputs.trace, function)
         closure = tuple(cells[name] for name in code.co_freevars)
         # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
         namespace = self._globals_of(function)
@@ -252,7 +259,8 @@ def _hooks() -> ModuleType:
     return hooks
 
 
-def _function_guard(function: FunctionType, register: int, *, any_closure: bool = False) -> FunctionIs:
+def function_guard(function: FunctionType, register: int, *, any_closure: bool = False) -> FunctionIs:
+    """The guard for a function of this code, these defaults and, unless any will do, these cells."""
     keyword_defaults = tuple((function.__kwdefaults__ or {}).items()) or None
     closure = None if any_closure else function.__closure__
     return FunctionIs(register, function.__code__, function.__defaults__, keyword_defaults, closure, any_closure)

@@ -3,6 +3,9 @@
 Such an object is of a class of the trace's own, derived from the user's, which reads the members of that through its
 proxy. So methods and properties are traced as others are, what the class holds is guarded, and to whoever asks, the
 object is of the user's class. Where the program returns it, an object of the user's class is made with its attributes.
+
+The constructors of dataclasses and named tuples, which Python writes, hold what the user gave them: defaults, and
+functions that make defaults. Where that may change or read something, they are members as those of the user's are.
 """
 
 from __future__ import annotations
@@ -14,10 +17,14 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.outside.objects import CACHED_FUNCTION, is_compiled, is_frozen
 from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import located
 
-__all__ = ["MADE_OF", "fields_of", "has_methods", "is_made_object", "known_as", "made_class", "made_with",
-           "users_class"]  # fmt: skip
+__all__ = ["MADE_OF", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class", "made_with",
+           "runs_unseen", "users_class"]  # fmt: skip
 
 _DECISIVE = frozenset(
     ["__new__", "__init_subclass__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"]
@@ -26,6 +33,7 @@ _DECISIVE = frozenset(
 MADE_OF = "__jitflow_proxy__"
 """The attribute of such a class that holds the proxy of the user's."""
 _OF_PYTHON = (MemberDescriptorType, GetSetDescriptorType)
+_CONSTRUCTORS = ("__init__", "__new__")
 
 
 def made_class(proxy: Any) -> type | None:
@@ -34,7 +42,8 @@ def made_class(proxy: Any) -> type | None:
     members = dict(_members(kind))
     if type(kind) not in (type, abc.ABCMeta) or not all(map(_is_plain_base, kind.__mro__)):
         return None
-    if not _DECISIVE.isdisjoint(members):
+    decisive = (members[name] for name in _DECISIVE & members.keys())
+    if not all(functions_in(member) and all(map(_is_of_python, functions_in(member))) for member in decisive):
         return None
     namespace: dict[str, Any] = {name: _Member(proxy, name, member) for name, member in members.items()}
     namespace |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, MADE_OF: proxy}
@@ -55,9 +64,15 @@ def users_class(kind: type) -> type:
     return found
 
 
+class Classes(dict[int, Any]):
+    """The proxies of the user's classes, by the ids of these: one for each, so that `type(x) is C` holds."""
+
+
 def known_as(kind: Any) -> Any:
-    """What the program knows such a class as; any other thing is itself."""
-    return vars(kind).get(MADE_OF, kind) if issubclass(type(kind), type) else kind
+    """What the program knows a class of the user's as, or one that is derived from it; any other thing is itself."""
+    if not issubclass(type(kind), type):
+        return kind
+    return vars(kind).get(MADE_OF) or current_trace().state(Classes).get(id(kind), kind)
 
 
 def fields_of(thing: Any) -> dict[str, Any]:
@@ -78,14 +93,23 @@ def made_with(kind: type, names: tuple[str, ...], *items: Any) -> Any:
     return thing
 
 
-def has_methods(kind: type) -> bool:
-    """Whether the user has written functions into a class or its bases, which would run unseen."""
+def runs_unseen(kind: type) -> bool:
+    """Whether a class or its bases have functions or defaults that the user has written, and nobody would trace."""
     members = (member for base in kind.__mro__ if base not in (object, tuple) for member in vars(base).values())
-    written = (function for member in members for function in _functions_in(member))
-    return any(not _is_of_python(function) for function in written)
+    written = (function for member in members for function in functions_in(member))
+    return any(not _is_of_python(function) or _holds_what_is_read(function) for function in written)
 
 
-def _functions_in(member: Any) -> list[FunctionType]:
+def _holds_what_is_read(function: FunctionType) -> bool:
+    """Whether a function that Python has written, a constructor, holds what is more than its value."""
+    if function.__name__ not in _CONSTRUCTORS:
+        return False
+    held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    held += [cell.cell_contents for cell in function.__closure__ or ()]
+    return not all(map(is_frozen, held))
+
+
+def functions_in(member: Any) -> list[FunctionType]:
     """The Python functions behind a member of a class."""
     parts = (member, *(getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel")))
     return [part for part in parts if isinstance(part, FunctionType)]
@@ -108,8 +132,8 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
         if base in (object, tuple, abc.ABC):
             continue
         for name, member in vars(base).items():
-            functions = _functions_in(member)
-            if functions and all(map(_is_of_python, functions)):
+            functions = functions_in(member)
+            if functions and all(map(_is_of_python, functions)) and not any(map(_holds_what_is_read, functions)):
                 continue
             is_method = isinstance(member, FunctionType | property | staticmethod | classmethod)
             if isinstance(member, _OF_PYTHON) or (name.startswith("__") and name.endswith("__") and not is_method):
@@ -119,6 +143,11 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 _OF_TUPLES = ("_fields", "_field_defaults", "_make")
+
+
+def _is_bound(member: Any) -> bool:
+    """Whether Python makes a method of a member of a class by giving it the object as its first argument."""
+    return isinstance(member, FunctionType | CACHED_FUNCTION) or is_compiled(member)
 
 
 class _Member:
@@ -138,10 +167,16 @@ class _Member:
         if isinstance(self._member, functools.cached_property):
             vars(thing)[self._name] = value = found.func(thing)
             return value
-        return MethodType(found, thing) if isinstance(self._member, FunctionType) else found
+        if _is_bound(self._member):
+            return MethodType(found, thing)
+        if hasattr(type(self._member), "__get__"):
+            raise self._unseen()
+        return found
 
     def __set__(self, thing: Any, value: Any) -> None:
         if not isinstance(self._member, property):
+            if hasattr(type(self._member), "__set__"):
+                raise self._unseen()
             vars(thing)[self._name] = value
         elif self._member.fset is None:
             self._member.__set__(thing, value)  # which raises
@@ -153,6 +188,16 @@ class _Member:
         if not self._is_in(thing):
             raise AttributeError(self._name)
         del vars(thing)[self._name]
+
+    def _unseen(self) -> UserError:
+        kind = type(self._member).__name__
+        return located(
+            UserNotImplementedError(
+                f"{self._name} of an object that the program makes is a {kind}, a descriptor, which would run unseen",
+                expected="methods, properties and attributes",
+                mend="make the object outside the compiled function, or write a property",
+            )
+        )
 
     def _is_in(self, thing: Any) -> bool:
         return self._name in getattr(thing, "__dict__", ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
@@ -14,6 +15,7 @@ from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
 __all__ = [
     "CACHED_FUNCTION",
     "C_METHODS",
+    "MARKS",
     "Recorded",
     "array_fields",
     "is_compiled",
@@ -70,6 +72,8 @@ class Recorded:
         raise NotImplementedError
 
 
+MARKS = (type(dataclasses.MISSING), type(getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)))
+"""The classes of what stands in dataclasses for defaults that there are not, and for those that are to be made."""
 C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType)
 """Functions and methods written in C."""
 
@@ -124,6 +128,7 @@ def is_frozen(value: Any) -> bool:
         return type(value) is tuple and all(map(is_frozen, value))
     return (
         value is None
+        or isinstance(value, MARKS)
         or type(value) in (bool, int, float, complex, str, bytes, slice, range)
         or isinstance(value, np.number | np.bool_ | np.dtype | enum.Enum)
         or (isinstance(value, type) and is_plain_class(value))

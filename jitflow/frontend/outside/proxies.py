@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
-from jitflow.frontend.outside.made_objects import has_methods, made_class
+from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.purity import Impure, is_impure_member
+from jitflow.frontend.outside.purity import Impure, is_impure_member, text_inside
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
@@ -74,7 +74,7 @@ class ObjectProxy:
         raise _store(f"deleting the attribute {name!r} of", self._jitflow_path)
 
     def __repr__(self) -> str:
-        return f"<{self._jitflow_path}: {type(self._jitflow_object).__name__}>"
+        return text_inside(self, f"{self._jitflow_path}: {type(self._jitflow_object).__name__}")
 
     def __eq__(self, other: object) -> bool:
         if _has(type(self._jitflow_object), "__eq__"):
@@ -231,7 +231,7 @@ class ClassProxy(ObjectProxy):
         if not hasattr(self, "_jitflow_made"):
             kind = self._jitflow_object
             is_record = hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
-            made = kind if is_record and not has_methods(kind) else made_class(self)
+            made = kind if is_record and not runs_unseen(kind) else made_class(self)
             object.__setattr__(self, "_jitflow_made", made)
         found: type | None = object.__getattribute__(self, "_jitflow_made")
         return found

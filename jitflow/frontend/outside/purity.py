@@ -9,11 +9,13 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers.base import TRACED
 from jitflow.frontend.tracers.surface import surface
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "is_foreign_impure",
     "is_pure_module",
     "is_put_there",
+    "text_inside",
+    "without_text",
 ]
 
 PURE_MODULES = frozenset(
@@ -238,3 +242,25 @@ def is_put_there(member: Any, module: ModuleType) -> bool:
         return member.__name__ == "numpy.random"
     home = getattr(member, "__module__", None) or type(member).__module__
     return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
+
+
+def text_inside(thing: Any, name: str) -> str:
+    """What stands for an object is in texts of jitflow's, and in none that the program has Python make."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") in ("dataclasses", "reprlib"):
+        frame = frame.f_back
+    module = "jitflow." if frame is None else str(frame.f_globals.get("__name__"))  # of written `__repr__`s as well
+    if active_trace() is not None and frame is not None and not module.startswith("jitflow."):
+        raise without_text(thing)
+    return f"{TRACED}{name}>"
+
+
+def without_text(thing: Any) -> UserError:
+    """The error for a text that would show where an object lies in memory, or run code of the user's unseen."""
+    return located(
+        UserNotImplementedError(
+            f"the text of an object of type {thing.__class__.__name__} in a compiled function",
+            expected="numbers, arrays, strings, and tuples, lists, dicts and records of them",
+            mend="show its attributes one by one",
+        )
+    )

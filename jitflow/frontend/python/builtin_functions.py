@@ -56,6 +56,7 @@ from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
 from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, length_of, ord_
+from jitflow.frontend.texts.structure import known_text
 from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers import (
     ArrayTracer,
@@ -295,6 +296,7 @@ _FUNCTIONS: dict[str, Any] = {
     "ord": ord_,
     "str": _stand_in(str, str_),
     "repr": repr_,
+    "ascii": partial(known_text, conversion="a", specification=""),
     "bin": partial(in_base, "b"),
     "oct": partial(in_base, "o"),
     "hex": partial(in_base, "x"),

@@ -20,6 +20,7 @@ import numpy as np
 
 from jitflow.errors import CompilerBug, UserError
 from jitflow.frontend.syntax import is_block
+from jitflow.interruptions import is_interruption
 from jitflow.ir.location import NOWHERE, Loc
 
 __all__ = [
@@ -80,10 +81,12 @@ _OF_THE_MACHINE = (RecursionError, MemoryError, KeyboardInterrupt)
 
 
 def is_bug(error: Exception) -> bool:
-    """Whether an exception that is no user error was raised by jitflow's own code.
+    """Whether an exception that is no user error was raised by jitflow's own code, or by a signal's handler.
 
     Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
     """
+    if is_interruption(error):
+        return True
     innermost = _innermost(error)
     if innermost is None or innermost in _RAISING or isinstance(error, RecursionError):
         return False
@@ -119,6 +122,8 @@ def is_of_the_program(error: BaseException) -> bool:
         return not error.is_refusal
     if isinstance(error, _OF_THE_MACHINE):
         return _innermost(error) in _RAISING
+    if is_interruption(error):
+        return False
     return not isinstance(error, CompilerBug) and not (isinstance(error, Exception) and is_bug(error))
 
 

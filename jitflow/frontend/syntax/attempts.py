@@ -185,17 +185,26 @@ class _Attempts:
 
     def _handler(self, handler: ast.ExceptHandler, statement: ast.Try) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """What asks for the exception that a handler has caught, and the handler's body, in which that has a name."""
+        unbind = [] if handler.name is None else self._unbind(handler.name, handler)
         if not _asks(handler):
-            return [], handler.body
+            return [], [*unbind, *handler.body]
         error, told = self._local("error"), self._local("told")
         lines = constant(statement.lineno), constant(statement.body[-1].end_lineno)
         kind = lazy(cloned(handler.type) if handler.type is not None else constant(None))
         naming = _Naming(handler.name, error, hook("raised_again", load(told), kind, *lines))
-        body = [naming.visit(part) for part in cloned(handler.body)]
+        body = [*unbind, *(naming.visit(part) for part in cloned(handler.body))]
         asked: list[ast.stmt] = [assign(told, load(str(self.told)))]
         if handler.name is not None:
             asked.append(assign(error, hook("caught_error", load(told), cloned(kind), *map(cloned, lines))))
         return [placed(part, handler) for part in asked], body
+
+    @staticmethod
+    def _unbind(name: str, like: ast.ExceptHandler) -> list[ast.stmt]:
+        """The name of a handler's exception has no value behind the handler, where another name stands for it."""
+        parts: list[Any] = [assign(name, constant(None)), ast.Delete([ast.Name(name, ast.Del())])]
+        for part in parts:
+            part.cannot_fail = True
+        return [placed(part, like) for part in parts]
 
     def _finished(self, statement: ast.Try) -> list[ast.stmt]:
         """A statement with ``finally``: whatever is raised waits until that is done, and is raised again."""
@@ -223,6 +232,9 @@ class _Attempts:
         result: list[ast.stmt] = []
         for place, statement in enumerate(body):
             if isinstance(statement, ast.Pass):
+                continue
+            if hasattr(statement, "cannot_fail"):
+                result.append(statement)
                 continue
             if isinstance(statement, ast.Break | ast.Continue):
                 result.append(cloned(statement))

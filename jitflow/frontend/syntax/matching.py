@@ -12,8 +12,9 @@
                                         else:
                                             ...
 
-Patterns are literals, dotted names, alternatives of them, names and ``_``; if the subject is written as a tuple, also
-tuples of these of the same length. All other statements stay Python's, which asks for types, lengths and keys.
+Patterns are literals, dotted names, classes with such patterns for what they hold, ``Point(x, y=0)``, alternatives of
+them, names and ``_``; if the subject is written as a tuple, also tuples of these of the same length. All other
+statements stay Python's, which asks for lengths and keys.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ import ast
 from collections.abc import Callable
 from dataclasses import field
 
-from jitflow.frontend.syntax.build import assign, load, placed
+from jitflow.frontend.syntax.build import assign, cloned, constant, hook, load, negated, placed
 from jitflow.records import dataclass
 
 __all__ = ["branches_of"]
 
 
 class _Other(Exception):
-    """A pattern that asks for more than equality."""
+    """A pattern that asks for lengths or keys."""
 
 
 @dataclass
@@ -48,59 +49,87 @@ def branches_of(statement: ast.Match, local: Callable[[str], str]) -> list[ast.s
         return None
     names = [local("match") for _ in items]
     try:
-        chain = _chain(statement.cases, names, is_tuple)
+        chain = _chain(statement.cases, names, is_tuple, local)
     except _Other:
         return None
     first = [placed(assign(name, item), item) for name, item in zip(names, items, strict=True)]
     return [*first, *(placed(part, statement) for part in chain)]
 
 
-def _chain(cases: list[ast.match_case], names: list[str], is_tuple: bool) -> list[ast.stmt]:
+def _chain(
+    cases: list[ast.match_case], names: list[str], is_tuple: bool, local: Callable[[str], str]
+) -> list[ast.stmt]:  # fmt: skip
     if not cases:
         return [ast.Pass()]
     case, *others = cases
     tried = _case(case.pattern, names, is_tuple)
     if case.guard is not None and tried.tests and tried.names:
-        raise _Other  # the cases behind it would stand in two places
+        return _guarded(case, case.guard, tried, _chain(others, names, is_tuple, local), local("matched"))
     tests = [*tried.tests, *([case.guard] if case.guard is not None else [])]
     if not tests:
         return [*tried.names, *case.body]
     test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-    branch = ast.If(placed(test, case.pattern), case.body, _chain(others, names, is_tuple))
+    branch = ast.If(placed(test, case.pattern), case.body, _chain(others, names, is_tuple, local))
     if not tried.tests:
         return [*tried.names, placed(branch, case.pattern)]
     branch.body = [*tried.names, *case.body]
     return [placed(branch, case.pattern)]
 
 
+def _guarded(
+    case: ast.match_case, guard: ast.expr, tried: _Tried, others: list[ast.stmt], name: str
+) -> list[ast.stmt]:  # fmt: skip
+    """A case that binds names for its guard: the cases behind it are tried if that does not hold either."""
+    test = tried.tests[0] if len(tried.tests) == 1 else ast.BoolOp(ast.And(), tried.tests)
+    inner = placed(ast.If(guard, [placed(assign(name, constant(True)), guard), *case.body], []), guard)
+    first = ast.If(placed(test, case.pattern), [*tried.names, inner], [])
+    parts = [assign(name, constant(False)), first, ast.If(negated(load(name)), others, [])]
+    return [placed(part, case.pattern) for part in parts]
+
+
 def _case(pattern: ast.pattern, names: list[str], is_tuple: bool) -> _Tried:
     tried = _Tried()
     if not is_tuple:
-        _ask(pattern, names[0], tried)
+        _ask(pattern, load(names[0]), tried)
     elif isinstance(pattern, ast.MatchSequence) and len(pattern.patterns) == len(names):
         for part, name in zip(pattern.patterns, names, strict=True):
-            _ask(part, name, tried)
+            _ask(part, load(name), tried)
     elif not (isinstance(pattern, ast.MatchAs) and pattern.name is None):
         raise _Other
     return tried
 
 
-def _ask(pattern: ast.pattern, name: str, tried: _Tried) -> None:
+def _ask(pattern: ast.pattern, subject: ast.expr, tried: _Tried) -> None:
     match pattern:
         case ast.MatchAs(pattern=None, name=None):
             return
-        case ast.MatchAs(pattern=None, name=str() as bound):
-            tried.names.append(placed(assign(bound, load(name)), pattern))
-        case ast.MatchOr(patterns=patterns):
-            tried.tests.append(placed(ast.BoolOp(ast.Or(), [_value(part, name) for part in patterns]), pattern))
+        case ast.MatchAs(pattern=inner, name=str() as bound):
+            if inner is not None:
+                _ask(inner, subject, tried)
+            tried.names.append(placed(assign(bound, cloned(subject)), pattern))
+        case ast.MatchClass(cls=kind, patterns=parts, kwd_attrs=names, kwd_patterns=named):
+            asked = hook("is_of", cloned(subject), cloned(kind), constant(len(parts)), *map(constant, names))
+            tried.tests.append(placed(asked, pattern))
+            for place, part in enumerate(parts):
+                _ask(part, hook("part_of", cloned(subject), cloned(kind), constant(place)), tried)
+            for name, part in zip(names, named, strict=True):
+                _ask(part, ast.Attribute(cloned(subject), name, ast.Load()), tried)
         case _:
-            tried.tests.append(_value(pattern, name))
+            tried.tests.append(_test(pattern, subject))
 
 
-def _value(pattern: ast.pattern, name: str) -> ast.expr:
+def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr:
+    """What a pattern asks that binds nothing."""
     match pattern:
         case ast.MatchValue(value=value):
-            return placed(ast.Compare(load(name), [ast.Eq()], [value]), pattern)
+            return placed(ast.Compare(cloned(subject), [ast.Eq()], [value]), pattern)
         case ast.MatchSingleton(value=value):
-            return placed(ast.Compare(load(name), [ast.Is()], [ast.Constant(value)]), pattern)
+            return placed(ast.Compare(cloned(subject), [ast.Is()], [ast.Constant(value)]), pattern)
+        case ast.MatchOr(patterns=patterns):
+            return placed(ast.BoolOp(ast.Or(), [_test(part, subject) for part in patterns]), pattern)
+        case ast.MatchClass():
+            tried = _Tried()
+            _ask(pattern, subject, tried)
+            if not tried.names:
+                return tried.tests[0] if len(tried.tests) == 1 else placed(ast.BoolOp(ast.And(), tried.tests), pattern)
     raise _Other

@@ -11,7 +11,7 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.texts.characters import characters_of
-from jitflow.frontend.texts.structure import structure
+from jitflow.frontend.texts.structure import structure, without_stand_ins
 from jitflow.frontend.texts.traced import TracedText, in_words, is_known, is_text_value, together
 from jitflow.frontend.tracers import Alternatives, Tracer, kind_by_kind, located
 from jitflow.frontend.tracers.surface import surface
@@ -93,7 +93,7 @@ def _joined(separator: str, *parts: Any) -> Any:
 def format_(words: str, /, *args: Any, **keywords: Any) -> Any:
     """`str.format`."""
     if all(map(is_known, (*args, *keywords.values()))):
-        return words.format(*args, **keywords)
+        return without_stand_ins(words.format(*args, **keywords), next(iter((*args, *keywords.values())), None))
     return _filled_in(words, args, keywords, iter(range(len(words))))
 
 
@@ -123,7 +123,7 @@ _MISSING = object()
 def percent(words: Any, values: Any) -> Any:
     """``words % values``, where ``words`` is text."""
     if type(words) is not str or is_known(values):
-        return operator.mod(words, values)
+        return without_stand_ins(operator.mod(words, values), values)
     given = iter(values if isinstance(values, tuple) else (values,))
     parts: list[Any] = []
     end = 0

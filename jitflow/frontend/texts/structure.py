@@ -12,11 +12,11 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ObjectProxy
-from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.outside.purity import Impure, without_text
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.base import TRACED
 
-__all__ = ["known_text", "structure"]
+__all__ = ["known_text", "structure", "without_stand_ins"]
 
 Pieces = list[Any]
 """Strings, and tuples of one item each, whose `repr` stands there."""
@@ -76,14 +76,15 @@ def known_text(thing: Any, conversion: str, specification: str) -> str:
     if not _is_nameless(thing):
         converted = _CONVERSIONS[conversion](thing) if conversion in _CONVERSIONS else thing
         shown = specification % (converted,) if conversion == "%" else format(converted, specification)
-    if _is_nameless(thing) or TRACED in shown:
-        raise located(
-            UserNotImplementedError(
-                f"the text of an object of type {thing.__class__.__name__} in a compiled function",
-                expected="numbers, arrays, strings, and tuples, lists, dicts and records of them",
-                mend="show its attributes one by one",
-            )
-        )
+    if _is_nameless(thing):
+        raise without_text(thing)
+    return str(without_stand_ins(shown, thing))
+
+
+def without_stand_ins(shown: Any, thing: Any) -> Any:
+    """A text of a thing, unless what stands for another one is in it."""
+    if isinstance(shown, str) and TRACED in shown:
+        raise without_text(thing)
     return shown
 
 

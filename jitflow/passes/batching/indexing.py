@@ -13,6 +13,7 @@ from typing import Any
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
+from jitflow.ir.ops.indexing import axes_said
 from jitflow.ir.types import Place, Variable, dims_of
 from jitflow.passes.batching.examples import Examples, InTurns, Spot
 from jitflow.passes.derivatives.notation import rank
@@ -30,7 +31,7 @@ def gathered(e: Examples, op: Op) -> Sequence[Value]:
     source, *indices = op.operands
     axis, attributes = op.attributes["axis"], dict(op.attributes)
     if not any(index in e.made for index in indices):
-        return (e.m("gather", e.made[source], *indices, **{**attributes, "axis": axis + 1}),)
+        return (e.m("gather", e.made[source], *indices, **_behind_examples(attributes, len(indices))),)
     dims = next((dims_of(index.type) for index in indices if rank(index)), ())
     positions = [stored(e, index, dims) for index in indices]
     return (_gather(e, e.made.get(source, source), source in e.made, axis, positions, attributes),)
@@ -42,6 +43,7 @@ def _gather(
     m = e.m
     if is_stacked:
         source = m("transpose", source, axes=_behind(axis, rank(source))) if axis else source
+        attributes = _with_numbers({**attributes, "axis": axis}, len(positions))
         positions = [_numbers(e, positions), *positions]
     found = m("gather", source, *positions, **{**attributes, "axis": axis})
     return m("transpose", found, axes=(axis, *range(axis), *range(axis + 1, rank(found)))) if axis else found
@@ -56,7 +58,7 @@ def scattered(e: Examples, op: Op) -> Sequence[Value]:
     if any(index in e.made for index in indices):
         _scatter(e, e.made[place], axis, [stored(e, index, dims) for index in indices], value, attributes)
     else:
-        e.m.add("scatter", e.made[place], *indices, value, **{**attributes, "axis": axis + 1})
+        e.m.add("scatter", e.made[place], *indices, value, **_behind_examples(attributes, len(indices)))
     return ()
 
 
@@ -67,13 +69,25 @@ def _scatter(
     if axis:
         place = m("transpose", place, axes=_behind(axis, rank(place)))
         value = m("transpose", value, axes=_behind(axis, rank(value))) if rank(value) else value
-    m.add("scatter", place, _numbers(e, positions), *positions, value, **{**attributes, "axis": axis})
+    attributes = _with_numbers({**attributes, "axis": axis}, len(positions))
+    m.add("scatter", place, _numbers(e, positions), *positions, value, **attributes)
 
 
 def _numbers(e: Examples, positions: Sequence[Value]) -> Value:
     """The number of each example at each of its positions."""
     dims = next(dims_of(position.type) for position in positions if rank(position))
     return e.m("iota", dtype=I64, dims=dims, axis=0)
+
+
+def _behind_examples(attributes: dict[str, Any], count: int) -> dict[str, Any]:
+    """The attributes of the op behind the axis of the examples, which its errors do not know."""
+    return {**attributes, "axis": attributes["axis"] + 1, "said": tuple(axes_said(attributes, count))}
+
+
+def _with_numbers(attributes: dict[str, Any], count: int) -> dict[str, Any]:
+    """The attributes of the op whose first position is the number of the example, which is always in range."""
+    axis: int = attributes["axis"]
+    return {**attributes, "said": (axis, *axes_said(attributes, count))}
 
 
 def _behind(axis: int, rank: int) -> tuple[int, ...]:

@@ -723,6 +723,24 @@ def matches_values(x):
     return y, x
 
 
+@case(0, 5, 12, 1.5, 0.5, None, "a")
+def matches_classes(x):
+    match x:
+        case int(n) if n > 9:
+            return "many", n
+        case int(n) if n:
+            y = n
+        case int(real=part):
+            y = part, n
+        case float(n) if n > 1:
+            y = n
+        case float() | None:
+            y = "other"
+        case _:
+            return n
+    return y, n
+
+
 @case((0, 0), (0, 1), (2, 0), (3, 4))
 def matches_pairs(x, y):
     found = []

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
-           "is_", "known_error", "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_",
-           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
-           "watched", "while_"]  # fmt: skip
+           "is_", "is_of", "known_error", "listed", "made_container", "made_dict", "made_set", "method", "not_",
+           "or_", "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying",
+           "unpacked", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -282,3 +282,20 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
     with suppress(NameError):
         return read()
     raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+
+
+def is_of(thing: Any, kind: Any, count: int, *names: str) -> bool:
+    """``case kind(...)``."""
+    if not isinstance(thing, kind):
+        return False
+    places = () if _holds_itself(kind) else kind.__match_args__[:count]
+    return all(hasattr(thing, name) for name in (*places, *names))
+
+
+def part_of(thing: Any, kind: Any, place: int) -> Any:
+    """What a pattern at a place is about."""
+    return thing if _holds_itself(kind) else getattr(thing, kind.__match_args__[place])
+
+
+def _holds_itself(kind: Any) -> bool:
+    return kind in (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)

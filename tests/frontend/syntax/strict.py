@@ -29,6 +29,7 @@ from tests.frontend.syntax.reference import (
     gathered,
     indexed,
     is_,
+    is_of,
     known_error,
     made_container,
     made_dict,
@@ -36,6 +37,7 @@ from tests.frontend.syntax.reference import (
     method,
     not_,
     or_,
+    part_of,
     percent,
     raise_,
     raised_again,
@@ -50,9 +52,9 @@ from tests.frontend.syntax.reference import (
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
-           "is_", "known_error", "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_",
-           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
-           "watched", "while_"]  # fmt: skip
+           "is_", "is_of", "known_error", "listed", "made_container", "made_dict", "made_set", "method", "not_",
+           "or_", "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying",
+           "unpacked", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
