@@ -118,9 +118,8 @@ class Compilation:
         except Exception as error:
             if name == "trace" or is_interruption(error):  # which tells its own bugs: this is what the program raises
                 raise
-            raise CompilerBug(
-                f"{type(error).__name__}: {error}", pass_name=name, reproducer=self._reproducer()
-            ) from error
+            text = f"{type(error).__name__}: {error}"
+            raise CompilerBug(text, pass_name=name, reproducer=self._reproducer()) from error
         finally:
             self.times[name] = self.times.get(name, 0.0) + perf_counter() - start
 
