@@ -65,8 +65,8 @@ class Config:
         if name not in Config.__annotations__:
             raise AttributeError(name)
         read = read_config(os.environ)
-        for switch, value in ((one, getattr(read, one)) for one in field_names(Config)):
-            object.__setattr__(self, switch, value)
+        for switch in field_names(Config):
+            object.__setattr__(self, switch, getattr(read, switch))
         return getattr(self, name)
 
 

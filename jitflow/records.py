@@ -102,7 +102,7 @@ class _Fields:
     """What `dataclasses` asks of a class: made when it asks."""
 
     def __get__(self, thing: Any, kind: Any) -> Any:
-        types = {name: told for one in kind.__mro__[::-1] for name, told in getattr(one, "__annotations__", {}).items()}
+        types = _annotations(kind)
         known = [
             (one.name, types[one.name], field(**_default(one), init=one.init, repr=one.repr, compare=one.compare))
             for one in kind.__jitflow_fields__
@@ -111,6 +111,10 @@ class _Fields:
             "__dataclass_fields__"
         ]
         return found
+
+
+def _annotations(kind: Any) -> dict[str, Any]:
+    return {name: told for one in kind.__mro__[::-1] for name, told in getattr(one, "__annotations__", {}).items()}
 
 
 def _default(one: _Known) -> dict[str, Any]:
@@ -126,7 +130,7 @@ class _Signature:
             raise AttributeError("__signature__")
         from inspect import Parameter, Signature
 
-        types = {name: told for one in kind.__mro__[::-1] for name, told in getattr(one, "__annotations__", {}).items()}
+        types = _annotations(kind)
         return Signature([
             Parameter(one.name, Parameter.POSITIONAL_OR_KEYWORD, annotation=types[one.name],
                       default=next(iter(_default(one).values()), Parameter.empty))

@@ -81,10 +81,11 @@ def pack(thing: Any, outside: Outside | None = None) -> Any:
     if outside is not None and (found := outside(thing)) is not None:
         return ["outside", found]
     from jitflow.ir.dtypes import DType
+    from jitflow.ir.routines import Routine
 
     if kind is DType:
         return ["jitflow dtype", thing.name]
-    if kind is _routines().Routine:  # one of the user's is not named by what is written
+    if kind is Routine:  # one of the user's is not named by what is written
         return ["routine", str(thing), thing.borrows, pack(thing.function)]
     if _is_record(kind):
         return ["record", kind.__name__, *(pack(getattr(thing, name), outside) for name in _fields(kind))]
@@ -170,15 +171,11 @@ def _dtype(name: str) -> Any:
     return parse_dtype(name)
 
 
-def _routines() -> Any:
-    from jitflow.ir import routines
-
-    return routines
-
-
 def _read_routine(parts: list[Any], outside: Outside | None) -> Any:
+    from jitflow.ir.routines import Routine
+
     name, borrows, function = parts
-    return _routines().Routine.of(unpack(function), str(name), borrows=bool(borrows))
+    return Routine.of(unpack(function), str(name), borrows=bool(borrows))
 
 
 def _read_record(parts: list[Any], outside: Outside | None) -> Any:

@@ -186,9 +186,8 @@ class LoadedFunction:
 def _loaded_again(path: str, state: Mapping[str, np.ndarray[Any, Any]]) -> LoadedFunction:
     """A function of a library with a state that it had elsewhere."""
     found = load(path)
-    if {name: (one.dtype, one.shape) for name, one in state.items()} != {
-        name: (one.dtype, one.shape) for name, one in found.state.items()
-    }:
+    before, now = ({name: (one.dtype, one.shape) for name, one in held.items()} for held in (state, found.state))
+    if before != now:
         raise UserValueError(f"{path} has been exported anew, with another state, since {found.__name__} was pickled")
     for name, array in state.items():
         found.state[name][...] = array

@@ -19,14 +19,14 @@ def is_of(thing: Any, kind: Any, count: int, *names: str) -> Any:
     found = BUILTIN_FUNCTIONS["isinstance"](thing, kind)
     if found is False:
         return False
-    known = 1 if _holds_itself(kind) else len(getattr(kind, "__match_args__", ()))
+    places = () if _holds_itself(kind) else getattr(kind, "__match_args__", ())
+    known = 1 if _holds_itself(kind) else len(places)
     if count > known:
         plural = "" if known == 1 else "s"
         raise located(
             UserTypeError(f"{kind.__name__}() accepts {known} positional sub-pattern{plural} ({count} given)")
         )
-    places = () if _holds_itself(kind) else kind.__match_args__[:count] if count else ()
-    return found if all(hasattr(thing, name) for name in (*places, *names)) else False
+    return found if all(hasattr(thing, name) for name in (*places[:count], *names)) else False
 
 
 def part_of(thing: Any, kind: Any, place: int) -> Any:

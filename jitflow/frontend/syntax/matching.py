@@ -68,8 +68,7 @@ def _chain(
     tests = [*tried.tests, *([case.guard] if case.guard is not None else [])]
     if not tests:
         return [*tried.names, *case.body]
-    test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-    branch = ast.If(placed(test, case.pattern), case.body, _chain(others, names, is_tuple, local))
+    branch = ast.If(_all(tests, case.pattern), case.body, _chain(others, names, is_tuple, local))
     if not tried.tests:
         return [*tried.names, placed(branch, case.pattern)]
     branch.body = [*tried.names, *case.body]
@@ -80,11 +79,15 @@ def _guarded(
     case: ast.match_case, guard: ast.expr, tried: _Tried, others: list[ast.stmt], name: str
 ) -> list[ast.stmt]:  # fmt: skip
     """A case that binds names for its guard: the cases behind it are tried if that does not hold either."""
-    test = tried.tests[0] if len(tried.tests) == 1 else ast.BoolOp(ast.And(), tried.tests)
     inner = placed(ast.If(guard, [placed(assign(name, constant(True)), guard), *case.body], []), guard)
-    first = ast.If(placed(test, case.pattern), [*tried.names, inner], [])
+    first = ast.If(_all(tried.tests, case.pattern), [*tried.names, inner], [])
     parts = [assign(name, constant(False)), first, ast.If(negated(load(name)), others, [])]
     return [placed(part, case.pattern) for part in parts]
+
+
+def _all(tests: list[ast.expr], pattern: ast.pattern) -> ast.expr:
+    """Whether all tests hold that a pattern asks for."""
+    return placed(tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests), pattern)
 
 
 def _case(pattern: ast.pattern, names: list[str], is_tuple: bool) -> _Tried:
@@ -131,5 +134,5 @@ def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr:
             tried = _Tried()
             _ask(pattern, subject, tried)
             if not tried.names:
-                return tried.tests[0] if len(tried.tests) == 1 else placed(ast.BoolOp(ast.And(), tried.tests), pattern)
+                return _all(tried.tests, pattern)
     raise _Other
