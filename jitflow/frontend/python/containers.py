@@ -25,7 +25,7 @@ from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import traced_range
+from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.container_protocol import PythonProtocol
 from jitflow.frontend.python.held_items import class_of, python_int, size_of, sought_words, standing_for, words

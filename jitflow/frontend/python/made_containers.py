@@ -15,7 +15,8 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import as_source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal

@@ -14,7 +14,8 @@ from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import Source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
 from jitflow.frontend.python.held_items import KINDS, place_of, size_of

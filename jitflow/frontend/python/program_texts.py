@@ -18,7 +18,8 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.python import letters
 from jitflow.frontend.python import text_programs as programs
 from jitflow.frontend.python.containers import columns_of, refusal
