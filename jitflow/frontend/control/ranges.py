@@ -17,7 +17,7 @@ from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueErro
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.logic import not_
-from jitflow.frontend.control.steps import Steps, bound_of, is_integer, is_size, python_int
+from jitflow.frontend.control.steps import Steps, bound_of, is_integer, is_size
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import begin_anew_rewritten, located
@@ -119,7 +119,7 @@ def traced_range(*bounds: Any) -> Any:
     """`range`."""
     if not 1 <= len(bounds) <= 3:
         return builtins.range(*bounds)
-    sizes = [bound.each(python_int) if type(bound) is tracers.Alternatives else bound_of(bound) for bound in bounds]
+    sizes = [bound_of(bound) for bound in bounds]
     start, stop, step = (0, *sizes, 1) if len(sizes) == 1 else (*sizes, 1)[:3]
     _require_not_zero(step)
     return range_of(start, stop, step)

@@ -132,6 +132,8 @@ def _is_one(step: Any) -> bool:
 
 def bound_of(bound: Any) -> Any:
     """A bound of a range: a size, or Python's int. Raises TypeError for what is no integer."""
+    if type(bound) is tracers.Alternatives:
+        return bound.each(python_int)
     size = tracers.as_size(pinned(bound))
     if not isinstance(size, int) and not is_integer(size):
         kind = size.__class__.__name__
