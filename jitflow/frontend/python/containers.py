@@ -210,13 +210,17 @@ class ProgramContainer(PythonProtocol, Recorded):
             return found
         both = None if key is None or self.held.key is None else joined(self.held.key, key)
         if key is not None and (both is None or as_key(both) is None):
-            raise refusal(f"a {self.held.kind} that the running program changes, of keys of several types",
-                          "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {key}")  # fmt: skip
+            raise self.of_several_keys(key)
         raise refusal(
             f"a {self.held.kind} that the running program changes, of items of too many types",
             "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), tuples of one length",
             found=f"{self.held.item} and {item}",
         )
+
+    def of_several_keys(self, key: Item) -> UserNotImplementedError:
+        """The error for a key of a type that cannot be one of these keys."""
+        return refusal(f"a {self.held.kind} that the running program changes, of keys of several types",
+                       "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {key}")  # fmt: skip
 
     def _widen(self, inside: Container) -> None:
         """Start the trace anew if what is put there has a type of its own, which is part of that of the items."""

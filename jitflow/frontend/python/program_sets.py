@@ -120,7 +120,7 @@ class ProgramSet(ProgramKeyed):
         if not self.is_known:
             self._start_anew(Container(kind="set", key=other.held.key))
         if self.held.key != other.held.key:
-            raise self._several(other.held.key, self.held.key)
+            raise self.of_several_keys(other.held.key)
         return True
 
     def _empty(self, held: Container | None = None) -> Any:
