@@ -323,6 +323,8 @@ def mixes_keys(x):
 def test_keys_of_several_types_are_refused():
     with pytest.raises(UserNotImplementedError, match="of keys of several types"):
         jitflow.function(mixes_keys)(X)
+    with pytest.raises(UserNotImplementedError, match="a set that the running program changes, of keys of several"):
+        jitflow.function(lambda x: {1} | {2, 3} | {x[0], x[1]} | {int(x[0])})(X)
 
 
 # -- memory ---------------------------------------------------------------------------------------------------

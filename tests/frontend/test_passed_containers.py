@@ -182,3 +182,13 @@ def writes_texts(rows, history, k):
 
 def test_texts_are_told_beside_containers_of_the_caller() -> None:
     check(writes_texts, *(lambda size=size, k=k: (arguments(size, k)[0], [[0]], k) for size, k in ((20, 2), (33, 5))))
+
+
+def test_one_list_that_is_passed_twice_is_one():
+    def moved(one, other):
+        one.append(other.pop())
+        return one is other, other
+
+    ours, theirs = [1, 2, 3], [1, 2, 3]
+    assert jitflow.function(moved)(ours, ours) == moved(theirs, theirs)
+    assert ours == theirs

@@ -130,3 +130,29 @@ def test_numbers_of_one_name_are_several():
             space["N"] = number
         for found, expected in zip(both(X), (X.sum(numbers[0] % 2), X.sum(numbers[1] % 2)), strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def of_numpys_numbers(x, n):
+    return (
+        x.sum(axis=n),
+        round(2.567, n),
+        np.expand_dims(x[0], n),
+        np.diff(x, n=n + 1),
+        (1, 2.5)[n],
+        np.split(x[0], n + 1),
+    )
+
+
+def repeated(x, n):
+    items = list(range(int(n) + 1))
+    return [0] * n, n * (1, n), "ab" * n, items * n, [0.5] * (n + np.arange(3).max())
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int16])
+def test_numpys_integers_are_pinned_as_pythons_are(kind):
+    assert_does_what_python_does(of_numpys_numbers, [(X, kind(1)), (X, kind(0))])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.bool, np.float64, float])
+def test_numpys_integers_repeat_sequences(kind):
+    assert_does_what_python_does(repeated, [(X, kind(1)), (X, kind(0))])

@@ -56,6 +56,10 @@ Answer = TypeVar("Answer")
 class ArraySource:
     """A sequence of the program that is no array, of which NumPy makes one where it is an operand."""
 
+    def truth(self) -> Any:
+        """Whether Python takes it as true, as a bool of the running program."""
+        raise NotImplementedError
+
     def as_array(self, dtype: DType | None = None) -> Any:
         """The array; where a ``dtype`` is said, of which it is going to be, one whose own may be another."""
         raise NotImplementedError

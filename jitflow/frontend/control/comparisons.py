@@ -11,6 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.frontend.control.ranges import Range, contains_number
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList, are_same
@@ -60,10 +61,12 @@ def contains(container: Any, item: Any) -> Any:
         return whole.contains(item) if is_text_value(whole) else contains(whole, item)
     if isinstance(container, Recorded) and container.flows:
         return container.contains(item)
+    if type(container) is Range or (type(container) is range and is_traced(item)):
+        return contains_number(container, item)
     is_keyed = isinstance(container, dict | set | frozenset)
     if is_keyed and is_traced(item):
         begin_anew_with(container)
-    is_listed = is_keyed or isinstance(container, list | tuple | range)
+    is_listed = is_keyed or isinstance(container, list | tuple)
     if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
         return item in container
     answer: Any = False
@@ -90,7 +93,7 @@ def is_traced(thing: Any) -> bool:
 
 def equal(left: Any, right: Any) -> Any:
     """``left == right``, of tuples and lists item by item."""
-    left, right = _written_out(left), _written_out(right)
+    left, right = _taken_apart(left, right)
     if _may_be_none(left) or _may_be_none(right):
         return _equal_to_none(left, right)
     if not _are_sequences(left, right):
@@ -135,9 +138,16 @@ def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 
 def _unequal(left: Any, right: Any) -> Any:
     """``left != right``."""
-    left, right = _written_out(left), _written_out(right)
+    left, right = _taken_apart(left, right)
     is_told = _are_sequences(left, right) or _may_be_none(left) or _may_be_none(right)
     return not_(equal(left, right)) if is_told else left != right
+
+
+def _taken_apart(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two things whose items Python compares as tuples and lists, if they have items."""
+    if type(left) is slice and type(right) is slice:
+        return (left.start, left.stop, left.step), (right.start, right.stop, right.step)
+    return _written_out(left), _written_out(right)
 
 
 def _written_out(thing: Any) -> Any:

@@ -22,7 +22,7 @@ from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, container_in
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.tracers.base import located
 from jitflow.records import dataclass

@@ -14,7 +14,8 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays import layouts
 from jitflow.frontend.arrays.operands import as_value
-from jitflow.frontend.control.sources import Places, Source
+from jitflow.frontend.control.sources import Places
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located

@@ -22,7 +22,7 @@ from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import Kind, join, kind_of
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.paths import trace_path
-from jitflow.frontend.control.sources import traced_range
+from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -27,7 +28,7 @@ _SEVERAL = "The truth value of an array with more than one element is ambiguous.
 def truth(thing: Any) -> bool | Value:
     """Whether Python takes ``thing`` as true: an answer, or a bool of the running program."""
     if not isinstance(thing, tracers.Tracer):
-        return thing.truth() if isinstance(thing, Recorded) else bool(thing)
+        return thing.truth() if isinstance(thing, Recorded | ArraySource) else bool(thing)
     if type(thing) is tracers.Alternatives:
         number = surface.strong(thing)  # whose number it is makes no difference
         return truth(thing.each(as_bool) if number is None else number)

@@ -25,8 +25,9 @@ from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_u
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
-from jitflow.frontend.control.sources import Product, Sequenced, Source, as_source, is_integer
+from jitflow.frontend.control.sources import Product, Sequenced, as_source
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
+from jitflow.frontend.control.steps import Source, is_integer
 from jitflow.frontend.control.switching import for_each_kind
 from jitflow.frontend.control.turns import NeedsUnrolling
 from jitflow.frontend.outside.objects import Recorded

@@ -24,7 +24,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.same import is_numbered, is_replaced, note_replaced
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.turns import OneTurn, left_by
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace

@@ -17,7 +17,7 @@ import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.outside.proxies import ModuleView, ObjectProxy, OutsideDict, OutsideList, counterpart

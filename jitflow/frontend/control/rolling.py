@@ -29,7 +29,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.returning import RETURNED
 from jitflow.frontend.control.same import add_numbers
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.turns import NeedsUnrolling, Test, left_by
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.memory import BeforeTurn

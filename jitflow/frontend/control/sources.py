@@ -1,8 +1,6 @@
 """What a loop runs over: ranges, arrays, indices, and ``zip``, ``enumerate`` and ``reversed`` of them.
 
-A source knows how many items it has and gives the item at a position, which may be the position of a rolled loop. It
-can also be iterated by Python itself, which takes its length as a number. What ``zip`` and its like give is an iterator
-in Python, which goes on where it was left.
+What ``zip`` and its like give is an iterator in Python, which goes on where it was left.
 """
 
 from __future__ import annotations
@@ -10,131 +8,27 @@ from __future__ import annotations
 import builtins
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
-from jitflow.frontend.arrays.operands import ArraySource
-from jitflow.frontend.arrays.runtime_sizes import bind, integer
-from jitflow.frontend.recording import values
+from jitflow.errors import UserTypeError
+from jitflow.frontend.control.ranges import Range
+from jitflow.frontend.control.steps import Source, Steps
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import numbers_of
 from jitflow.frontend.texts.traced import waits
 from jitflow.frontend.tracers.base import located
-from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
-from jitflow.ir.dtypes import I64, DType
 
-__all__ = ["Product", "Range", "Rest", "Sequenced", "Source", "as_source", "is_integer", "traced_enumerate",
-           "traced_ndenumerate", "traced_ndindex", "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
-
-
-class Source:
-    """``count`` items; ``span`` is the dim that the count is where there is an item at all."""
-
-    count: Dim
-    span: Dim
-    once = True
-    used = False
-
-    def gone_through(self) -> Source:
-        """What a loop over it goes through."""
-        return self
-
-    def end(self) -> None:
-        """The loop that went through the items has been traced."""
-
-    def require_end(self) -> None:
-        """The loop may be left before its end. Raises where that is refused."""
-
-    def begin(self) -> None:
-        """The program goes through the items. Raises where it has done so before, and Python would go on from there."""
-        if self.once and self.used:
-            raise located(
-                UserNotImplementedError(
-                    "an iterator that the program has gone through, or into, before",
-                    mend="make it anew where it is used: write zip(...) or enumerate(...) in the head of the loop",
-                )
-            )
-        self.used = True
-
-    def item(self, position: Any) -> Any:
-        """The item at a position: an int or a size below the count."""
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        return current_trace().fix(self.count, "the length of a range")
-
-    def __iter__(self) -> Iterator[Any]:
-        self.begin()
-        items = self.gone_through()
-        turns = current_trace().fix_turns(items.count, "an iteration by Python")
-        return iter([items.item(position) for position in range(turns)])
-
-    def __getitem__(self, position: Any) -> Any:
-        return self.item(position)
-
-
-class Range(Source, ArraySource):
-    """``range(start, stop, step)`` of sizes and numbers."""
-
-    once = False
-
-    def __init__(self, start: Any, stop: Any, step: Any) -> None:
-        self.start, self.step = start, step
-        known = [tracers.dim_of(item) if _is_size(item) else None for item in (start, stop, step)]
-        first, last, pace = known
-        if pace is None:
-            self.count = self.span = _count_of_steps(*(integer(item) for item in (start, stop, step)))
-            return
-        if pace == 0:
-            raise located(UserValueError("range() arg 3 must not be zero"))
-        trace = current_trace()
-        if not isinstance(pace, int):
-            nonzero = values.emit("not_equal", values.size(pace), values.size(0))
-            values.check(nonzero, ValueError, "range() arg 3 must not be zero")
-        forward = not isinstance(pace, int) or pace > 0
-        if first is not None and last is not None:
-            span = last - first if forward else first - last
-        else:
-            one, other = (integer(item) for item in (start, stop))
-            number = values.emit("subtract", other, one) if forward else values.emit("subtract", one, other)
-            span = bind(values.emit("maximum", number, values.constant(0, I64)), "count")
-        self.count, self.span = trace.not_negative(span), span
-        if pace not in (1, -1):
-            width = pace if forward else -pace
-            self.count = self.span = (self.count + (width - 1)) // width
-
-    def item(self, position: Any) -> Any:
-        offset = position if _is_one(self.step) else position * self.step
-        if not isinstance(self.start, tracers.Tracer) or _is_size(self.start) or not _is_size(offset):
-            return self.start + offset
-        numbers = [values.as_scalar(tracers.lift(_python_int(part))) for part in (self.start, offset)]
-        return tracers.wrap(values.emit("add", *numbers))  # which comes before the stop, so it fits
-
-    def as_array(self, dtype: DType | None = None) -> Any:
-        found = tracers.wrap(values.iota(I64, (self.count,)), owned=True)
-        return np.add(self.start, found * self.step, dtype=np.int64)
-
-
-def _count_of_steps(start: Value, stop: Value, step: Value) -> Dim:
-    """How many steps there are where only the running program knows the step, and whether it leads up or down."""
-    zero, one = values.constant(0, I64), values.constant(1, I64)
-    values.check(values.emit("not_equal", step, zero), ValueError, "range() arg 3 must not be zero")
-    up = values.emit("greater", step, zero)
-    ahead = [values.emit("subtract", *pair) for pair in ((stop, start), (start, stop))]
-    width = values.emit("maximum", values.emit("absolute", step), one)
-    last = values.emit("subtract", values.emit("select", up, *ahead), one)
-    count = values.emit("add", values.emit("floor_divide", last, width), one)
-    return bind(values.emit("maximum", count, zero), "count")
+__all__ = ["Product", "Rest", "Sequenced", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex",
+           "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Items(Source):
@@ -306,7 +200,9 @@ def as_source(thing: Any) -> Source | None:
     if type(thing) is TracedText and numbers_of(thing) is None and waits(thing):
         return as_source(surface.program_text(thing))
     if type(thing) is range:
-        return Range(thing.start, thing.stop, thing.step)
+        return Steps(thing.start, thing.stop, thing.step)
+    if type(thing) is Range:
+        return thing.steps
     return Items(thing) if isinstance(thing, tracers.ArrayTracer) else None
 
 
@@ -315,46 +211,7 @@ def _needed(thing: Any) -> Source | None:
     return Sequenced(thing) if source is None and isinstance(thing, list | tuple) else source
 
 
-def _is_size(item: Any) -> bool:
-    kind: type = type(item)  # a traced number says that it is an int
-    return issubclass(kind, int | tracers.SizeTracer)
-
-
-def _is_one(step: Any) -> bool:
-    return not isinstance(step, tracers.Tracer) and step == 1
-
-
 # -- Python's functions -------------------------------------------------------------------------------------
-
-
-def traced_range(*bounds: Any) -> Any:
-    """`range`."""
-    sizes = [bound.each(_python_int) if type(bound) is tracers.Alternatives else _bound(bound) for bound in bounds]
-    if not any(isinstance(size, tracers.Tracer) for size in sizes):
-        return builtins.range(*sizes)
-    start, stop, step = (0, *sizes, 1) if len(sizes) == 1 else (*sizes, 1)[:3]
-    return Range(start, stop, step)
-
-
-def _bound(bound: Any) -> Any:
-    size = tracers.as_size(pinned(bound))
-    if not isinstance(size, int) and not is_integer(size):
-        kind = size.__class__.__name__
-        raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
-    is_number = isinstance(size, tracers.Tracer) and not _is_size(size)
-    return tracers.wrap(as_weak(values.as_scalar(tracers.lift(size)), I64)) if is_number else size
-
-
-def _python_int(bound: Any) -> Any:
-    """Python's int, whatever integer it is."""
-    return tracers.wrap(as_weak(values.as_scalar(tracers.lift(_bound(bound))), I64))
-
-
-def is_integer(thing: Any) -> bool:
-    """Whether it is an integer, known or of the running program."""
-    if not isinstance(thing, tracers.Tracer):
-        return type(thing) is int
-    return bool(values.dtype_of_value(tracers.lift(thing)).is_integer)
 
 
 def traced_enumerate(iterable: Any, start: Any = 0) -> Any:

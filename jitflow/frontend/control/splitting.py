@@ -23,7 +23,8 @@ from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.possible_kinds import is_of_kind
 from jitflow.frontend.control.rolling import CannotRoll, Change, Rolling, Test
-from jitflow.frontend.control.sources import Rest, Source
+from jitflow.frontend.control.sources import Rest
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives

@@ -30,7 +30,7 @@ from jitflow.frontend.control.merge import (
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.returning import is_returned_itself
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.regions import Scope

@@ -121,7 +121,10 @@ class _Reader:
         position = next((position for position, one in enumerate(parameters) if one is value), None)
         if op is None and position is not None and isinstance(value.type, Scalar | Index):
             register = inputs.leaves[position].register
-            return Expression(inputs.path(register), (register,), lambda found: _plain(found[register]))
+            text = inputs.path(register)
+            if isinstance(value.type, Scalar) and not value.type.weak:  # NumPy's number is no number of Python's
+                text = f"{_KINDS.get(_letter(value.type), complex).__name__}({text})"
+            return Expression(text, (register,), lambda found: _plain(found[register]))
         if op is None or (op.regions and op.name != "if") or self._ops > _MOST_OPS:
             raise _NotKnown
         if op.name in ("constant", "size"):

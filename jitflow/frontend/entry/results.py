@@ -17,6 +17,7 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.same import number_among, number_as
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
@@ -167,6 +168,8 @@ class Results:
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):
             return self._around_arrays(result, path)
+        if kind is Range or (kind is slice and not is_constant((result.start, result.stop, result.step))):
+            return Group(partial(StructOf, result.__class__), self._fields(result, ("start", "stop", "step"), path))
         if kind is RecordProxy:
             names = tuple(result._jitflow_fields[1])
             children = self._fields(result, names, path)

@@ -20,7 +20,7 @@ from jitflow.frontend.arrays.casts import as_element, as_object, require_cast
 from jitflow.frontend.arrays.operands import array_operand, as_value, normalized_axis, operand, refuse
 from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Range
+from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.numpy import indexing, selections
 from jitflow.frontend.numpy.creation import array_object, list_item
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto

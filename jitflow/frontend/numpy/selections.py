@@ -19,7 +19,7 @@ from jitflow.errors import UserIndexError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import as_value, new
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Range
+from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace

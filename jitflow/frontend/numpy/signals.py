@@ -12,7 +12,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, as_value, new, refuse, static_int
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Range
+from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.ranges import arange

@@ -18,7 +18,8 @@ from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.types import Scalar
 
 __all__ = ["slice_bounds"]
 
@@ -131,7 +132,10 @@ def _dim(number: Any) -> Dim:
 
 
 def _integral(number: Any) -> Any:
-    if not values.dtype_of_value(tracers.lift(number)).is_integer:
+    value = tracers.lift(number)
+    if isinstance(value.type, Scalar) and value.type == Scalar(BOOL, True):
+        return tracers.wrap(values.cast(value, I64))
+    if not values.dtype_of_value(value).is_integer:
         raise _not_integral()
     return number
 

@@ -14,7 +14,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import new
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Range
+from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.numpy import creation, ranges
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.recording import values

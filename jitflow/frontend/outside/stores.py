@@ -160,7 +160,7 @@ class Stores:
 
     def open_container(self, thing: Any) -> None:
         """The program changes a list or dict, which goes on as one of Python's until the end."""
-        self._begin("a store to", thing.path, type(self._things[thing.register]))
+        self._begin("a store to", thing.path, list if isinstance(thing, list) else dict)
         thing.is_closed = False
         target = self._target(thing.register, None)
         self.containers[thing.register] = Container(thing, target, content_of(thing))

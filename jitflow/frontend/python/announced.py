@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.calls_out import record_call
-from jitflow.frontend.control.sources import Sequenced, Source, as_source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.sources import Sequenced, as_source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.arguments import Spec
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.outside.purity import Impure

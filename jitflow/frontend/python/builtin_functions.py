@@ -18,15 +18,15 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.frontend.control.element_iterators import traced_nditer
+from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.sources import (
-    Source,
     traced_enumerate,
     traced_ndenumerate,
     traced_ndindex,
-    traced_range,
     traced_reversed,
     traced_zip,
 )
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import is_made_object, known_as
 from jitflow.frontend.outside.objects import Recorded
@@ -76,7 +76,7 @@ __all__ = ["BUILTIN_FUNCTIONS", "class_of", "replaced_by", "replacement"]
 
 def traced_len(thing: Any) -> Any:
     """`len`: of an array, its first size, which stays open."""
-    if isinstance(thing, Growing | AppendedList) or (isinstance(thing, Recorded) and thing.flows):
+    if isinstance(thing, Growing | AppendedList | Range) or (isinstance(thing, Recorded) and thing.flows):
         return thing.length
     if isinstance(thing, Listed):
         return size_of_list(thing)
@@ -199,15 +199,17 @@ def _super(*args: Any) -> Any:
     return SuperProxy(kind, thing) if is_foreign else super(kind, thing)
 
 
-def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
+def _stand_in(kind: type, handler: Callable[..., Any], *, distributes: bool = True) -> type:
     """A class that is ``kind`` to everybody who asks, but whose call runs ``handler``: ``numpy.float32(x)``.
 
-    A dtype argument takes it for ``kind``, because it inherits from it, and `isinstance` asks ``kind``.
+    A dtype argument takes it for ``kind``, because it inherits from it, and `isinstance` asks ``kind``. It
+    ``distributes`` what is of several kinds; a range must be there behind branches on its bounds' kinds.
     """
 
     class StandIn(type):
         def __call__(cls, *args: Any, **keywords: Any) -> Any:
-            return distributed(handler, args, keywords) if holds_alternatives(args) else handler(*args, **keywords)
+            each = distributes and holds_alternatives(args)
+            return distributed(handler, args, keywords) if each else handler(*args, **keywords)
 
         def __instancecheck__(cls, instance: Any) -> bool:
             return isinstance(instance, kind)
@@ -227,7 +229,7 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
         members |= methods_of_numbers(kind)
     elif kind in (str, *CONSTRUCTORS):
         members |= methods_of_containers(kind)
-    return StandIn(kind.__name__, () if kind is bool else (kind,), members)
+    return StandIn(kind.__name__, () if kind in (bool, range) else (kind,), members)
 
 
 def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
@@ -258,7 +260,8 @@ def _numpy_function(function: Any) -> Callable[..., Any]:
 
 
 def _holds_tracer(thing: Any) -> bool:
-    return isinstance(thing, Tracer | Source) or (isinstance(thing, list | tuple) and any(map(_holds_tracer, thing)))
+    of_items = isinstance(thing, list | tuple)
+    return any(map(_holds_tracer, thing)) if of_items else isinstance(thing, Tracer | Source | Range)
 
 
 def _errstate(**kinds: Any) -> Any:
@@ -280,7 +283,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sum": _sum,
     "any": conversions.any_,
     "all": conversions.all_,
-    "range": traced_range,
+    "range": _stand_in(range, traced_range, distributes=False),
     "enumerate": traced_enumerate,
     "zip": traced_zip,
     "reversed": traced_reversed,
@@ -314,8 +317,8 @@ _FUNCTIONS: dict[str, Any] = {
     "map": map_,
 }
 _FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set)}
-_OF_SEVERAL_KINDS = ("max", "min", "range")
-"""What takes something of several kinds as it is: a range must be there behind branches on its bounds' kinds."""
+_OF_SEVERAL_KINDS = ("max", "min")
+"""What takes something of several kinds as it is."""
 BUILTIN_FUNCTIONS = {
     name: function if isinstance(function, type) or name in _OF_SEVERAL_KINDS else kind_by_kind(function)
     for name, function in _FUNCTIONS.items()

@@ -114,12 +114,20 @@ def remove(items: Any, wanted: Any) -> Any:
 
 
 @program
-def index(items: Any, wanted: Any) -> Any:
-    """``items.index(wanted)``."""
-    place = 0
-    while place < len(items) and not items.equals(place, wanted):
+def index(items: Any, wanted: Any, start: Any, stop: Any) -> Any:
+    """``items.index(wanted, start, stop)``."""
+    if start < 0:
+        start = max(start + len(items), 0)
+    if stop is None:
+        stop = len(items)
+    elif stop < 0:
+        stop += len(items)
+    else:
+        stop = min(stop, len(items))
+    place = start
+    while place < stop and not items.equals(place, wanted):
         place += 1
-    if place == len(items):
+    if place >= stop:
         if items.held.kind == "deque":
             raise ValueError(f"{wanted} is not in deque")
         raise ValueError(f"{wanted} is not in list")

@@ -25,7 +25,7 @@ from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import traced_range
+from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.container_protocol import PythonProtocol
 from jitflow.frontend.python.held_items import class_of, python_int, size_of, sought_words, standing_for, words
@@ -210,13 +210,17 @@ class ProgramContainer(PythonProtocol, Recorded):
             return found
         both = None if key is None or self.held.key is None else joined(self.held.key, key)
         if key is not None and (both is None or as_key(both) is None):
-            raise refusal(f"a {self.held.kind} that the running program changes, of keys of several types",
-                          "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {key}")  # fmt: skip
+            raise self.of_several_keys(key)
         raise refusal(
             f"a {self.held.kind} that the running program changes, of items of too many types",
             "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), tuples of one length",
             found=f"{self.held.item} and {item}",
         )
+
+    def of_several_keys(self, key: Item) -> UserNotImplementedError:
+        """The error for a key of a type that cannot be one of these keys."""
+        return refusal(f"a {self.held.kind} that the running program changes, of keys of several types",
+                       "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {key}")  # fmt: skip
 
     def _widen(self, inside: Container) -> None:
         """Start the trace anew if what is put there has a type of its own, which is part of that of the items."""

@@ -20,7 +20,8 @@ from jitflow.frontend.arrays.operands import numpy_says
 from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.ranges import Range
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -84,7 +85,7 @@ def complex_(*args: Any) -> Any:
 
 def bool_(*args: Any) -> Any:
     """`bool`."""
-    if not args or not isinstance(args[0], tracers.Tracer | Recorded):
+    if not args or not isinstance(args[0], tracers.Tracer | Recorded | Range):
         return builtins.bool(*args)
     answer = truth(args[0])
     return answer if isinstance(answer, builtins.bool) else as_python_bool(answer)
@@ -166,7 +167,7 @@ def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[...,
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
         return bool_(of_array(items))
     answer: Any = not decisive
-    if isinstance(items, Recorded | Source):
+    if isinstance(items, Recorded | Source | Range):
         return fold(items, answer, lambda known, thing: bool_(combined(known, partial(bool_, thing))))
     for thing in items:
         answer = combined(answer, partial(bool_, thing))

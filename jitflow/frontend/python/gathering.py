@@ -23,7 +23,8 @@ from jitflow.frontend.control.explicit import discovered, memory_for
 from jitflow.frontend.control.local_types import Kind
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.control.sources import Source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dtypes import F64

@@ -16,7 +16,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.python.list_tapes import Form, number_less, repeat
 from jitflow.frontend.python.lists import Listed, in_order
 from jitflow.frontend.python.taped_lists import TapedList, refusal, size_of

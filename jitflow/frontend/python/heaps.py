@@ -11,7 +11,7 @@ from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import traced_range
+from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.python.held_items import size_of
 from jitflow.frontend.recording import values
 from jitflow.ir.dtypes import I64

@@ -21,7 +21,9 @@ from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Source, as_source, traced_range
+from jitflow.frontend.control.ranges import Range, traced_range
+from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.lists import of_numbers
@@ -75,7 +77,7 @@ def _list_of(items: Any) -> Any:
 def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
     """What ``x, *y = thing`` takes apart, into names before and behind one with a star, if there is one."""
     thing = characters_of(thing)
-    if active_trace() is not None and isinstance(thing, Recorded) and is_running(thing):
+    if active_trace() is not None and isinstance(thing, Recorded | Range) and is_running(thing):
         items = thing if isinstance(thing, ProgramList) else _list_of(thing)
         programs.require_length(items.length, before + (behind or 0), behind is not None)
     elif behind is None:

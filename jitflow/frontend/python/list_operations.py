@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.ranges import Range, range_of, traced_range
 from jitflow.frontend.python.container_programs import program
-from jitflow.frontend.python.containers import refusal
 from jitflow.frontend.python.held_items import python_int
-from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import I64
 
-__all__ = ["delete_slice", "is_before", "steps_of", "store_slice"]
+__all__ = ["delete_slice", "is_before", "repeat_items", "steps_of", "store_slice", "take_slice"]
 
 
-def steps_of(position: slice, length: Value) -> tuple[Any, int, Any]:
+def steps_of(position: slice, length: Value) -> tuple[Any, Any, Any]:
     """Where a slice begins, its step, and how many positions it has, of a list of some length."""
-    step = 1 if position.step is None else position.step
-    if type(step) is not int or step == 0:
-        raise refusal("a slice of a list by a step that only the running program knows", "write a loop")
-    zero, one = values.constant(0, I64), values.constant(1, I64)
-    low, high = (zero, length) if step > 0 else (values.constant(-1, I64), values.emit("subtract", length, one))
+    places = range_of(0, python_int(length), 1)[position]
+    return places.start, places.step, places.length if type(places) is Range else len(places)
 
-    def bound(item: Any, otherwise: Value) -> Value:
-        if item is None:
-            return otherwise
-        return values.emit("maximum", values.emit("minimum", from_front(integer(item), length), high), low)
 
-    start, stop = bound(position.start, low if step > 0 else high), bound(position.stop, high if step > 0 else low)
-    span = values.emit("subtract", *((stop, start) if step > 0 else (start, stop)))
-    ahead = values.emit("add", span, values.constant(abs(step) - 1, I64))
-    turns = values.emit("floor_divide", ahead, values.constant(abs(step), I64))
-    return python_int(start), step, python_int(values.emit("maximum", turns, zero))
+def take_slice(items: Any, position: slice, found: Any) -> None:
+    """``found.extend(items[start:stop:step])``."""
+    start, step, count = steps_of(position, items.number())
+    own_loop(traced_range(count), lambda turn: found.append(items.item(start + turn * step)))
 
 
 def store_slice(items: Any, position: slice, others: Any) -> None:
@@ -52,12 +41,10 @@ def delete_slice(items: Any, position: slice) -> None:
     if not items.is_known:
         return
     start, step, count = steps_of(position, items.number())
-    if step == 1:
+    if type(step) is int and step == 1:
         _replace(items, start, start + count, items[:0])
-    elif step > 0:
-        _delete_steps(items, start, step, count)
     else:
-        _delete_steps(items, start + (count - 1) * step, -step, count)
+        _delete_steps(items, start, step, count)
 
 
 @program
@@ -80,12 +67,25 @@ def _store_steps(items: Any, start: Any, step: Any, count: Any, others: Any) -> 
 @program
 def _delete_steps(items: Any, start: Any, step: Any, count: Any) -> Any:
     kept = items[:0]
+    if step < 0:
+        start, step = start + (count - 1) * step, -step
     for place in range(len(items)):
         ahead = place - start
         if ahead < 0 or ahead % step != 0 or ahead >= count * step:
             kept.append(items[place])
     items.clear()
     items.extend(kept)
+
+
+@program
+def repeat_items(items: Any, number: Any) -> Any:
+    """``items *= number``."""
+    once = items.copy()
+    if number < 1:
+        items.clear()
+    for _ in range(number - 1):
+        items.extend(once)
+    return items
 
 
 @program

@@ -17,7 +17,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.local_types import Kind, converted, kind_of
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import traced_range
+from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.python.held_items import standing_for, words
 from jitflow.frontend.python.item_types import item_type, joined
 from jitflow.frontend.recording import values

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import dis
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,7 +16,8 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import as_source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
@@ -135,8 +137,18 @@ def _list_at(site: Site, like: Container | None) -> Any:
     return made("list", site, widest(answer, like))
 
 
+def _is_in_place() -> bool:
+    """Whether what the program does is ``items *= number``, which Python tells nobody: to a number it is a product."""
+    frame = current_trace().user_frame()
+    steps = () if frame is None else dis.get_instructions(frame.f_code)
+    return any(step.argrepr == "*=" for step in steps if frame is not None and step.offset == frame.f_lasti)
+
+
 def _repeated(items: list[Any], number: Any, name: str = "a list of so many items") -> Any:
     """``items * number``: a list of the running program."""
+    if _is_in_place():
+        begin_anew_with(items)
+        raise refusal("`*=` of this list by a number that only the running program knows", "write items = items * n")
     found = _list_at(_site(name), type_of_container(items))
 
     def turn(_: Any) -> None:

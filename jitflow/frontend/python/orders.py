@@ -14,14 +14,16 @@ from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import compared, is_traced
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Source, as_source, traced_range
+from jitflow.frontend.control.ranges import Range, traced_range
+from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
-from jitflow.frontend.python.made_containers import changeable
+from jitflow.frontend.python.made_containers import CONSTRUCTORS, changeable
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.recording import values
 from jitflow.frontend.texts.building import is_text
@@ -58,7 +60,7 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
     args = (characters_of(args[0]),) if len(args) == 1 else args
     thing = args[0] if len(args) == 1 else None
-    source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source) else None
+    source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source | Range) else None
     if source is not None and "default" in keywords:
         default = keywords.pop("default")
         some = size_of(source.count) > 0
@@ -157,6 +159,8 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
     items = characters_of(items)
+    if isinstance(items, Range):
+        items = CONSTRUCTORS[list](items)
     if isinstance(items, Recorded) and items.flows:
         return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1

@@ -7,7 +7,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.raising import raise_
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.held_items import words
 from jitflow.frontend.python.item_types import item_type

@@ -14,12 +14,13 @@ from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import Source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.steps import Source, bound_of
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
 from jitflow.frontend.python.held_items import KINDS, place_of, size_of
 from jitflow.frontend.python.item_types import common_dtype, has_order, widest
-from jitflow.frontend.python.list_operations import delete_slice, is_before, steps_of, store_slice
+from jitflow.frontend.python.list_operations import delete_slice, is_before, repeat_items, store_slice, take_slice
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
@@ -174,6 +175,9 @@ class ProgramList(ProgramContainer, Listed):
 
     __rmul__ = __mul__
 
+    def __imul__(self, number: Any) -> Any:
+        return repeat_items(self, bound_of(number))
+
     def copy(self) -> Any:
         """``list.copy``."""
         return self._with(self)
@@ -243,9 +247,7 @@ class ProgramList(ProgramContainer, Listed):
 
     def index(self, item: Any, start: Any = 0, stop: Any = None) -> Any:
         """``list.index``."""
-        if start != 0 or stop is not None:
-            self._refuse("index(item, start)")
-        return programs.index(self, item)
+        return programs.index(self, item, bound_of(start), None if stop is None else bound_of(stop))
 
     def counted(self, item: Any) -> Any:
         """``list.count``."""
@@ -286,10 +288,8 @@ class ProgramList(ProgramContainer, Listed):
 
     def _slice(self, position: slice) -> Any:
         found = new_list("[...]", self.held if self.is_known else None)
-        if not self.is_known:
-            return found
-        start, step, count = steps_of(position, self.number())
-        own_loop(traced_range(count), lambda turn: found.append(self.item(start + turn * step)))
+        if self.is_known:
+            take_slice(self, position, found)
         return found
 
     def __eq__(self, other: Any) -> Any:

@@ -9,7 +9,7 @@ from jitflow.frontend.control.branch import and_, choose
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import raise_
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, made, refusal
@@ -120,7 +120,7 @@ class ProgramSet(ProgramKeyed):
         if not self.is_known:
             self._start_anew(Container(kind="set", key=other.held.key))
         if self.held.key != other.held.key:
-            raise self._several(other.held.key, self.held.key)
+            raise self.of_several_keys(other.held.key)
         return True
 
     def _empty(self, held: Container | None = None) -> Any:

@@ -14,15 +14,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.errors import UserTypeError
+from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Source, traced_range
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.python import letters
 from jitflow.frontend.python import text_programs as programs
 from jitflow.frontend.python.containers import columns_of, refusal
 from jitflow.frontend.python.held_items import KINDS, class_of, place_of, python_int, size_of
+from jitflow.frontend.python.list_operations import steps_of
 from jitflow.frontend.python.making_texts import empty_text, program_text
 from jitflow.frontend.python.text_methods import TextMethods
 from jitflow.frontend.recording import values
@@ -106,35 +108,16 @@ class ProgramText(TextMethods, Source):
         return self.item(tracers.wrap(place_of(position, self.number(), IndexError, "string index out of range")))
 
     def _slice(self, position: slice) -> Any:
-        step = 1 if position.step is None else position.step
-        if isinstance(step, tracers.Tracer):
-            raise refusal("a slice of a text by a step that only the running program knows", "write a loop")
-        if step == 0:
-            raise located(UserValueError("slice step cannot be zero"))
-        length, zero, one = self.number(), values.constant(0, I64), values.constant(1, I64)
-        low, high = (zero, length) if step > 0 else (values.constant(-1, I64), values.emit("subtract", length, one))
-
-        def bound(item: Any, otherwise: Value) -> Value:
-            if item is None:
-                return otherwise
-            return values.emit("maximum", values.emit("minimum", from_front(integer(item), length), high), low)
-
-        start, stop = bound(position.start, low if step > 0 else high), bound(position.stop, high if step > 0 else low)
+        start, step, count = steps_of(position, self.number())
         found = empty_text()
-        if step == 1:
-            stop = values.emit("maximum", start, stop)
-            found.op("extend_text", self.value, start, stop)
+        if type(step) is int and step == 1:
+            found.op("extend_text", self.value, integer(start), integer(start + count))
             return found
-        span = values.emit("subtract", *((stop, start) if step > 0 else (start, stop)))
-        pace = values.constant(abs(step), I64)
-        turns = values.emit("floor_divide", values.emit("add", span, values.constant(abs(step) - 1, I64)), pace)
-        first = tracers.wrap(start)
 
         def take(turn: Any) -> None:
-            place = values.emit("multiply", integer(turn), values.constant(step, I64))
-            found.op("append_item", self.op("get_item", values.emit("add", tracers.lift(first), place))[0])
+            found.op("append_item", self.op("get_item", integer(start + turn * step))[0])
 
-        own_loop(traced_range(0, size_of(values.emit("maximum", turns, zero))), take)
+        own_loop(traced_range(count), take)
         return found
 
     def __add__(self, other: Any) -> Any:

@@ -134,7 +134,7 @@ class Choices:
         Raises `CompilerBug` for a reason that it should have known.
         """
         first = reason.sites[0]
-        if self._answers.get(first) == reason.answer:
+        if self._answers.get(first) == reason.answer and first not in self._refused:
             raise CompilerBug(f"{first.choice.name} of {first.name} does not do", pass_name="trace")
         for restart in (*found, reason):
             self._answers |= dict.fromkeys(restart.sites, restart.answer)

@@ -43,6 +43,11 @@ def structure(thing: Any) -> Pieces | None:
         return ["(", *_separated([(item,)] for item in thing), ",)" if len(thing) == 1 else ")"]
     if isinstance(thing, dict) and kind.__repr__ is dict.__repr__:
         return ["{", *_separated([(key,), ": ", (item,)] for key, item in thing.items()), "}"]
+    if thing.__class__ is range:
+        numbers = (thing.start, thing.stop, thing.step)
+        return ["range(", *_separated([(number,)] for number in (numbers[:2] if thing.step == 1 else numbers)), ")"]
+    if kind is slice:
+        return ["slice(", *_separated([(part,)] for part in (thing.start, thing.stop, thing.step)), ")"]
     if isinstance(thing, tuple) and hasattr(kind, "_fields") and _came_with_it(kind):
         return [f"{kind.__name__}(", *_named(kind._fields, thing), ")"]
     if hasattr(kind, "__dataclass_fields__") and not isinstance(thing, type) and _came_with_it(kind):

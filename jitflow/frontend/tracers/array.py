@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import CompilerBug, UserNotImplementedError, UserTypeError
+from jitflow.errors import CompilerBug, UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.recording.trace import Trace
 from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_in_place, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
@@ -133,6 +133,11 @@ def _binary(name: str, left: Any, right: Any) -> Any:
 def _in_place(name: str, target: Any, operand: Any) -> Any:
     if _is_square(name, target, operand):
         return surface.apply_ufunc(np.square, "__call__", (target,), {"out": (target,)})
+    if name == "matmul" and (not target.ndim or np.ndim(operand) < 2):
+        raise located(UserValueError(
+            "inplace matrix multiplication requires the first operand to have at least one and the second at least "
+            "two dimensions."
+        ))  # fmt: skip
     return ufunc_in_place(name, target, operand)
 
 

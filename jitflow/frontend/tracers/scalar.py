@@ -220,12 +220,12 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
         return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
         items, times = (left, right) if isinstance(right, NumberTracer) else (right, left)
+        mine = (left if isinstance(left, NumberTracer) else right).__class__.__name__
+        if name == "mul" and isinstance(items, _REPEATED) and mine in ("float", "complex"):
+            raise located(UserTypeError(f"can't multiply sequence by non-int of type '{mine}'"))
         if name == "mul" and isinstance(items, str) and times._scalar.dtype.kind in "bi" and times._pin is None:
             return surface.program_text(items) * times
         if name != "mul" or type(items) is not list or not isinstance(times, NumberTracer):
-            mine = (left if isinstance(left, NumberTracer) else right).__class__.__name__
-            if name == "mul" and isinstance(items, str | list | tuple) and mine in ("float", "complex"):
-                raise located(UserTypeError(f"can't multiply sequence by non-int of type '{mine}'"))
             if (trace := active_trace()) is not None:
                 trace.refused_operand = mine
             return NotImplemented
@@ -249,9 +249,18 @@ def _is_complex_operation(name: str, left: Any, right: Any) -> bool:
 def _scalar_binary(name: str, left: Any, right: Any) -> Any:
     if _is_complex_operation(name, left, right):
         return surface.arithmetic(name, left, right)
+    if name == "mul" and (isinstance(left, _REPEATED) or isinstance(right, _REPEATED)):
+        items, times = (left, right) if isinstance(left, _REPEATED) else (right, left)
+        if times.dtype.kind not in "iu":
+            raise located(
+                UserTypeError(f"can't multiply sequence by non-int of type 'numpy.{times.__class__.__name__}'")
+            )
+        return items * surface.methods["item"](times)
     return _numpys(name, left, right)
 
 
+_REPEATED = (list, tuple, str, bytes)
+"""What NumPy's integers repeat, as Python's do; all other sequences are arrays to them."""
 _STRICT: Mapping[str, str] = MappingProxyType({"lt": "lt", "le": "lt", "gt": "gt", "ge": "gt"})
 """How the real parts are compared where complex numbers are, for each operator."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from tests.compare import REDUCTION
 from tests.frontend.numpy.oracle import check, check_sizes, sample
 
@@ -47,6 +48,17 @@ def test_dtypes_of_products(kind: str):
     check(lambda x: np.dot(x, 2), matrix)
     check(lambda x: np.dot(2.5, x), matrix)
     check(lambda x: np.einsum("ij,kj->ik", x, x), matrix)
+
+
+def test_products_in_place():
+    def product(x, y):
+        x @= y
+        return x
+
+    check(product, sample("f8", 3, 3), sample("f8", 3, 3, seed=1))
+    check(product, sample("f8", 3), sample("f8", 3, 3, seed=1))
+    with pytest.raises(ValueError, match="inplace matrix multiplication requires the first operand"):
+        jitflow.function(product)(sample("f8", 3), sample("f8", 3))
 
 
 def test_products_of_many_sizes():
