@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, ItemsView, Sequence, ValuesView
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.control.ranges import Range, contains_number
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import OutsideList, are_same
+from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
@@ -25,6 +25,7 @@ from jitflow.ir.types import Scalar
 __all__ = ["chain", "compared", "contains", "equal", "is_", "is_traced"]
 
 _SEQUENCES: dict[type, type] = {tuple: tuple, list: list, OutsideList: list}
+_DICTS = (dict, OutsideDict)
 
 
 def chain(first: Any, comparisons: Sequence[tuple[str, Callable[[], Any]]]) -> Any:
@@ -66,7 +67,7 @@ def contains(container: Any, item: Any) -> Any:
     is_keyed = isinstance(container, dict | set | frozenset)
     if is_keyed and is_traced(item):
         begin_anew_with(container)
-    is_listed = is_keyed or isinstance(container, list | tuple)
+    is_listed = is_keyed or isinstance(container, list | tuple | ItemsView | ValuesView)
     if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
         return item in container
     answer: Any = False
@@ -88,12 +89,14 @@ def is_traced(thing: Any) -> bool:
     """Whether a thing, or an item of a tuple or list, is known to the running program alone."""
     if isinstance(thing, tracers.Tracer) or is_text_value(thing) or (type(thing) is TracedText and waits(thing)):
         return True
-    return type(thing) in _SEQUENCES and any(map(is_traced, thing))
+    return _kind_of_sequence(thing) is not None and any(map(is_traced, thing))
 
 
 def equal(left: Any, right: Any) -> Any:
     """``left == right``, of tuples and lists item by item."""
     left, right = _taken_apart(left, right)
+    if type(left) in _DICTS and type(right) in _DICTS and (is_traced([*left.values()]) or is_traced([*right.values()])):
+        return left.keys() == right.keys() and equal([*left.values()], [right[key] for key in left])
     if _may_be_none(left) or _may_be_none(right):
         return _equal_to_none(left, right)
     if not _are_sequences(left, right):
@@ -139,7 +142,7 @@ def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 def _unequal(left: Any, right: Any) -> Any:
     """``left != right``."""
     left, right = _taken_apart(left, right)
-    is_told = _are_sequences(left, right) or _may_be_none(left) or _may_be_none(right)
+    is_told = type(left) in _DICTS or _are_sequences(left, right) or _may_be_none(left) or _may_be_none(right)
     return not_(equal(left, right)) if is_told else left != right
 
 
@@ -160,8 +163,15 @@ def _written_out(thing: Any) -> Any:
 
 
 def _are_sequences(left: Any, right: Any) -> bool:
-    kind = _SEQUENCES.get(type(left))
-    return kind is not None and _SEQUENCES.get(type(right)) is kind
+    kind = _kind_of_sequence(left)
+    return kind is not None and _kind_of_sequence(right) is kind
+
+
+def _kind_of_sequence(thing: Any) -> type | None:
+    """As which of Python's sequences a thing is compared, if it is: named tuples as tuples."""
+    kind: Any = type(thing)
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_fields") and kind.__eq__ is tuple.__eq__
+    return tuple if is_named else _SEQUENCES.get(kind)
 
 
 def _equal_items(left: Any, right: Any) -> Any:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.arrays.operands import as_value, new, refuse
+from jitflow.frontend.arrays.operands import ArraySource, as_value, new
 from jitflow.frontend.numpy import assignment, indexing
 from jitflow.frontend.numpy.shape import flat_value
+from jitflow.frontend.recording import values
+from jitflow.frontend.tracers.operators import COMPARISONS
+from jitflow.ir.dtypes import DType
 
 __all__ = ["Flat"]
 
 
-class Flat:
+class Flat(ArraySource):
     """What NumPy's ``flatiter`` is for a program: reading copies, writing shows in the array."""
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -24,6 +30,14 @@ class Flat:
     def base(self) -> Any:
         """The array."""
         return self._array
+
+    def as_array(self, dtype: DType | None = None) -> Any:
+        return np.copy(new(flat_value(as_value(self._array))))
+
+    copy = as_array
+
+    def truth(self) -> Any:
+        return values.emit("greater", tracers.lift(self.as_array().size), values.size(0))
 
     def __len__(self) -> int:
         return len(new(flat_value(as_value(self._array))))
@@ -38,5 +52,12 @@ class Flat:
     def __setitem__(self, index: Any, value: Any) -> None:
         assignment.set_flat(self._array, index, value)
 
-    def __array__(self, *arguments: Any, **keywords: Any) -> Any:
-        raise refuse("an iterator over the elements as an array", "use x.ravel()")
+
+def _define_comparisons() -> None:
+    """Comparisons are those of the array of the elements."""
+    for name in COMPARISONS:
+        compare = getattr(operator, name)
+        setattr(Flat, f"__{name}__", lambda self, other, compare=compare: compare(self.as_array(), other))
+
+
+_define_comparisons()

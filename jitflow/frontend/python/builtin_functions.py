@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
+from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.sources import (
@@ -202,8 +203,7 @@ def _super(*args: Any) -> Any:
 def _stand_in(kind: type, handler: Callable[..., Any], *, distributes: bool = True) -> type:
     """A class that is ``kind`` to everybody who asks, but whose call runs ``handler``: ``numpy.float32(x)``.
 
-    A dtype argument takes it for ``kind``, because it inherits from it, and `isinstance` asks ``kind``. It
-    ``distributes`` what is of several kinds; a range must be there behind branches on its bounds' kinds.
+    A dtype argument takes it for ``kind``, because it inherits from it. It ``distributes`` what is of several kinds.
     """
 
     class StandIn(type):
@@ -261,7 +261,7 @@ def _numpy_function(function: Any) -> Callable[..., Any]:
 
 def _holds_tracer(thing: Any) -> bool:
     of_items = isinstance(thing, list | tuple)
-    return any(map(_holds_tracer, thing)) if of_items else isinstance(thing, Tracer | Source | Range)
+    return any(map(_holds_tracer, thing)) if of_items else isinstance(thing, Tracer | Source | ArraySource)
 
 
 def _errstate(**kinds: Any) -> Any:
@@ -283,7 +283,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sum": _sum,
     "any": conversions.any_,
     "all": conversions.all_,
-    "range": _stand_in(range, traced_range, distributes=False),
+    "range": _stand_in(range, traced_range, distributes=False),  # it must be there behind branches on its bounds' kinds
     "enumerate": traced_enumerate,
     "zip": traced_zip,
     "reversed": traced_reversed,

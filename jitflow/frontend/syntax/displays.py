@@ -75,4 +75,4 @@ def is_container(node: ast.expr) -> bool:
 
 def may_be_sequence(node: ast.expr) -> bool:
     """Whether it may be a tuple or list, as it is written."""
-    return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Dict | ast.Compare)
+    return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Compare)
