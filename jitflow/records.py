@@ -141,7 +141,7 @@ class _Signature:
 # -- methods that look at the fields ---------------------------------------------------------------
 
 
-def _init(known: Sequence[_Known], self: Any, *args: Any, **kwargs: Any) -> None:
+def _init(known: Sequence[_Known], self: Any, /, *args: Any, **kwargs: Any) -> None:
     names, keep = self.__match_args__, object.__setattr__
     if len(args) > len(names):
         raise TypeError(f"{type(self).__name__} has {len(names)} fields, got {len(args)}")

@@ -100,3 +100,12 @@ def test_they_are_pickled_and_told_by_their_fields() -> None:
             assert (x, names) == (1, ["a"])
         case _:
             raise AssertionError
+
+
+def test_a_field_may_have_the_name_of_what_methods_are_handed() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Record:
+        known: int
+        args: int = 2
+
+    assert [Record(known=1), dataclasses.replace(Record(1), known=3)] == [Record(1), Record(3, 2)]

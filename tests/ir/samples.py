@@ -229,6 +229,7 @@ _LOOP_BODIES = {
     " %zero, %four {rows=2, columns=4, lanes=4, short=0, dtype=f32}\n yield",
     "pack_panels": "pack_panels %m, %zero, %m, %zero, %four, %four, %four, %four, %zero {ahead=4, columns=4, lanes=4,"
     " dtype=f32}\n yield",
+    "bring_near": "bring_near %m, %zero, %four {rows=2, bytes=64}\n yield",
     "overlap_block": "overlap_block %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
     " {ahead=8, rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "local": "%0: buffer f32 = local {dtype=f32, count=4}\n yield",

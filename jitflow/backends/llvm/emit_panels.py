@@ -14,11 +14,12 @@ from functools import cache
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.vector_text import VectorText, call_shared
 from jitflow.ir.core import Op
-from jitflow.ir.dtypes import DType
+from jitflow.ir.dtypes import F32, DType
 
 __all__ = ["PANEL_EMISSION"]
 
 _PANELS = "ptr %panels, ptr %from, i64 %step, i64 %column.stride, i64 %pitch, i64 %columns, i64 %steps"
+_NEAR = "ptr %matrix, i64 %pitch"
 
 
 def _pack_panels(out: Emitter, op: Op) -> Sequence[str]:
@@ -105,4 +106,20 @@ def _turn_panel(text: VectorText, columns: int, panel: str, start: str, steps: t
         groups.following = [text.let(f"add i64 {first}, {lanes}"), text.at(to, text.bytes)]
 
 
-PANEL_EMISSION: dict[str, Emission] = {"pack_panels": _pack_panels}
+def _bring_near(out: Emitter, op: Op) -> Sequence[str]:
+    rows, nbytes = op.attributes["rows"], op.attributes["bytes"]
+    name = f"bring_near_{rows}x{nbytes}"
+    call_shared(out, op, name, _NEAR, _near_text(name, rows, nbytes), (0,))
+    return ()
+
+
+@cache
+def _near_text(name: str, rows: int, nbytes: int) -> str:
+    text = VectorText(F32, 1)
+    for line in text.addresses("%matrix", [text.let(f"mul i64 %pitch, {row}") for row in range(rows)]):
+        for address in text.addresses(line, range(0, nbytes, text.line)):
+            text.bring_near(address, cache=2)
+    return text.text(name, _NEAR)
+
+
+PANEL_EMISSION: dict[str, Emission] = {"bring_near": _bring_near, "pack_panels": _pack_panels}

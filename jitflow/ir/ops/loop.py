@@ -200,6 +200,9 @@ LOOP_OPS = [
           _infer_write, products.pack_panels,
           (Effect("writes", 0), Effect("reads", 2)), frozenset(),
           ("ahead", "columns", "lanes", "dtype", "turned")),
+    OpDef("bring_near", "matrix, offset, how far rows are apart: so many ``rows`` of so many ``bytes`` are asked for, "
+          "into the second cache, whether they are there or not; a hint, which changes nothing", "loop", 3,
+          _infer_write, memory.bring_near, (Effect("reads", 0),), frozenset(), ("bytes", "rows")),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

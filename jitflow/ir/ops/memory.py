@@ -232,6 +232,11 @@ def stage(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     return transfer((target, offset((source, start), attributes, types), count), attributes, types)
 
 
+def bring_near(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """Nothing: a hint."""
+    return ()
+
+
 def offset(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """The same memory from so many bytes on."""
     return Memory(operands[0].content, operands[0].start + operands[1])

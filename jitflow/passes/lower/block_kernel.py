@@ -17,6 +17,7 @@ Where the rest divides or takes roots, it goes on while the next block is multip
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -102,7 +103,29 @@ class BlockKernel(KernelLowering):
         def follow(top: Value, edge: Value, row: Value, below: Value, beyond: Value) -> None:
             self._work(loops, (top, edge), (row, below), (edge, beyond))
 
-        self.multiplication().run(rows, columns, block, follow)
+        def near(row: Value, column: Value) -> None:
+            self._bring_near(loops, row, column)
+
+        self.multiplication().run(rows, columns, block, follow, near)
+
+    def _bring_near(self, loops: list[Loop], row: Value, column: Value) -> None:
+        """Ask for what the rest reads and writes of the block that begins here, while that is multiplied."""
+        emitter, blocks, (*around, innermost) = self.emitter, self.blocks, loops
+        loads = (self.joined.access(load) for load in self.nest.loads if load.buffer is not self.product)
+        with ExitStack() as stack:
+            if around:
+                stack.enter_context(emitter.step(around[0], row))
+            else:
+                column = emitter.arithmetic("add", self.in_line(row), column)
+            stack.enter_context(emitter.step(innermost, column))
+            for access in (*loads, *(access for _, _, access in self.outputs.values())):
+                itemsize, across = access.dtype.itemsize, access.strides.get(innermost, 0)
+                pitch = access.strides.get(around[0], 0) if around else blocks.factors.columns * itemsize
+                if across == itemsize and pitch != 0:
+                    emitter.here(
+                        "bring_near", self.buffers[access.buffer], self.offset(access), emitter.size(pitch),
+                        rows=blocks.rows, bytes=blocks.columns * itemsize,
+                    )  # fmt: skip
 
     def multiplication(self) -> Multiplication:
         """The loops round blocks, which know how the factors lie."""

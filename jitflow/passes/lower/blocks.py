@@ -60,12 +60,14 @@ class Multiplication:
         columns: Ends,
         block: Callable[[Value, Value, Value, Value], Sequence[Value]],
         follow: Callable[[Value, Value, Value, Value, Value], None] | None = None,
+        near: Callable[[Value, Value], None] = lambda row, column: None,
     ) -> None:
         """All blocks of some rows and columns.
 
         ``block(row, column, top, edge)`` is where a block of the result is: its buffer, its offset, and how far its
         rows are apart. ``follow(top, edge, row, below, beyond)`` works on finished rows. What is kept of the sums
-        begins with the row ``top`` and the column ``edge``.
+        begins with the row ``top`` and the column ``edge``. ``near(row, column)`` asks for what will be needed when a
+        block is finished, if all of it is more than stays in the caches.
         """
         emitter, size, blocks = self.emitter, self.emitter.size, self.blocks
         inner, width, height = blocks.factors.inner, maximum(blocks.part_columns, 1), maximum(blocks.part_rows, 1)
@@ -96,6 +98,7 @@ class Multiplication:
                             behind = emitter.emit("minimum", behind, size(blocks.column_step))
                             left = emitter.emit("subtract", below, row), behind
                             place = block(row, column, first, edge)
+                            self._where(blocks.spills, lambda: self._behind_last(until, lambda: near(row, column)))
                             self._block(place, (row, column, at), edge, (*left, steps, at))
 
                         self._loop(edge, beyond, blocks.column_step, panel)

@@ -155,14 +155,15 @@ def lower_packing(blocks: Blocks, dtype: DType, target: Target, offset: Dim, *, 
     kernel, factors = _Plain(target, dtype, ["operand", "output"]), blocks.factors
     emitter, (matrix, panels) = kernel.emitter, kernel.buffers
     size, (stride, step), count = emitter.size, factors.left, blocks.packed_rows
+    starts, *_ = blocks.packed_left
 
     def panels_of(first: Value, last: Value) -> None:
-        to = emitter.emit("multiply", first, size(factors.inner * factors.itemsize))
+        to = emitter.emit("multiply", first, size(starts))
         start = emitter.arithmetic("add", size(offset), emitter.emit("multiply", first, size(stride)))
         emitter.here(
             "pack_panels", panels, to, matrix, start, size(step), size(stride),
-            size(blocks.rows * factors.inner * factors.itemsize), emitter.emit("subtract", last, first),
-            size(factors.inner), ahead=cost.ROWS_AHEAD, columns=blocks.rows,
+            size(blocks.rows * starts), emitter.emit("subtract", last, first), size(factors.inner),
+            ahead=cost.ROWS_AHEAD, columns=blocks.rows,
             lanes=min(blocks.lanes, 1 << (blocks.rows - 1).bit_length()), dtype=dtype,
         )  # fmt: skip
 

@@ -187,8 +187,8 @@ def _packed(host: OwningProgram, product: Op, blocks: Blocks) -> tuple[Sequence[
     left, right = product.operands
     if blocks.packs_left == 0:
         return product.operands, []
-    storage, factors = host.storage[left], blocks.factors
-    count = ((blocks.packed_rows + blocks.rows - 1) // blocks.rows) * blocks.rows * factors.inner
+    storage, (starts, itemsize, _) = host.storage[left], blocks.packed_left
+    count = ((blocks.packed_rows + blocks.rows - 1) // blocks.rows) * blocks.rows * (starts // itemsize)
     panels = host.allocate(storage.dtype, (count,))
     offset, name = host.layouts[left].offset, f"pack_{storage.dtype.name}"
     kernel = lower_packing(blocks, storage.dtype, host.target, offset, name=name)

@@ -92,8 +92,12 @@ class _Choice(OnThreads):
         elif bands == 1:
             body = self.shared(self._bands())
         else:
-            self.lanes, self.masked = self.register, True
-            ways = self._bands(), self.along(list(self.outer))
+            # A small matrix needs no tiles, but for what is stored.
+            tiles, self.lanes, self.masked = (self.lanes, self.masked), self.register, True
+            in_bands = self._bands()
+            if self.loops.stores(0):
+                self.lanes, self.masked = tiles
+            ways = in_bands, self.along(list(self.outer))
             body = (When(bands, *map(self.shared, ways)),)
         return Schedule(body, self.vector)
 
@@ -342,22 +346,28 @@ class _Choice(OnThreads):
             return 0
         ops = loops.reductions(0)
         plain = not any(f.centred or f.located or f.finds_place for f in map(self.folding, ops))
-        if loops.sweeps != 1 or loops.stores(0) or not ops or not plain:
+        if loops.sweeps != 1 or not ops or not plain or reduced[0].in_order:
             return 0
         columns, rows = (loop.dim for loop in (*outer, *reduced))
-        parts = (columns * rows * loops.widest_item // cost.LARGE, columns // cost.FEWEST_COLUMNS,
+        # Of rows no longer than a tile, tiles write all along.
+        large, fewest = (cost.LARGE_STORED, self.lanes + 1) if loops.stores(0) else (cost.LARGE, cost.FEWEST_COLUMNS)
+        parts = (columns * rows * loops.widest_item // large, columns // fewest,
                  rows // cost.FEWEST_ROWS)  # fmt: skip
         return product([minimum(part, 1) for part in parts])
 
     def _bands(self) -> tuple[Node, ...]:
-        """A reduction down the rows of a large matrix, a strip of columns at a time, in vectors of one register."""
+        """A reduction down the rows of a large matrix, a strip of columns at a time, in vectors of one register.
+
+        What is stored element by element is written on the way: in tiles it would go to memory in pieces of many rows.
+        """
         (columns,), (rows,) = self.outer, self.reduced
         ops = tuple(self.loops.reductions(0))
+        visit = (Fold(ops), *self._store(self.loops.stores(0)))
 
         def along(*body: Node) -> For:
             return For(columns, self.register, body, "lanes", "masked")
 
         band = cost.BAND if self.loops.cost <= cost.LIGHT_ROW else 1
-        added = For(rows, band, (along(For(rows, 1, (Fold(ops),), "written out")),))
+        added = For(rows, band, (along(For(rows, 1, visit, "written out")),))
         reduced = Reduce(ops, (For(rows, BLOCK, (added,)),), in_memory=True)
         return (*self._stores(set()), For(columns, cost.STRIP, (reduced, along(*self._stores(set(self.outer))))))

@@ -139,6 +139,11 @@ class Blocks:
         return whole * (1 - self.packs_right) * (1 - self.packs_left)
 
     @property
+    def spills(self) -> Dim:
+        """1 where the second cache does not hold the result."""
+        return _exceeds(self.factors.rows * self.factors.columns * self.factors.itemsize, cost.NEAR)
+
+    @property
     def cuts_columns(self) -> bool:
         """Whether threads may share columns."""
         return self.pieces_across != 1
@@ -160,9 +165,12 @@ class Blocks:
 
     @property
     def packed_left(self) -> tuple[Dim, Dim, Dim]:
-        """How far apart rows of blocks begin in a left matrix that is packed, then rows, and steps."""
+        """How far apart rows of blocks begin in a left matrix that is packed, then rows, and steps.
+
+        As panels of the right one these are one step further apart than they need be.
+        """
         itemsize = self.factors.itemsize
-        return self.factors.inner * itemsize, itemsize, self.rows * itemsize
+        return (self.factors.inner + 1) * itemsize, itemsize, self.rows * itemsize
 
     @property
     def packed_rows(self) -> Dim:

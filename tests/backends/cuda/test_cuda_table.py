@@ -19,7 +19,7 @@ MEMORY = {"read", "write", "read_pair", "write_pair"}
 """Memory ops that host programs use too."""
 
 FOR_PROCESSORS = {
-    "multiply_along", "multiply_block", "overlap_block", "pack_panels", "gather_panel",
+    "multiply_along", "multiply_block", "overlap_block", "pack_panels", "bring_near", "gather_panel",
     "is_finite_panel", "multiply_gathered", "scatter_sums",
 }  # fmt: skip
 """Ops that kernels for a GPU do not use: products go another way there."""

@@ -16,6 +16,7 @@ from jitflow.ir.parser import parse
 from jitflow.ir.printer import print_function
 from jitflow.passes.lower import CPU, GPU, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+from jitflow.passes.schedule.products import Factors, Figures, choose_blocks
 from jitflow.passes.schedule.target import Processor, Target
 from tests.execute import compile_ir
 from tests.passes.lower.matrices import LAYOUTS, integers, lowered
@@ -88,6 +89,37 @@ def test_what_is_known_to_be_right_for_blocks_has_no_branch() -> None:
     host = lowered(DENSE.replace("n, ", "64, ").replace("k]", "10]").replace("[k,", "[10,").replace("m]", "20]"), CPU)
     assert len(host.functions) == 1
     assert len(blocks_of(host)) == 1
+
+
+@pytest.mark.parametrize(("rows", "nears"), [("n", 2), ("1000", 2), ("100", 0)])
+def test_a_large_step_is_asked_for_while_it_is_multiplied(rows: str, nears: int) -> None:
+    """The weights and what they become, which no cache holds; a row that all have in common is there anyway."""
+    program = f"""func @f(%x: f32[k, {rows}], %d: f32[k, 300], %w: f32[{rows}, 300], %b: f32[300]) {{
+      %0: f32[{rows}, k] = transpose %x {{axes=[1, 0]}}
+      %1: f32[{rows}, 300] = matmul %0, %d
+      %2: f32[{rows}, 300] = broadcast %b {{dims=[{rows}, 300], axes=[1]}}
+      %3: f32[{rows}, 300] = add %1, %2
+      %4: f32[{rows}, 300] = subtract %w, %3
+      yield %4
+    }}"""
+    kernels = lowered(program, CPU).functions
+    asked = [op for kernel in kernels for op in walk(kernel.region) if op.name == "bring_near"]
+    assert {(op.attributes["rows"], op.attributes["bytes"]) for op in asked} == ({(8, 192)} if nears else set())
+    assert len({op.operands[0] for op in asked}) == len(asked) == nears
+
+
+@pytest.mark.parametrize("inner", [512, 1024, 1000])
+def test_panels_of_a_left_matrix_do_not_fall_into_the_same_sets(inner: int) -> None:
+    """As many panels as a set has lines twice over begin in as many sets as it has lines at least."""
+    factors = Factors(4, 1024, inner, 256, (4, 4096), (1024, 4))
+    assert CPU.processor is not None
+    blocks = choose_blocks(factors, CPU.processor, 1, Figures())
+    assert blocks.packs_left == 1
+    starts, _, step = blocks.packed_left
+    assert isinstance(starts, int)
+    assert isinstance(step, int)
+    assert starts * blocks.rows >= inner * step
+    assert len({panel * starts * blocks.rows // 64 % 64 for panel in range(16)}) >= 8
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
