@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from jitflow.records import OFTEN, dataclass, field_names
+from jitflow.records import OFTEN, cached, dataclass, field_names
 
 _OPTIONS = [
     {"frozen": frozen, "eq": eq, "slots": slots} for frozen in (False, True) for eq in (False, True)
@@ -100,3 +100,23 @@ def test_they_are_pickled_and_told_by_their_fields() -> None:
             assert (x, names) == (1, ["a"])
         case _:
             raise AssertionError
+
+
+def test_what_is_cached_is_found_once_and_is_no_field() -> None:
+    found = []
+
+    @dataclass(frozen=True)
+    class Record:
+        x: int
+
+        @cached
+        def twice(self) -> int:
+            """Two of them."""
+            found.append(self.x)
+            return 2 * self.x
+
+    one = Record(3)
+    assert (one.twice, one.twice, found) == (6, 6, [3])
+    assert dataclasses.replace(one, x=4).twice == 8
+    assert one == Record(3)
+    assert Record.twice.__doc__ == "Two of them."

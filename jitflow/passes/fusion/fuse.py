@@ -96,7 +96,7 @@ class _Fusion:
         for op in self.region.body:
             if not is_free(op):
                 self.group_of[op] = Group(op)
-        self.order = GroupOrder(self.group_of.values(), self._needs)
+        self.order = GroupOrder(self.group_of.values())
         for op in needs_kernel:
             if "reduction" in op.definition.traits:
                 self._join_own(op, needs_kernel)
@@ -160,7 +160,7 @@ class _Fusion:
             return "they do not share one loop nest"
         if self._is_written_anyway(upper, lower):
             return "it has fewer axes, and other kernels read it from memory too"
-        between = self.order.between(upper, lower)
+        between = self.order.between(upper, lower, self._needs)
         if between is None:
             return "what lies between them cannot be part of the kernel"
         self._merge(upper, lower, nest, between)
@@ -244,7 +244,7 @@ class _Fusion:
                 if any(self.group_of[source] in (upper, lower) for source in stored):
                     continue
                 nest = self._joined(upper, lower)
-                between = None if nest is None else self.order.between(upper, lower)
+                between = None if nest is None else self.order.between(upper, lower, self._needs)
                 if nest is not None and between is not None:
                     self._merge(upper, lower, nest, between)
 
