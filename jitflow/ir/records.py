@@ -93,7 +93,7 @@ class Op:
     name: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.definition.name)  # it is asked for everywhere
+        self.__dict__["name"] = self.definition.name  # it is asked for everywhere
 
     @cached
     def sizes(self) -> tuple[str, ...]:

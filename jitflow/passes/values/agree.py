@@ -94,6 +94,9 @@ class _Agreeing:
         return Region(parameters, tuple(builder.ops))
 
     def _visit(self, op: Op, builder: Builder, names: Names, entered: dict[Value, Value]) -> None:
+        if not op.regions and names.keys().isdisjoint(op.sizes) and self.copies.keys().isdisjoint(op.operands):
+            builder.ops.append(op)
+            return
         operands = [self.copies.get(operand, operand) for operand in op.operands]
         if op.name in ("check", "size") or _is_size_test(op):
             builder.ops.append(clone_op(op, self.copies))
