@@ -12,14 +12,15 @@ from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, make
 from functools import partial
 from reprlib import recursive_repr
 from types import MemberDescriptorType
-from typing import Any, NamedTuple, NoReturn, TypeVar, dataclass_transform, overload
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, dataclass_transform, overload
 
-__all__ = ["OFTEN", "dataclass", "field_names"]
+__all__ = ["OFTEN", "cached", "dataclass", "field_names"]
 
 OFTEN = 16
 """Uses of a method until it is compiled, which takes as long as looking at the fields some hundred times."""
 
 _Class = TypeVar("_Class", bound=type[Any])
+_Found = TypeVar("_Found")
 _Method = Callable[..., Any]
 
 
@@ -49,6 +50,26 @@ def field_names(kind: type[Any]) -> list[str]:
     """What the fields of a dataclass are called that it is made with."""
     known = getattr(kind, "__jitflow_fields__", None)
     return [one.name for one in (fields(kind) if known is None else known) if one.init]
+
+
+class cached(Generic[_Found]):  # noqa: N801
+    """A property that is found once, as `functools.cached_property`, which takes a lock each time until Python 3.12.
+
+    Two threads may both find it: it must not matter which of the two is kept.
+    """
+
+    def __init__(self, find: Callable[[Any], _Found]) -> None:
+        self.find, self.name, self.__doc__ = find, find.__name__, find.__doc__
+
+    @overload
+    def __get__(self, thing: None, kind: Any) -> cached[_Found]: ...
+    @overload
+    def __get__(self, thing: object, kind: Any) -> _Found: ...
+    def __get__(self, thing: Any, kind: Any) -> Any:
+        if thing is None:
+            return self
+        found = thing.__dict__[self.name] = self.find(thing)
+        return found
 
 
 def _made(kind: Any, *, frozen: bool, eq: bool, slots: bool) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from jitflow.records import OFTEN, dataclass, field_names
+from jitflow.records import OFTEN, cached, dataclass, field_names
 
 _OPTIONS = [
     {"frozen": frozen, "eq": eq, "slots": slots} for frozen in (False, True) for eq in (False, True)
@@ -109,3 +109,23 @@ def test_a_field_may_have_the_name_of_what_methods_are_handed() -> None:
         args: int = 2
 
     assert [Record(known=1), dataclasses.replace(Record(1), known=3)] == [Record(1), Record(3, 2)]
+
+
+def test_what_is_cached_is_found_once_and_is_no_field() -> None:
+    found = []
+
+    @dataclass(frozen=True)
+    class Record:
+        x: int
+
+        @cached
+        def twice(self) -> int:
+            """Two of them."""
+            found.append(self.x)
+            return 2 * self.x
+
+    one = Record(3)
+    assert (one.twice, one.twice, found) == (6, 6, [3])
+    assert dataclasses.replace(one, x=4).twice == 8
+    assert one == Record(3)
+    assert Record.twice.__doc__ == "Two of them."

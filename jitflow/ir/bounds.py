@@ -265,9 +265,10 @@ class Bounds:
 
     def _plainly(self, terms: Terms) -> bool:
         """Whether every term is at least 0."""
-        return all(
-            coefficient >= 0 and (not number or self._is_natural(number)) for number, coefficient in terms.items()
-        )
+        for number, coefficient in terms.items():
+            if coefficient < 0 or (number and not self._is_natural(number)):
+                return False
+        return True
 
     def _is_natural(self, number: int) -> bool:
         """Whether a monomial is at least 0."""

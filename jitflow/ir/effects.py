@@ -273,9 +273,9 @@ def _overlap(first: PlaceSet, second: PlaceSet) -> bool:
 def _ways(ops: Iterable[Op]) -> Iterator[tuple[Value, Value]]:
     """On which ways storage comes from one name to another: the names it goes to and comes from, in program order."""
     for op in ops:
-        if "view" in op.definition.traits or op.name == "offset":
-            yield from _storage_pairs(op.results, op.operands)
         if not op.regions:
+            if ("view" in op.definition.traits or op.name == "offset") and isinstance(op.result.type, _STORAGE):
+                yield op.result, op.operands[0]
             continue
         for region in op.regions:
             yield from _storage_pairs(region.parameters, _arriving(op, region))

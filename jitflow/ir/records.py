@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from jitflow.ir.dims import Dim, Expression, substitute, symbols
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.types import Place, Tensor, Type, Variable, map_dims, sizes_of_type
-from jitflow.records import dataclass
+from jitflow.records import cached, dataclass
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
            "Value", "clone_op", "free_values", "kernel_operands", "uses", "walk", "walk_inside",
@@ -94,9 +93,9 @@ class Op:
     name: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.definition.name)  # it is asked for everywhere
+        self.__dict__["name"] = self.definition.name  # it is asked for everywhere
 
-    @cached_property
+    @cached
     def sizes(self) -> tuple[str, ...]:
         """The sizes that its types and attributes mention, those in its regions apart."""
         found: dict[str, None] = {}
@@ -113,7 +112,7 @@ class Op:
         (result,) = self.results
         return result
 
-    @cached_property
+    @cached
     def own_effects(self) -> tuple[Effect, ...]:
         """Effects of this op itself; those of its regions come from `jitflow.ir.effects`."""
         effects = self.definition.effects
@@ -131,7 +130,7 @@ class Region:
     def yielded(self) -> tuple[Value, ...]:
         return self.ops[-1].operands
 
-    @cached_property
+    @cached
     def body(self) -> tuple[Op, ...]:
         """The ops without the closing ``yield``."""
         return self.ops[:-1]
@@ -169,7 +168,7 @@ class Function:
     def results(self) -> tuple[Value, ...]:
         return self.region.yielded
 
-    @cached_property
+    @cached
     def kernels(self) -> tuple[Function, ...]:
         """The functions that are launched; those with the attribute ``called`` are called for their results."""
         return tuple(function for function in self.functions if not function.attributes.get("called"))
@@ -234,21 +233,20 @@ def uses(region: Region) -> Counter[Value]:
 
 def free_values(op: Op) -> list[Value]:
     """What an op with regions reads from outside, in the order of first use."""
-    defined: set[Value] = set()
     found: dict[Value, None] = {}
-
-    def visit(inner: Op) -> None:
-        for operand in inner.operands:
-            if operand not in defined:
-                found[operand] = None
-        for region in inner.regions:
-            defined.update(region.parameters)
-            for nested in region.ops:
-                visit(nested)
-        defined.update(inner.results)
-
-    visit(op)
+    _add_free_values(op, set(), found)
     return list(found)
+
+
+def _add_free_values(op: Op, defined: set[Value], found: dict[Value, None]) -> None:
+    for operand in op.operands:
+        if operand not in defined:
+            found[operand] = None
+    for region in op.regions:
+        defined.update(region.parameters)
+        for nested in region.ops:
+            _add_free_values(nested, defined, found)
+    defined.update(op.results)
 
 
 def clone_op(

@@ -16,7 +16,7 @@ another way, nothing is known. Calls out count as changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from jitflow.ir.core import Op, Value, walk
@@ -41,9 +41,9 @@ class _Inside:
 
 
 class Lengths:
-    """The lengths of lists at the place that a pass has come to; ``current`` gives what a value is by now."""
+    """The lengths of lists at the place that a pass has come to; ``current`` has what values are by now."""
 
-    def __init__(self, integers: Integers, current: Callable[[Value], Value]) -> None:
+    def __init__(self, integers: Integers, current: Mapping[Value, Value]) -> None:
         self._integers = integers
         self._current = current
         self._made: set[Value] = set()
@@ -84,7 +84,8 @@ class Lengths:
         """Find what the turns of a loop change."""
         ops = [inner for region in op.regions for inner in walk(region)]
         own = {inner.result for inner in ops if inner.name == "make_container"}
-        changes = [(inner, changed and self._current(changed)) for inner in ops for changed in _changed_by(inner)]
+        changed_by = ((inner, changed) for inner in ops for changed in _changed_by(inner))
+        changes = [(inner, changed and self._current.get(changed, changed)) for inner, changed in changed_by]
         body, step = op.regions[-1].ops, self._integers.dim(op.operands[2]) if op.name == "for" else 0
         for known, length in self._known.items():
             found = [(i, changed) for i, changed in changes if changed not in own and self._may_be(known, changed)]

@@ -14,7 +14,7 @@ An op that only reads through views counts as reading what they show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from jitflow.ir.core import Op, Region, Value, walk_inside
@@ -204,22 +204,31 @@ def _follow_binders(
                 binders.setdefault(name, op)
     if not binders:
         return
-    known: dict[Op, frozenset[str]] = {}
-
-    def names_behind(value: Value) -> frozenset[str]:
-        op = producer.get(value)
-        return mentioned(op) if op is not None and is_free(op) else frozenset()
-
-    def mentioned(op: Op) -> frozenset[str]:
-        if op not in known:
-            names = {name for inner in (op, *walk_inside(op)) for name in inner.sizes if name in binders}
-            known[op] = frozenset(names).union(*map(names_behind, reads_of(op)))
-        return known[op]
-
+    mentioned = _Mentioned(binders, producer)
     for op in body:
         if not is_free(op):
-            needed = dict.fromkeys(binders[name] for name in sorted(mentioned(op)) if binders[name] is not op)
+            needed = dict.fromkeys(binders[name] for name in sorted(mentioned.by(op)) if binders[name] is not op)
             before.setdefault(op, []).extend(needed)
+
+
+class _Mentioned:
+    """Which of some sizes ops mention, or the views through which they read."""
+
+    def __init__(self, sizes: Collection[str], producer: Mapping[Value, Op]) -> None:
+        self._sizes = sizes
+        self._producer = producer
+        self._known: dict[Op, frozenset[str]] = {}
+
+    def by(self, op: Op) -> frozenset[str]:
+        known = self._known.get(op)
+        if known is None:
+            names = {name for inner in (op, *walk_inside(op)) for name in inner.sizes if name in self._sizes}
+            known = self._known[op] = frozenset(names).union(*map(self._behind, reads_of(op)))
+        return known
+
+    def _behind(self, value: Value) -> frozenset[str]:
+        op = self._producer.get(value)
+        return self.by(op) if op is not None and is_free(op) else frozenset()
 
 
 def bound_sizes(op: Op) -> Iterator[str]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
 from heapq import merge
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Place, Tape, Variable
 from jitflow.passes.analyses.order import reads_of
-from jitflow.records import dataclass
+from jitflow.records import cached, dataclass
 
 __all__ = ["Memory", "Sum"]
 
@@ -73,7 +72,7 @@ class Memory:
         spans = (part[bisect_left(part, first) : bisect_left(part, last)] for part in (known, unknown))
         return (self.ops[position] for position in merge(*spans))
 
-    @cached_property
+    @cached
     def _touching(self) -> dict[Value | None, list[int]]:
         """Where the ops stand that touch a variable; under None, those of which that is unknown."""
         found: dict[Value | None, list[int]] = {}

@@ -96,7 +96,7 @@ class _Fusion:
         for op in self.region.body:
             if not is_free(op):
                 self.group_of[op] = Group(op)
-        self.order = GroupOrder(self.group_of.values(), self._needs)
+        self.order = GroupOrder(self.group_of.values())
         for op in needs_kernel:
             if "reduction" in op.definition.traits:
                 self._join_own(op, needs_kernel)
@@ -153,14 +153,14 @@ class _Fusion:
         """Join two groups, or say why they stay apart."""
         if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
             return f"the kernel would hold more than {LARGEST_KERNEL} ops"
-        if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self.facts.of(op).stored):
+        if any(self.group_of[producer] in (upper, lower) for producer in self._nest(lower).stored):
             return "it reads elements at other positions, which must be in memory first"
         nest = self._joined(upper, lower)
         if nest is None:
             return "they do not share one loop nest"
         if self._is_written_anyway(upper, lower):
             return "it has fewer axes, and other kernels read it from memory too"
-        between = self.order.between(upper, lower)
+        between = self.order.between(upper, lower, self._needs)
         if between is None:
             return "what lies between them cannot be part of the kernel"
         self._merge(upper, lower, nest, between)
@@ -187,8 +187,10 @@ class _Fusion:
 
     def _joined(self, *groups: Group) -> Nest | None:
         """The groups as one loop nest, if they are one."""
-        nests = [self.nests.get(group) or self.nests.setdefault(group, self.loops.of(group.ops[0])) for group in groups]
-        return self.loops.joined(nests, lambda op: self.group_of.get(op) in groups)
+        return self.loops.joined([*map(self._nest, groups)], lambda op: self.group_of.get(op) in groups)
+
+    def _nest(self, group: Group) -> Nest:
+        return self.nests.get(group) or self.nests.setdefault(group, self.loops.of(group.ops[0]))
 
     def _needs(self, group: Group) -> Iterable[Group]:
         """The groups that a group must follow: for what it reads, through views, and for order's sake."""
@@ -240,12 +242,11 @@ class _Fusion:
                     continue
                 if len(upper.ops) + len(lower.ops) > LARGEST_KERNEL:
                     continue
-                stored = (source for op in upper.ops + lower.ops for source in self.facts.of(op).stored)
-                if any(self.group_of[source] in (upper, lower) for source in stored):
-                    continue
                 nest = self._joined(upper, lower)
-                between = None if nest is None else self.order.between(upper, lower)
-                if nest is not None and between is not None:
+                if nest is None or any(self.group_of[source] in (upper, lower) for source in nest.stored):
+                    continue
+                between = self.order.between(upper, lower, self._needs)
+                if between is not None:
                     self._merge(upper, lower, nest, between)
 
     # Writing the fused region

@@ -33,8 +33,9 @@ class Nest:
     ``axes`` have the loop of each axis, one mapping for each group. ``spans`` are the loops that arrays span, in the
     order of their axes: whether one of these arrays is computed here, and where the first stands. ``folded`` are the
     loops that all reductions fold, ``narrowest`` the fewest that an array has that is reduced. ``views`` are what ops
-    read through axis views of what is not in the group. ``dims`` are those of all arrays, if all ops are elementwise,
-    without views between them. ``same`` are loops that are others, unless this is a group.
+    read through axis views of what is not in the group, ``stored`` the ops whose results they must find in memory.
+    ``dims`` are those of all arrays, if all ops are elementwise, without views between them. ``same`` are loops that
+    are others, unless this is a group.
     """
 
     axes: Sequence[dict[Axis, Loop]]
@@ -42,6 +43,7 @@ class Nest:
     folded: frozenset[Loop] | None
     narrowest: int | None
     views: Sequence[tuple[Op, Pairs]]
+    stored: Sequence[Op]
     dims: frozenset[tuple[Dim, ...]] | None
     same: Mapping[Loop, Loop]
 
@@ -66,12 +68,13 @@ class GroupLoops:
             is_computed, place = spans.get(loops, (False, (self._position[op], index)))
             spans[loops] = (computed or is_computed, place)
         if "reduction" not in op.definition.traits:
-            return Nest([axes], spans, None, None, facts.viewed, facts.dims if facts.is_elementwise else None, {})
+            dims = facts.dims if facts.is_elementwise else None
+            return Nest([axes], spans, None, None, facts.viewed, facts.stored, dims, {})
         operand = op.operands[0]
         long = [axis for axis, dim in enumerate(dims_of(operand.type)) if dim != 1]
         folded = [self._loop((operand, axis), [axes]) for axis in op.attributes["axes"] if axis in long]
         folds = frozenset([_find(loop, same, same) for loop in folded])
-        return Nest([axes], spans, folds, len(long), facts.viewed, None, {})
+        return Nest([axes], spans, folds, len(long), facts.viewed, facts.stored, None, {})
 
     def joined(self, parts: Sequence[Nest], is_member: Callable[[Op], bool]) -> Nest | None:
         """The parts in one, whose members are known, if they are one nest."""
@@ -105,13 +108,14 @@ class GroupLoops:
         are_alike = dims is not None and len(dims) == 1  # one nest without a doubt, whatever relates them
         if not (are_alike or _are_one(spans, folded, narrowest)):
             return None
-        return Nest(axes, spans, folded, narrowest, views, dims, same)
+        stored = [source for part in parts for source in part.stored]
+        return Nest(axes, spans, folded, narrowest, views, stored, dims, same)
 
     def are_one(self, ops: Sequence[Op]) -> bool:
         """Whether ops are one nest, in which all that is computed is read where it is computed."""
         members = {*ops}
-        stored = (source for op in ops for source in self._facts.of(op).stored)
-        return members.isdisjoint(stored) and self.joined(list(map(self.of, ops)), members.__contains__) is not None
+        nest = self.joined(list(map(self.of, ops)), members.__contains__)
+        return nest is not None and members.isdisjoint(nest.stored)
 
     def settle(self, nest: Nest) -> Nest:
         """What was joined is a group from here on, and its parts are none any more."""

@@ -17,17 +17,17 @@ __all__ = ["GroupOrder"]
 
 
 class GroupOrder:
-    """The order. ``groups`` come in one such order, and ``needs`` gives the groups that one must follow."""
+    """The order. ``groups`` come in one such order."""
 
-    def __init__(self, groups: Iterable[Group], needs: Callable[[Group], Iterable[Group]]) -> None:
-        self.needs = needs
+    def __init__(self, groups: Iterable[Group]) -> None:
         self.place: dict[Group, float] = {}
         self._number(groups)
 
-    def between(self, one: Group, other: Group) -> list[Group] | None:
+    def between(self, one: Group, other: Group, needs: Callable[[Group], Iterable[Group]]) -> list[Group] | None:
         """What the later of two groups needs that does not stand in front of the earlier one.
 
-        None if that needs the earlier one: joining the two would make a cycle.
+        None if that needs the earlier one: joining the two would make a cycle. ``needs`` gives the groups that one
+        must follow.
         """
         first, last = sorted((one, other), key=self.place.__getitem__)
         start = self.place[first]
@@ -35,7 +35,7 @@ class GroupOrder:
         frontier = [last]
         while frontier:
             group = frontier.pop()
-            for needed in self.needs(group):
+            for needed in needs(group):
                 if needed is first:
                     if group is not last:
                         return None

@@ -9,7 +9,6 @@ the quotients are written in sweep 2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim
@@ -17,7 +16,7 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.axes import Axes, Axis, is_axis_view
-from jitflow.records import dataclass
+from jitflow.records import cached, dataclass
 
 __all__ = ["Access", "Loop", "NeedsCopyError", "Nest", "is_folded", "nest_of", "rounds"]
 
@@ -157,7 +156,7 @@ class Nest:
                 strides[loop] = strides.get(loop, 0) + stride
         return Access(self.buffer_of(value), value.type.dtype, layout.offset, strides)
 
-    @cached_property
+    @cached
     def loads(self) -> tuple[Access, ...]:
         """How everything that is read from memory is read."""
         found: list[Access] = []
@@ -218,7 +217,7 @@ class Nest:
 
     # Sweeps
 
-    @cached_property
+    @cached
     def varying(self) -> dict[Value, frozenset[Loop]]:
         """The loops along which each value really changes (a broadcast does not vary along its new axes)."""
         table: dict[Value, frozenset[Loop]] = {}
@@ -254,7 +253,7 @@ class Nest:
         strides = self.access(value).strides
         return frozenset(loop for loop, stride in strides.items() if stride != 0)
 
-    @cached_property
+    @cached
     def _used(self) -> set[Value]:
         """Values that computing ops read directly (a gather's source is read its own way)."""
         return {
@@ -278,7 +277,7 @@ class Nest:
                 loops.append(self.loop_of[self.axes.find((op.result, target))])
         return tuple(loops)
 
-    @cached_property
+    @cached
     def stage(self) -> dict[Value, int]:
         """How many sweeps must have run before a value can be computed."""
         table: dict[Value, int] = {}

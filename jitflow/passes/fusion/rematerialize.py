@@ -211,16 +211,16 @@ class _Kernels:
 def _recipe(value: Value, made: Mapping[Value, Op], roots: Set[Value]) -> list[Op]:
     """The ops, in order, that compute a value of ``roots`` and constants."""
     found: dict[Op, None] = {}
-
-    def visit(wanted: Value) -> None:
-        op = made.get(wanted)
-        if op is not None and op not in found and wanted not in roots:
-            for operand in op.operands:
-                visit(operand)
-            found[op] = None
-
-    visit(value)
+    _compute(value, made, roots, found)
     return list(found)
+
+
+def _compute(value: Value, made: Mapping[Value, Op], roots: Set[Value], found: dict[Op, None]) -> None:
+    op = made.get(value)
+    if op is not None and op not in found and value not in roots:
+        for operand in op.operands:
+            _compute(operand, made, roots, found)
+        found[op] = None
 
 
 def _roots(recipe: Sequence[Op]) -> list[Value]:

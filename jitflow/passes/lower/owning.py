@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 from jitflow.errors import CompilerBug
@@ -15,6 +14,7 @@ from jitflow.passes.lower.scopes import Scope
 from jitflow.passes.plan.planner import plan_buffers
 from jitflow.passes.plan.record import Plan
 from jitflow.passes.schedule.target import Target
+from jitflow.records import cached
 
 __all__ = ["OwningProgram"]
 
@@ -40,7 +40,7 @@ class OwningProgram(HostProgram):
         self.bodies: list[Scope] = []
         """The scopes of the functions that call themselves which are open, innermost last."""
 
-    @cached_property
+    @cached
     def _in_loops(self) -> frozenset[Op]:
         return frozenset(walk_loops(self.function.region))
 

@@ -24,7 +24,6 @@ failed since its last note, and the turns of the loops in which several may fail
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
@@ -34,7 +33,7 @@ from jitflow.ir.printer import print_op
 from jitflow.passes.partition.blocks import Block, Blocks, is_control
 from jitflow.passes.partition.crossing import Message
 from jitflow.passes.partition.homes import Homes
-from jitflow.records import dataclass
+from jitflow.records import cached, dataclass
 
 __all__ = ["Note", "Waiting", "meetings_of", "notes_of"]
 
@@ -106,7 +105,7 @@ class Waiting:
         self._block(self.blocks.root, {})
         return list(self.found.values())
 
-    @cached_property
+    @cached
     def relevant(self) -> dict[Block, list[int]]:
         """The numbers of the ops of each block that wait or are waited for, or in front of which something arrives."""
         found: dict[Block, list[int]] = {}
@@ -124,20 +123,20 @@ class Waiting:
             ]
         return found
 
-    @cached_property
+    @cached
     def views(self) -> dict[Op, str]:
         """The views that are sent and trust a check, with the devices that read what they show."""
         sent = [(message.what, message.source) for message in self.messages if isinstance(message.what, Value)]
         makers = [(self.blocks.maker[value], device) for value, device in sent if value in self.blocks.maker]
         return {op: device for op, device in makers if not is_control(op) and is_view(op) and self._trusts(op)}
 
-    @cached_property
+    @cached
     def needs(self) -> dict[Op, set[str]]:
         """What has to have been done everywhere before an op."""
         ops = (op for block in self.blocks.all for op in block.region.body if not is_control(op))
         return {op: needs for op in ops if not self.homes.on_demand(op) and (needs := self._needs(op))}
 
-    @cached_property
+    @cached
     def doing(self) -> dict[Op, frozenset[tuple[str, str]]]:
         """What each op does that others may have to wait for, and where; of branches and loops, what is inside."""
         found: dict[Op, frozenset[tuple[str, str]]] = {}

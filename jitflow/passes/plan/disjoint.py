@@ -7,12 +7,12 @@ Two views that start with slices of the same variable, in the same turn of all l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.types import dims_of
 from jitflow.passes.analyses.extents import Extents, renames
+from jitflow.records import cached
 
 __all__ = ["Disjoint"]
 
@@ -39,7 +39,7 @@ class Disjoint:
             self._known[ours, theirs] = self._extents.apart(ours, theirs)
         return self._known[ours, theirs]
 
-    @cached_property
+    @cached
     def _extents(self) -> Extents:
         return Extents(self._function)
 

@@ -65,14 +65,14 @@ class _Walk:
         for op in region.ops:
             if op.regions:
                 inside, left = self.inner(op)
-                most = _largest([*most, *(now + one for one in inside)])
+                most = _largest(most, *(now + one for one in inside))
                 now = now + left
             elif op.name == "alloc":
                 now = now + self.size(op)
-                most = _largest([*most, now])
+                most = _largest(most, now)
             elif op.name == "invoke":
                 now = now + self.made(op)
-                most = _largest([*most, now])
+                most = _largest(most, now)
             elif op.name == "free":
                 now = now - self.size(op)
             else:
@@ -108,7 +108,7 @@ class _Walk:
                 self.choose(result, op.operands[0], *ways)
         if op.name == "while":  # what each turn leaves is as much as there are turns
             self.complete &= left == 0
-        return _largest(one for most, _ in found for one in most), left
+        return _largest([], *(one for most, _ in found for one in most)), left
 
     def loop(self, op: Op) -> tuple[list[Dim], Dim]:
         """A loop with a position. Sizes fall or rise from turn to turn, so that the first or the last needs most."""
@@ -125,7 +125,7 @@ class _Walk:
         count = (stop - start + step - (1 if step > 0 else -1)) // step
         ends = (start, start + (count - 1) * step)
         most = [substitute(one, {turn: end}) for one in inside for end in ends]
-        return _largest(most), maximum(*(substitute(left, {turn: end}) * count for end in ends))
+        return _largest([], *most), maximum(*(substitute(left, {turn: end}) * count for end in ends))
 
     def compute(self, op: Op) -> None:
         if op.name == "size":
@@ -159,10 +159,9 @@ class _Walk:
             self.numbers[result] = no + flag * (yes - no)
 
 
-def _largest(found: Iterable[Dim]) -> list[Dim]:
-    """Those of some numbers of bytes that no other one is surely as large as."""
-    kept: list[Dim] = []
-    for one in found:
+def _largest(kept: list[Dim], *more: Dim) -> list[Dim]:
+    """Those of some numbers of bytes that no other one is surely as large as; the ``kept`` are such already."""
+    for one in more:
         if not any(_is_as_large(other, one) for other in kept):
             kept = [other for other in kept if not _is_as_large(one, other)] + [one]
     return kept

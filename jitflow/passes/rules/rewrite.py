@@ -101,7 +101,7 @@ class Rewriter:
         self._producers: dict[Value, Op] = {}
         self._depth = 0
         self.integers = Integers(function, self._producers.get)
-        self._lengths = Lengths(self.integers, self.current)
+        self._lengths = Lengths(self.integers, self._values)
 
     def run(self) -> Function:
         region = keep_apart(self.function.region, self._region(self.function.region))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import cast
 
@@ -30,6 +29,7 @@ from jitflow.passes.schedule.cost import (
     cost_of,
     is_short,
 )
+from jitflow.records import cached
 
 __all__ = ["JoinedLoops"]
 
@@ -180,7 +180,7 @@ class JoinedLoops:
             for value in self.yielded
         )
 
-    @cached_property
+    @cached
     def _folded(self) -> Sequence[Access]:
         """How what is folded lies, or would lie alone, so that bits do not depend on what it is fused with.
 

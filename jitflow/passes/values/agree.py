@@ -4,7 +4,8 @@ Two arguments have sizes of their own, ``n`` and ``k``, until they meet in an op
 check. Behind the check they are the same number, but what was computed from either argument alone would still look like
 another loop, and would not fuse, or not be one long loop with the others. So from the check on, one name stands for
 both, or the number where one of them is known, and values that are older enter the rest of the program through a
-``broadcast`` that changes nothing.
+``broadcast`` that changes nothing. Variables, which keep theirs and enter wherever they are loaded or stored to, lend
+their names to other sizes: a batch enters once, and a step of an optimiser has a third fewer ops.
 
 What the guard has found holds from the start, what a check outside of a region has found inside as well; what one
 inside has found holds until the region ends, where values that flow out get back the sizes that are awaited there.
@@ -24,7 +25,7 @@ from typing import TypeGuard
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, Expression, substitute, symbols
-from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of, map_dims
+from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of, map_dims, sizes_of_type
 
 __all__ = ["agree"]
 
@@ -36,7 +37,7 @@ def agree(function: Function) -> Function:
     agreeing = _Agreeing(function)
     names: Names = {}
     for older, newer in _equal_from_the_start(function):
-        _note(older, newer, names)
+        agreeing.note(older, newer, names)
     if not names and not any(True for op in walk(function.region) for _ in agreeing.found_equal(op)):
         return function
     if any(
@@ -70,6 +71,9 @@ class _Agreeing:
     def __init__(self, function: Function) -> None:
         self.producer = {result: op for op in walk(function.region) for result in op.results}
         self.copies: dict[Value, Value] = {}
+        kinds = [parameter.type for parameter in function.parameters if isinstance(parameter.type, Variable)]
+        self.lasting = {name for kind in kinds for name in sizes_of_type(kind)}
+        """The sizes of variables."""
 
     def region(self, region: Region, names: Names, entered: dict[Value, Value], outermost: bool = False) -> Region:
         """The region with sizes by the names that they have where it begins, and by those that its checks find."""
@@ -81,7 +85,7 @@ class _Agreeing:
             builder.loc = op.loc
             self._visit(op, builder, names, entered)
             for older, newer in self.found_equal(op):
-                _note(older, newer, names)
+                self.note(older, newer, names)
         closing = region.ops[-1]
         yielded = [self.copies.get(value, value) for value in closing.operands]
         if not outermost:
@@ -90,6 +94,9 @@ class _Agreeing:
         return Region(parameters, tuple(builder.ops))
 
     def _visit(self, op: Op, builder: Builder, names: Names, entered: dict[Value, Value]) -> None:
+        if not op.regions and names.keys().isdisjoint(op.sizes) and self.copies.keys().isdisjoint(op.operands):
+            builder.ops.append(op)
+            return
         operands = [self.copies.get(operand, operand) for operand in op.operands]
         if op.name in ("check", "size") or _is_size_test(op):
             builder.ops.append(clone_op(op, self.copies))
@@ -121,6 +128,17 @@ class _Agreeing:
                 continue
             yield from _pair(*(o.type.dim if isinstance(o.type, Index) else None for o in test.operands))
 
+    def note(self, older: Dim, newer: Dim, names: Names) -> None:
+        """From here on two sizes are one, which goes by the older name, or by that of a variable's."""
+        older, newer = substitute(older, names), substitute(newer, names)
+        if isinstance(newer, int) or (
+            _is_name(older) and str(newer) in self.lasting and str(older) not in self.lasting
+        ):
+            older, newer = newer, older
+        if older != newer and _is_name(newer):
+            names.update({name: older for name, dim in names.items() if dim == newer})
+            names[str(newer)] = older
+
 
 def _pair(left: Dim | None, right: Dim | None) -> Iterator[tuple[Dim, Dim]]:
     """The two as older and newer, if each is a name or a number and one is a name: numbers are older than all names."""
@@ -132,15 +150,6 @@ def _pair(left: Dim | None, right: Dim | None) -> Iterator[tuple[Dim, Dim]]:
 
 def _is_name(dim: Dim | None) -> TypeGuard[Expression]:
     return isinstance(dim, Expression) and dim.is_symbol
-
-
-def _note(older: Dim, newer: Dim, names: Names) -> None:
-    older, newer = substitute(older, names), substitute(newer, names)
-    if isinstance(newer, int):
-        older, newer = newer, older
-    if older != newer and _is_name(newer):
-        names.update({name: older for name, dim in names.items() if dim == newer})
-        names[str(newer)] = older
 
 
 def _renamed(kind: Type, names: Names) -> Type:

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
@@ -30,6 +29,7 @@ from jitflow.ir.dims import product
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.analyses.extents import Extents
 from jitflow.passes.values.dce import dce
+from jitflow.records import cached
 
 __all__ = ["narrow"]
 
@@ -100,7 +100,7 @@ class _Narrowing:
             return False
         return not any(map(_cuts_ones, parts)) and self.extents.never_meet(parts, inside)
 
-    @cached_property
+    @cached
     def extents(self) -> Extents:
         """Proofs, which most functions need none of."""
         return Extents(self.function)

@@ -20,7 +20,6 @@ from where it was stored to.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from jitflow.ir.by_place import ByPlace
@@ -29,7 +28,7 @@ from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.analyses.extents import Extents, covers
 from jitflow.passes.rules.identity import keep_apart
-from jitflow.records import dataclass
+from jitflow.records import cached, dataclass
 
 __all__ = ["promote"]
 
@@ -265,7 +264,7 @@ class _Backwards:
         slices = [part for part in parts if part is not None]
         return len(slices) > 1 and self.extents.fill(slices, dims_of(variable.result.type))
 
-    @cached_property
+    @cached
     def extents(self) -> Extents:
         """Proofs, which most functions need none of."""
         return Extents(self.function)
