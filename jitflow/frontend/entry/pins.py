@@ -75,7 +75,7 @@ class Pins:
         if found is None or number is None:
             return None
         register = found.registers[0]
-        if found.text != self.inputs.path(register):
+        if found.text != self.inputs.path(register) or type(self.inputs.seen[register]) is not type(number):
             register = self.inputs.register_asked(found.text, found.registers, Made(found.at, found.registers))
         self.inputs.guard(EqualsConstant(register, number, type(number)))
         self.texts[found.text] = None

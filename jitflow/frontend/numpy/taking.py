@@ -36,12 +36,13 @@ def require_mode(mode: str) -> None:
 
 
 def positions_of(indices: Any, rule: str) -> Value:
-    """Positions as i64, cast as NumPy's ``take`` casts them."""
+    """Positions as i64, cast as NumPy's ``take`` casts them: of an array by a rule, numbers and lists as they are."""
     if isinstance(indices, list | tuple) and not indices:
         indices = np.zeros(0, np.int64)
     value = values.as_scalar(as_value(indices))
     found = values.dtype_of_value(value).numpy
-    if found.kind not in "biu" or not np.can_cast(found, np.intp, rule):  # type: ignore[arg-type]
+    rule = rule if isinstance(indices, np.ndarray) else "unsafe"
+    if found.kind == "c" or not np.can_cast(found, np.intp, rule):  # type: ignore[arg-type]
         raise UserTypeError(f"Cannot cast array data from {found!r} to dtype('int64') according to the rule '{rule}'")
     return values.cast(value, I64)
 
