@@ -24,7 +24,7 @@ from jitflow.frontend.arrays.operands import (
     view,
 )
 from jitflow.frontend.arrays.promotion import result_dtype
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import require_shape, store_out
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
@@ -90,6 +90,7 @@ def _arrays(arrays: Any) -> list[Value]:
 
 
 def _finish(result: Value, out: Any) -> Any:
+    require_shape(result, out, "Output array has wrong dimensionality", "Output array is the wrong shape")
     return new(result) if out is None else store_out(result, out)
 
 

@@ -169,7 +169,8 @@ def _choice(generator: Any, *args: Any, **kwargs: Any) -> Any:
         replace = given["replace"]
         (value,) = call_method(generator, "choice", [kind], count, size, replace, given["p"], **options)
         positions = tracers.wrap(value, owned=True)
-    return np.take(array, positions, axis=place) if is_pool else positions
+    found = np.take(array, positions, axis=place) if is_pool else positions
+    return tracers.wrap(array_operand(found), owned=True) if dims == () else found
 
 
 def _positions(generator: Any, count: Any, size: Any, is_pool: bool) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import CompilerBug, UserNotImplementedError, UserTypeError
+from jitflow.errors import CompilerBug, UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.recording.trace import Trace
 from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_in_place, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
@@ -131,6 +131,11 @@ def _binary(name: str, left: Any, right: Any) -> Any:
 
 
 def _in_place(name: str, target: Any, operand: Any) -> Any:
+    if name == "matmul" and (not target.ndim or np.ndim(operand) < 2):
+        raise located(UserValueError(
+            "inplace matrix multiplication requires the first operand to have at least one and the second at least "
+            "two dimensions."
+        ))  # fmt: skip
     if _is_square(name, target, operand):
         return surface.apply_ufunc(np.square, "__call__", (target,), {"out": (target,)})
     return ufunc_in_place(name, target, operand)

@@ -37,6 +37,21 @@ def rounded(x, digits, out):
     return np.round(x, digits, out=out), out
 
 
+def written_to(name, x, out, *more):
+    getattr(np, name)(x, *more, out=out)
+    return out
+
+
+def in_place_product(x, y):
+    x @= y
+    return x
+
+
+def chosen(x, size):
+    np.random.seed(3)
+    return np.random.choice(x, size), np.random.default_rng(3).choice(x, size)
+
+
 def without_nan(x, filler, copy):
     y = np.nan_to_num(x, copy=copy, nan=filler, posinf=2.5)
     y[0] = 9
@@ -122,6 +137,20 @@ CALLS = {
           for digits in (1, 0, -1)],
         (WHOLE, 1, np.zeros(5, np.uint8)), (WHOLE, 1, np.zeros(4)), (WHOLE, 1, 3.0),
     ],
+    written_to: [
+        *[(name, TABLE, np.zeros(shape), 0) for name in ("sum", "std", "ptp", "median", "nanstd", "any")
+          for shape in ((4,), (3, 4), (1, 4), (2, 3, 4))],
+        *[(name, TABLE, np.zeros(shape, kind), 0) for name in ("argmax", "nanargmin")
+          for shape, kind in (((4,), int), ((4,), "i1"), ((4,), float), ((1, 4), int), ((3, 4), int))],
+        *[("take", TABLE, np.zeros(2, kind), [0, 5]) for kind in ("f4", "i4", complex)],
+        *[(name, TABLE[:1], np.zeros(shape, kind), TABLE.T) for name in ("matmul", "dot")
+          for shape, kind in (((1, 3), float), ((2, 3), float), ((1, 3), complex), ((4, 1, 3), float), ((1, 3), int))],
+        ("concatenate", (TABLE, TABLE), np.zeros((1, 6, 4))), ("trace", TABLE, np.zeros((1,))),
+        ("nanmedian", TABLE, np.zeros(4, int), 0), ("clip", TABLE, np.zeros((3, 4), int), 0.5, 2.5),
+        ("dot", TABLE[0], np.zeros(()), TABLE[1]), ("nanstd", TABLE, np.zeros(4, int), 0),
+    ],
+    in_place_product: [(TABLE[:, :3], np.eye(3)), (TABLE[0], TABLE[0]), (TABLE[:, :3], np.ones(3)), (TABLE, TABLE)],
+    chosen: [(TABLE[0], ()), (TABLE[0], None), (4, ())],
     without_nan: [
         *[(x, filler, copy) for x in (LINE, LINE.astype("f4"), BOTH)
           for filler in (0.5, WHOLE) for copy in (True, False)],
