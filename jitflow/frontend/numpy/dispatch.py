@@ -37,6 +37,7 @@ from jitflow.frontend.numpy import (
     nan_reductions,
     order_statistics,
     padding,
+    polynomials,
     positions,
     ranges,
     rearranging,
@@ -296,7 +297,12 @@ surface.install(
     methods=METHODS,
     attributes=ATTRIBUTES,
     replacements=REPLACEMENTS,
-    scipy=MappingProxyType({path: _located(handler) for path, handler in scipy_functions.SCIPY_FUNCTIONS.items()}),
+    by_path=MappingProxyType(
+        {
+            path: _located(handler)
+            for path, handler in {**scipy_functions.SCIPY_FUNCTIONS, **polynomials.POLYNOMIALS}.items()
+        }
+    ),
     objects=OBJECTS,
     array_of=creation.array_from_sequence,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 import jitflow
 from tests.truth.whole.same import assert_does_what_python_does
@@ -50,6 +51,20 @@ def in_place_product(x, y):
 def chosen(x, size):
     np.random.seed(3)
     return np.random.choice(x, size), np.random.default_rng(3).choice(x, size)
+
+
+def polynomials(x, c):
+    kinds = (polynomial.polyval, chebyshev.chebval, legendre.legval, hermite.hermval, hermite_e.hermeval)
+    sums = polynomial.polyder(c), polynomial.polyint(c, 2, k=[1, 2]), polynomial.polyvander(x, 2)
+    return [value(x, c) for value in kinds], sums, laguerre.lagval(x, c), polynomial.polyvalfromroots(x, c)
+
+
+def more_than_memory_counts(n):
+    return np.ones((n, n, n), np.float32).astype(np.float64) if n > 1 else np.full((1 << 56, 64), 1)
+
+
+def more_than_memory_counts_by_a_size(x):
+    return np.zeros((x.shape[0], 1 << 62))
 
 
 def without_nan(x, filler, copy):
@@ -151,6 +166,9 @@ CALLS = {
     ],
     in_place_product: [(TABLE[:, :3], np.eye(3)), (TABLE[0], TABLE[0]), (TABLE[:, :3], np.ones(3)), (TABLE, TABLE)],
     chosen: [(TABLE[0], ()), (TABLE[0], None), (4, ())],
+    polynomials: [(TABLE[0], TABLE[1]), (TABLE, [1.5, 2.0]), (2.5, TABLE[1])],
+    more_than_memory_counts: [(1 << 22,), (1,)],
+    more_than_memory_counts_by_a_size: [(LINE,)],
     without_nan: [
         *[(x, filler, copy) for x in (LINE, LINE.astype("f4"), BOTH)
           for filler in (0.5, WHOLE) for copy in (True, False)],
