@@ -203,10 +203,10 @@ def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0
     """``np.frombuffer`` of an array: its bytes as a line of another dtype."""
     if isinstance(buffer, bytes):
         return read_only_view(as_value(numpy_says(np.frombuffer, buffer, dtype, count, offset)))
-    if not isinstance(buffer, tracers.ArrayTracer):
+    if not isinstance(buffer, np.ndarray):
         mend = "call it before the compiled function, and pass the array"
         raise refuse("np.frombuffer of what is neither an array nor bytes that are known while tracing", mend)
-    value, wanted = buffer.value, dtype_argument(dtype)
+    value, wanted = as_tracer(buffer).value, dtype_argument(dtype)
     first, number = static_int(offset, "offset"), static_int(count, "count")
     if not is_contiguous(value):
         if is_contiguous(value) is None:

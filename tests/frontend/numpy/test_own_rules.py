@@ -50,7 +50,8 @@ def in_place_product(x, y):
 
 def chosen(x, size):
     np.random.seed(3)
-    return np.random.choice(x, size), np.random.default_rng(3).choice(x, size)
+    generator = np.random.default_rng(3)
+    return np.random.choice(x, size), generator.choice(x, size), generator.integers(5, 10, size, np.int8)
 
 
 def polynomials(x, c):
