@@ -239,7 +239,7 @@ def _part(name: str, array: Any) -> Value | None:
     if not isinstance(array, tracers.ArrayTracer) or array.dtype.kind != "c":
         return None
     value = array.value
-    found = emit(name, value)
+    found = values.as_array(emit(name, value))
     current_trace().storage.parts.add(found, value, name, array)
     return found
 

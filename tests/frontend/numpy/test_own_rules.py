@@ -74,6 +74,15 @@ def without_nan(x, filler, copy):
     return y, np.nan_to_num(x[1:3])
 
 
+def parts_of_one_number(x, z):
+    x.real[...] = 5
+    x.imag[...] = x.real + 1
+    np.copyto(x.real, 7, where=x.imag > 5)
+    y = np.array(z)
+    y.imag = 3
+    return y, np.nan_to_num(z), np.nan_to_num(x, copy=False)
+
+
 def shown(x, dtype):
     y = np.array(x, dtype, copy=None)
     y[0] = 9
@@ -175,6 +184,7 @@ CALLS = {
           for filler in (0.5, WHOLE) for copy in (True, False)],
         (WHOLE, 0, False), (WHOLE, 0, True), ([1.0, 2.0, 3.0], 0, False),
     ],
+    parts_of_one_number: [(np.array(1 + 2j), complex(-np.inf, np.nan)), (np.array(1 + 2j), np.complex64(np.nan))],
     shown: [(WHOLE, np.int32), (WHOLE, None), (WHOLE, np.int64), ([1, 2], None)],
     parts: [
         (TABLE, 2, 1), (TABLE, 3, 0), (TABLE, 3, 1), (TABLE, [1, -1], 1), (TABLE, [], 1), (TABLE, np.array([1, 3]), 1),
