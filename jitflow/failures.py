@@ -23,6 +23,8 @@ from jitflow.ir.status import (
     OUT_OF_MEMORY,
     ROUTINE_FAILED,
     ROUTINE_FAILED_ELSEWHERE,
+    TOO_BIG,
+    UNCOUNTED,
 )
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.runtime.cuda import driver_error
@@ -118,6 +120,8 @@ def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
 
 def _exception(code: int, op: Site, words: Sequence[int]) -> BaseException:
     if code == OUT_OF_MEMORY:
+        if words[0] == UNCOUNTED:
+            return ValueError(TOO_BIG)
         return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
     if code == NO_WORKER:
         return RuntimeError("can't start new thread")

@@ -171,8 +171,11 @@ def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
 
 
 def evaluate_known(dim: Dim, sizes: Mapping[str, int]) -> int | None:
-    """The same, None where ``sizes`` do not tell."""
-    return evaluate(dim, sizes) if sizes.keys() >= {*symbols(dim)} else None
+    """The same, None where ``sizes`` do not tell, or where it is divided by one that is 0."""
+    try:
+        return evaluate(dim, sizes) if sizes.keys() >= {*symbols(dim)} else None
+    except ZeroDivisionError:
+        return None
 
 
 def rebuild(dim: Dim, leaf: Callable[[str], Dim]) -> Dim:
@@ -371,17 +374,12 @@ def _extremum(operator: str, operands: tuple[Dim, ...]) -> Dim:
     ]  # fmt: skip
     if numbers:
         number = choose(numbers)
-        above = [operand for operand in kept if _never_below(operand, number)]
+        above = [operand for operand in kept if (bound := lower_bound(operand)) is not None and bound >= number]
         if operator == "min":
             kept = [operand for operand in kept if operand not in above]
         if operator == "min" or not above:
             kept.append(number)
     return kept[0] if len(kept) == 1 else _call(operator, *kept)
-
-
-def _never_below(dim: Dim, number: int) -> bool:
-    bound = lower_bound(dim)
-    return bound is not None and bound >= number
 
 
 def _dominates(left: Dim, right: Dim, operator: str) -> bool:

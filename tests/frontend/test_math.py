@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cmath
+import itertools
 import math
 import random
 
@@ -10,6 +12,7 @@ import pytest
 
 import jitflow
 from jitflow.frontend.python import written_math
+from tests.compare import ELEMENTARY
 from tests.truth.whole.same import assert_does_what_python_does
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 22.0, 23.0, 24.0, 171.0, 171.7, 172.0, -0.5, -1.5, -171.5, -200.5, -201.5,
@@ -107,3 +110,35 @@ def test_gradients_go_through_the_texts():
     special = pytest.importorskip("scipy.special")
     slope = jitflow.grad(lambda x: math.lgamma(x) + math.hypot(x, 2.0, 3.0))
     assert slope(1.5) == pytest.approx(special.digamma(1.5) + 1.5 / math.hypot(1.5, 2, 3), rel=1e-12)
+
+
+def of_complex(z, base):
+    return (
+        [cmath.sqrt(z), cmath.asinh(z), cmath.acosh(z), cmath.asin(z), cmath.acos(z)],
+        [cmath.isnan(z), cmath.isinf(z), cmath.isfinite(z), cmath.phase(z), cmath.polar(z)],
+        cmath.log(z, base),
+    )
+
+
+def raising(which, z):
+    if which < 3:
+        return cmath.exp(z) if which == 0 else cmath.sinh(z) if which == 1 else cmath.cosh(z)
+    if which < 6:
+        return cmath.sin(z) if which == 3 else cmath.cos(z) if which == 4 else cmath.tanh(z)
+    if which < 9:
+        return cmath.tan(z) if which == 6 else cmath.atan(z) if which == 7 else cmath.atanh(z)
+    return cmath.log10(z)
+
+
+def test_complex_numbers():
+    z = [complex(*parts) for parts in itertools.product((0.0, -0.5, 2.5), repeat=2)]
+    assert_does_what_python_does(of_complex, [(one, other) for one in z for other in (2.5, 1j, 1.0)], ELEMENTARY)
+
+
+def test_where_complex_numbers_have_no_answer():
+    compiled = jitflow.function(raising)
+    edges = (0.0, 1.0, -1.0, 800.0, math.inf, -math.inf, math.nan)
+    for which, real, imag in itertools.product(range(10), edges, edges):
+        z = complex(real, imag)
+        found, expected = outcome(compiled, which, z), outcome(raising, which, z)
+        assert found == expected or (found[0] is expected[0] is complex), (which, z)

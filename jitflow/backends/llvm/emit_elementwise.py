@@ -118,11 +118,11 @@ def _constant(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _size(out: Emitter, op: Op) -> Sequence[str]:
-    """A size that is a number; sizes known only at run time come as arguments."""
+    """A size that is a number, saturated as what is computed of it; those known only at run time come as arguments."""
     dim = op.attributes["dim"]
     if not isinstance(dim, int):
         raise CompilerBug(f"size: expected a number below the tensor layer, got {dim}", location=op.loc)
-    return [str(dim)]
+    return [str(min(dim, LARGEST))]
 
 
 # -- complex scalars, which only pass through on their way between slots and libraries

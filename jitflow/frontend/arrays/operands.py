@@ -21,8 +21,9 @@ from jitflow.frontend.tracers.base import may_be_pinned
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
+from jitflow.ir.status import TOO_BIG, UNCOUNTED
 from jitflow.ir.types import Tensor
 from jitflow.remote import Remote
 
@@ -209,9 +210,18 @@ def new(value: Value) -> Any:
     What another array holds is copied; that costs nothing where the copy is only read.
     """
     storage = current_trace().storage
-    if isinstance(value.type, Tensor) and (storage.is_held(value) or storage.repeats(value)):
-        value = values.emit("copy", value)
+    if isinstance(value.type, Tensor):
+        require_room(value.type)
+        if storage.is_held(value) or storage.repeats(value):
+            value = values.emit("copy", value)
     return tracers.wrap(value, owned=True)
+
+
+def require_room(kind: Tensor) -> None:
+    """Raise NumPy's error for an array with more bytes than 63 bits can count, if all its sizes are known."""
+    size = product((*kind.dims, kind.dtype.itemsize))
+    if isinstance(size, int) and size > UNCOUNTED:
+        raise UserValueError(TOO_BIG)
 
 
 def read_only_view(value: Value) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.frontend.control.logic import as_bool, as_python_bool, not_, truth
 from jitflow.frontend.control.ranges import Range, contains_number
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
@@ -54,7 +54,7 @@ def is_(left: Any, right: Any) -> Any:
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
     if isinstance(container, tracers.ArrayTracer):
-        return (container == item).any()
+        return as_bool((container == item).any())
     if type(container) is str and type(item) is TracedText:
         return contains_text(container, item)
     if type(container) in (str, TracedText) and (is_text_value(item) or type(container) is TracedText):

@@ -13,7 +13,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays import layouts
-from jitflow.frontend.arrays.operands import as_value
+from jitflow.frontend.arrays.operands import array_operand
 from jitflow.frontend.control.sources import Places
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.recording import values
@@ -44,9 +44,7 @@ def traced_nditer(
         or any(operand is None for operand in operands)
     ):
         raise _refusal("np.nditer that converts or makes arrays", "convert them before: x.astype(...)")
-    arrays = [tracers.wrap(as_value(operand), owned=False) for operand in operands]
-    if len({array.shape for array in arrays}) > 1:
-        raise _refusal("np.nditer of arrays of several shapes", "np.broadcast_arrays makes them of one shape")
+    arrays = [tracers.wrap(array_operand(operand), owned=False) for operand in operands]
     in_order = order == "C" or (order in "KA" and all(layouts.is_contiguous(array.value) for array in arrays))
     if not in_order:
         raise _refusal("np.nditer in the order of the memory, which is not known", 'give order="C"')
@@ -54,10 +52,15 @@ def traced_nditer(
     kinds = list(op_flags) if listed and op_flags is not None else [op_flags or ["readonly"]] * len(arrays)
     if kinds and isinstance(kinds[0], str):
         kinds = [kinds]
+    written = [not _WRITING.isdisjoint(kind) for kind in kinds]
+    if len({array.shape for array in arrays}) > 1:
+        if any(written):
+            raise _refusal("np.nditer that writes to arrays of several shapes", "np.broadcast_to makes them of one")
+        arrays = list(np.broadcast_arrays(*arrays))
     if "zerosize_ok" not in wanted:
         some = values.emit("greater", values.size(Places(arrays[0].type.dims).count), values.size(0))
         values.check(some, ValueError, "Iteration of zero-sized operands is not enabled")
-    return _Elements(arrays, [not _WRITING.isdisjoint(kind) for kind in kinds], listed, "multi_index" in wanted)
+    return _Elements(arrays, written, listed, "multi_index" in wanted)
 
 
 class _Place:

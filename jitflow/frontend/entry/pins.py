@@ -75,7 +75,7 @@ class Pins:
         if found is None or number is None:
             return None
         register = found.registers[0]
-        if found.text != self.inputs.path(register):
+        if found.text != self.inputs.path(register) or type(self.inputs.seen[register]) is not type(number):
             register = self.inputs.register_asked(found.text, found.registers, Made(found.at, found.registers))
         self.inputs.guard(EqualsConstant(register, number, type(number)))
         self.texts[found.text] = None
@@ -121,10 +121,7 @@ class _Reader:
         position = next((position for position, one in enumerate(parameters) if one is value), None)
         if op is None and position is not None and isinstance(value.type, Scalar | Index):
             register = inputs.leaves[position].register
-            text = inputs.path(register)
-            if isinstance(value.type, Scalar) and not value.type.weak:  # NumPy's number is no number of Python's
-                text = f"{_KINDS.get(_letter(value.type), complex).__name__}({text})"
-            return Expression(text, (register,), lambda found: _plain(found[register]))
+            return Expression(inputs.path(register), (register,), lambda found: _plain(found[register]))
         if op is None or (op.regions and op.name != "if") or self._ops > _MOST_OPS:
             raise _NotKnown
         if op.name in ("constant", "size"):

@@ -331,6 +331,21 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         copyto(a, given, "unsafe", as_tracer(mask).astype(bool))
 
 
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """``np.place``: the values in turn, again and again, where the mask is set."""
+    if not isinstance(arr, tracers.ArrayTracer):
+        raise UserTypeError(f"place() argument 1 must be numpy.ndarray, not {arr.__class__.__name__}")
+    marked, given = np.ravel(as_tracer(mask)).astype(bool), np.ravel(as_tracer(_safely_cast(vals, _shown(arr))))
+    size, places = (broadcasting.total_size(as_value(item)) for item in (arr, marked))
+    broadcasting.require_equal(size, places, "place: mask and data must be the same size")
+    if given.size == 0:
+        none = values.as_scalar(as_value(np.logical_not(np.any(marked))))
+        values.check(none, ValueError, "Cannot insert from an empty array!")
+        return
+    turn = np.remainder(np.cumsum(marked) - 1, given.size)
+    copyto(arr, np.reshape(np.take(given, turn), arr.shape), "unsafe", np.reshape(marked, arr.shape))
+
+
 def _safely_cast(thing: Any, target: Value) -> Value:
     """Values for an array: arrays are cast where nothing is lost, numbers as long as they fit."""
     dtype = values.dtype_of_value(target)
@@ -373,6 +388,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.fill_diagonal: fill_diagonal,
         np.put: put,
         np.putmask: putmask,
+        np.place: place,
         np.put_along_axis: put_along_axis,
     }
 )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import USER_ERRORS, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     Operand,
@@ -31,7 +31,19 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType, dtype_of
 
-__all__ = ["as_result", "call_ufunc", "compute", "outer", "output_dtype", "store_out"]
+__all__ = [
+    "NOT_REDUCED",
+    "as_result",
+    "as_running",
+    "call_ufunc",
+    "compute",
+    "outer",
+    "output_dtype",
+    "require_reduced",
+    "require_shape",
+    "store_out",
+    "write_back",
+]
 
 _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 
@@ -103,16 +115,57 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
     return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
 
 
+def require_shape(result: Value, out: Any, ranks: str, sizes: str, error: type[Exception] = ValueError) -> None:
+    """Raise NumPy's error, now or at run time, where ``out`` has not the shape of a result that is not broadcast."""
+    if not isinstance(out, tracers.ArrayTracer):
+        return  # as `store_out` says
+    target, source = values.dims(out.value), values.dims(result)
+    if len(target) != len(source):
+        raise USER_ERRORS[error](ranks)
+    for dim, other in zip(target, source, strict=True):
+        broadcasting.require_equal(dim, other, sizes, error=error)
+
+
+def write_back(result: Value, out: Any, message: str) -> Any:
+    """`store_out` of functions that work on a copy of ``out`` in their own dtype, with an error for other shapes."""
+    if isinstance(out, tracers.ArrayTracer):
+        require_shape(result, out, message, message)
+        own = values.dtype_of_value(result).numpy
+        if not np.can_cast(out.dtype, own, "safe"):
+            raise UserTypeError(f"Cannot cast array data from {out.dtype!r} to {own!r} according to the rule 'safe'")
+    return store_out(result, out, "unsafe")
+
+
 def output_dtype(out: Any) -> DType | None:
     """The dtype of an array to write to; None if there is none."""
     out = out[0] if isinstance(out, tuple) else out
     return dtype_argument(out.dtype) if isinstance(out, tracers.ArrayTracer) else None
 
 
-def as_result(result: Value, out: Any) -> Any:
-    """A reduction's result as an array of its own or in ``out``, into which NumPy casts whatever it is."""
+def as_result(result: Value, out: Any, name: str = "add") -> Any:
+    """The result of a reduction by ``name`` as a new array or in ``out``, into which NumPy casts whatever it is."""
     out = out[0] if isinstance(out, tuple) else out
+    require_reduced(result, out, name)
     return new(result) if out is None else store_out(result, out, "unsafe")
+
+
+def as_running(result: Value, out: Any) -> Any:
+    """The same for the result of an accumulation."""
+    out = out[0] if isinstance(out, tuple) else out
+    message = "provided out is the wrong size for the accumulation."
+    require_shape(result, out, message, message)
+    return new(result) if out is None else store_out(result, out, "unsafe")
+
+
+def require_reduced(result: Value, out: Any, name: str = "add") -> None:
+    """Raise NumPy's error where ``out`` has not the shape of a reduction by ``name``."""
+    if isinstance(out, tracers.ArrayTracer):
+        found = f"Found {out.ndim} but expected {values.rank(result)}"
+        ranks = f"output parameter for reduction operation {name} has the wrong number of dimensions: {found}"
+        require_shape(result, out, ranks, NOT_REDUCED)
+
+
+NOT_REDUCED = "operands could not be broadcast together: the output has not the shape of the reduction"
 
 
 def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...], met: tuple[Dim, ...]) -> None:
@@ -126,10 +179,11 @@ def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...], met
 
 def _check_output_cast(found: DType, wanted: DType, casting: str, name: str) -> None:
     if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
-        ufunc = getattr(np, name, None)
-        if isinstance(ufunc, np.ufunc) and ufunc.signature is None:  # whose exception has a class of its own
-            one, out = np.ones((), found.numpy), np.ones((), wanted.numpy)
-            numpy_says(ufunc, *[one] * ufunc.nin, out=out, dtype=found.numpy, casting=casting)
+        ufunc = getattr(np._core.umath, name, None)  # type: ignore[attr-defined]
+        if isinstance(ufunc, np.ufunc):  # whose exception has a class of its own
+            given = [np.ones((1, 1) if ufunc.signature else (), found.numpy)] * ufunc.nin
+            out = np.asarray(ufunc(*given)).astype(wanted.numpy)
+            numpy_says(ufunc, *given, out=out, dtype=found.numpy, casting=casting)
         raise UserTypeError(
             f"Cannot cast ufunc '{name}' output from {found.numpy!r} to {wanted.numpy!r} with casting rule '{casting}'"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from operator import index
 from types import MappingProxyType
 from typing import Any
 
@@ -25,8 +26,9 @@ from jitflow.frontend.arrays.operands import (
     static_int,
     view,
 )
-from jitflow.frontend.arrays.promotion import convert
+from jitflow.frontend.arrays.promotion import convert, result_dtype
 from jitflow.frontend.numpy.joining import stack_values
+from jitflow.frontend.numpy.ranges import arange, line
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
@@ -101,9 +103,8 @@ def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -
 # -- matrices of zeros and ones, grids ----------------------------------------------------------------
 
 
-def _band(rows: Any, columns: Any, k: Any, dtype: Any, comparison: str) -> Any:
+def _band(dims: tuple[Dim, ...], k: Any, dtype: Any, comparison: str) -> Any:
     """1 where ``row + k`` compares with ``column``."""
-    dims = shape_argument((rows, rows if columns is None else columns))
     row, column = values.iota(I64, dims, 0), values.iota(I64, dims, 1)
     shifted = emit("add", row, as_value(k, I64))
     return new(values.cast(emit(comparison, shifted, column), dtype_argument(dtype, F64)))
@@ -111,15 +112,25 @@ def _band(rows: Any, columns: Any, k: Any, dtype: Any, comparison: str) -> Any:
 
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C", *, device: Any = None,  # noqa: N803
         like: Any = None) -> Any:  # fmt: skip
-    return _band(N, M, k, dtype, "equal")
+    if _is_float(k):
+        numpy_says(index, 0.5)
+    return _band(shape_argument((N, N if M is None else M)), k, dtype, "equal")
 
 
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    return _band(n, None, 0, dtype, "equal")
+    return eye(n, dtype=dtype)
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Any:  # noqa: N803
-    return _band(N, M, k, dtype, "greater_equal")
+    dims = tuple(values.dims(as_value(arange(size)))[0] for size in (N, N if M is None else M))
+    if not _is_float(k):
+        return _band(dims, k, dtype, "greater_equal")
+    columns = new(line(-k, 1, dims[1], I64))  # a range of integers that begins with a fraction, cut off as NumPy does
+    return np.greater_equal.outer(new(values.iota(I64, dims[:1])), columns).astype(dtype)
+
+
+def _is_float(number: Any) -> bool:
+    return result_dtype(operand(number)).numpy.kind == "f"
 
 
 def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: str = "xy") -> tuple[Any, ...]:
@@ -156,7 +167,13 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     missing = static_int(ndmin, "ndmin") - values.rank(value)
     if missing > 0:
         value = values.reshape(value, (1,) * missing + values.dims(value))
-    return layouts.made(new(value), order, value) if copy else view(value)
+    shows = isinstance(object, tracers.ArrayTracer) and values.dtype_of_value(value) == object.type.dtype
+    if copy or not shows:
+        found: Any = None if copy is None or copy else numpy_says(np.array, 0, copy=False)  # which raises
+        return layouts.made(new(value), order, value)
+    found = object if value is object.value else view(value)
+    ordered = _in_order(found, order) if order in ("C", "F") else found
+    return ordered if copy is None or ordered is found else numpy_says(np.array, 0, copy=False)
 
 
 def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any:
@@ -171,8 +188,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
             like: Any = None) -> Any:  # fmt: skip
     if isinstance(a, tracers.VariableTracer) and not copy:
         a = a.numpy()  # an array of its own, as outside
-    same = isinstance(a, tracers.ArrayTracer) and (dtype is None or np.dtype(dtype) == a.dtype)
-    return a if same and not copy else array(a, dtype, copy=True)
+    return array(a, dtype, copy=copy, order=order)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:

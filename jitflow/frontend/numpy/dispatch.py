@@ -37,6 +37,7 @@ from jitflow.frontend.numpy import (
     nan_reductions,
     order_statistics,
     padding,
+    polynomials,
     positions,
     ranges,
     rearranging,
@@ -73,6 +74,14 @@ __all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "OBJECTS", "REPLACEMENTS", "app
 
 Handler = Callable[..., Any]
 
+_REPLACEMENTS: Mapping[Any, Handler] = {
+    **creation.REPLACEMENTS,
+    **ranges.REPLACEMENTS,
+    **introspection.REPLACEMENTS,
+    **mapping.REPLACEMENTS,
+    **reinterpreted.REPLACEMENTS,
+}
+
 FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
     {
         **reductions.FUNCTIONS,
@@ -106,10 +115,7 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **sliding.FUNCTIONS,
         **reinterpreted.FUNCTIONS,
         **introspection.FUNCTIONS,
-        **creation.REPLACEMENTS,
-        **ranges.REPLACEMENTS,
-        **introspection.REPLACEMENTS,
-        **mapping.REPLACEMENTS,
+        **_REPLACEMENTS,
     }
 )
 """From a function of NumPy to what runs in its place on tracers. Ufuncs are in `ufuncs.LOOPS`."""
@@ -277,11 +283,7 @@ ATTRIBUTES: Mapping[str, Handler] = MappingProxyType(
 """From an attribute of an array to ``handler(array)``. What a tracer knows by itself is not here."""
 
 REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
-    {
-        function: _located(handler)
-        for table in (creation.REPLACEMENTS, ranges.REPLACEMENTS, introspection.REPLACEMENTS, mapping.REPLACEMENTS)
-        for function, handler in table.items()
-    }
+    {function: _located(handler) for function, handler in _REPLACEMENTS.items()}
 )
 """From a NumPy function that does not dispatch on its arguments to what runs in its place while tracing."""
 
@@ -295,7 +297,12 @@ surface.install(
     methods=METHODS,
     attributes=ATTRIBUTES,
     replacements=REPLACEMENTS,
-    scipy=MappingProxyType({path: _located(handler) for path, handler in scipy_functions.SCIPY_FUNCTIONS.items()}),
+    by_path=MappingProxyType(
+        {
+            path: _located(handler)
+            for path, handler in {**scipy_functions.SCIPY_FUNCTIONS, **polynomials.POLYNOMIALS}.items()
+        }
+    ),
     objects=OBJECTS,
     array_of=creation.array_from_sequence,
 )

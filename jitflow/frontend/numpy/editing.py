@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
-from jitflow.frontend.arrays.operands import array_operand, new, normalized_axis, static_int
+from jitflow.frontend.arrays.operands import ArraySource, array_operand, new, normalized_axis, static_int
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.creation import array_object
 from jitflow.frontend.numpy.elementwise import as_tracer
@@ -55,7 +55,7 @@ def _with_size(value: Value, axis: int, size: Dim) -> tuple[Dim, ...]:
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     value, place = _along(arr, axis)
     size = values.dims(value)[place]
-    obj = pinned(obj)
+    obj = as_tracer(obj) if isinstance(obj, ArraySource) else pinned(obj)
     array = tracers.wrap(value, owned=False)
     if isinstance(obj, slice):
         _, count, _ = slice_bounds(obj, size)
@@ -75,11 +75,11 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         )  # fmt: skip
         return _joined([stretch(value, place, 0, position), stretch(value, place, position + 1, size - position - 1)],
                        place, size - 1)  # fmt: skip
-    if not np.ndim(obj) or (isinstance(obj, list | tuple) and len(obj) == 1):
+    if len(obj) == 1 if isinstance(obj, list | tuple) else not np.ndim(obj):
         single = split(value, obj=obj, axis=place)
         return single.new(np.delete, [_with_size(value, place, maximum(size - 1, 0))],
                           kinds=[values.dtype_of_value(value)])  # fmt: skip
-    positions = array_operand(np.zeros(0, np.int64) if isinstance(obj, list | tuple) and not obj else obj)
+    positions = array_operand(np.zeros(0, np.int64) if isinstance(obj, list | tuple | range) and not obj else obj)
     return new_results(np.delete, [value, positions], [_with_size(value, place, fresh("kept"))], {"axis": place},
                        kinds=[values.dtype_of_value(value)])  # fmt: skip
 

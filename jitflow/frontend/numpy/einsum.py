@@ -16,7 +16,7 @@ from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, numpy_says, view
 from jitflow.frontend.arrays.promotion import result_dtype
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import NOT_REDUCED, require_shape, store_out
 from jitflow.frontend.numpy.contraction import Labels, contract, sum_axes, transposed_to
 from jitflow.frontend.numpy.matrices import diagonal_value
 from jitflow.frontend.recording import values
@@ -48,6 +48,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     result, labels = _contract_all(matched, output, path)
     result = values.as_array(transposed_to(values.as_array(result), labels, output))
     if out is not None:
+        found = "out parameter does not have the correct number of dimensions, has {} but should have {}"
+        require_shape(result, out, found.format(np.ndim(out), values.rank(result)), NOT_REDUCED)
         return store_out(result, out, casting, "einsum")
     if len(inputs) == 1 and set(inputs[0]) == set(output) and kind == values.dtype_of_value(array_operand(items[0])):
         return view(result)  # nothing is summed: NumPy gives a view of the operand

@@ -71,7 +71,7 @@ def where(condition: Any, x: Any = ABSENT, y: Any = ABSENT, /) -> Any:
         raise UserValueError("either both or neither of x and y should be given")
     chosen = (operand(x), operand(y))
     dtype = result_dtype(*chosen)
-    flags = values.cast(as_value(condition), BOOL)
+    flags = values.cast(as_value(False if condition is None else condition), BOOL)
     converted = [convert_wrapping(item, dtype) for item in chosen]
     aligned, _ = broadcasting.align([values.as_scalar(item) for item in (flags, *converted)])
     return new(values.as_array(emit("select", *aligned)))
@@ -156,6 +156,10 @@ def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = N
 def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     value, digits = values.as_strong(as_value(a)), static_int(decimals, "decimals")
     dtype = values.dtype_of_value(value)
+    if out is not None and not isinstance(out, tracers.ArrayTracer):
+        raise UserTypeError("output must be an array")
+    if out is not None and not dtype.is_complex:
+        return _round_into(out, tracers.wrap(value, owned=False), digits)
     if dtype.is_complex:
         parts = (emit(part, value) for part in ("real", "imag"))
         result = emit("complex", *(_rounded(part, digits, dtype.real) for part in parts))
@@ -164,6 +168,21 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if out is not None:
         return store_out(result, out, name="rint")
     return new(result if not values.rank(result) else values.as_array(result))
+
+
+def _round_into(out: Any, a: Any, digits: int) -> Any:
+    """Rounding in the memory of ``out``: all but the first step is computed in its dtype."""
+    size, room = (broadcasting.total_size(as_value(item)) for item in (a, out))
+    broadcasting.require_equal(size, room, "invalid output shape")
+    if digits == 0 and a.dtype.kind not in "iu":
+        return np.rint(a, out)
+    if digits >= 0 and a.dtype.kind in "iu":
+        copyto(out, a)
+        return out
+    scale, unscale = (np.multiply, np.true_divide) if digits > 0 else (np.true_divide, np.multiply)
+    scale(a, 10.0 ** abs(digits), out=out)
+    np.rint(out, out)
+    return unscale(out, 10.0 ** abs(digits), out=out)
 
 
 def _rounded(value: Value, digits: int, dtype: DType) -> Value:
@@ -220,7 +239,7 @@ def _part(name: str, array: Any) -> Value | None:
     if not isinstance(array, tracers.ArrayTracer) or array.dtype.kind != "c":
         return None
     value = array.value
-    found = emit(name, value)
+    found = values.as_array(emit(name, value))
     current_trace().storage.parts.add(found, value, name, array)
     return found
 
@@ -247,34 +266,6 @@ def iscomplex(x: Any) -> Any:
 # -- special values, comparing with tolerance --------------------------------------------------------------------
 
 
-def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    value = values.as_strong(as_value(x))
-    dtype = values.dtype_of_value(value)
-    if dtype.kind not in "fc":
-        return new(values.as_scalar(value))
-    limits = dtype_argument(dtype.real.numpy)
-    largest, smallest = _limits(limits)
-    fillers = [as_value(item, limits) for item in (nan, largest if posinf is None else posinf,
-                                                   smallest if neginf is None else neginf)]  # fmt: skip
-
-    def mend(part: Value) -> Value:
-        infinite = emit("isinf", part)
-        positive = emit("greater", part, values.constant_like(0.0, part))
-        replaced = values.select(positive, fillers[1], fillers[2])
-        return values.select(emit("isnan", part), fillers[0], values.select(infinite, replaced, part))
-
-    if dtype.is_complex:
-        return new(emit("complex", mend(emit("real", value)), mend(emit("imag", value))))
-    return new(values.as_scalar(mend(value)))
-
-
-def _limits(dtype: DType) -> tuple[float, float]:
-    import ml_dtypes
-
-    limits = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
-    return float(limits.max), float(limits.min)
-
-
 def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: Any = False) -> Any:
     x, y = a, b
     if not isinstance(y, tracers.NumberTracer | tracers.SizeTracer) and type(y) not in (int, float, complex, bool):
@@ -292,6 +283,8 @@ def allclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: 
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: Any = False) -> Any:
+    if a1 is None or a2 is None:  # an array of an object
+        return a1 is a2
     left, right = as_tracer(a1), as_tracer(a2)
     if left.ndim != right.ndim or not _same_dims(left.value, right.value):
         return False
@@ -365,7 +358,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.angle: angle,
         np.isreal: as_written(np.isreal),
         np.iscomplex: iscomplex,
-        np.nan_to_num: nan_to_num,
+        np.nan_to_num: as_written(np.nan_to_num, "copy"),
         np.isclose: isclose,
         np.allclose: allclose,
         np.array_equal: array_equal,

@@ -62,7 +62,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 
 def _is_complex(x: Any) -> bool:
-    return values.dtype_of_value(as_value(x)).is_complex
+    return x is not None and values.dtype_of_value(as_value(x)).is_complex
 
 
 def isrealobj(x: Any) -> bool:

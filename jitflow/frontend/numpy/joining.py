@@ -24,7 +24,7 @@ from jitflow.frontend.arrays.operands import (
     view,
 )
 from jitflow.frontend.arrays.promotion import result_dtype
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import require_shape, store_out
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
@@ -90,6 +90,7 @@ def _arrays(arrays: Any) -> list[Value]:
 
 
 def _finish(result: Value, out: Any) -> Any:
+    require_shape(result, out, "Output array has wrong dimensionality", "Output array is the wrong shape")
     return new(result) if out is None else store_out(result, out)
 
 
@@ -186,9 +187,8 @@ def _pieces(value: Value, cuts: Sequence[tuple[Dim, Dim]], axis: int) -> list[An
 
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
     value = array_operand(ary)
-    place = normalized_axis(axis, values.rank(value))
-    size = values.dims(value)[place]
-    if isinstance(indices_or_sections, list | tuple | np.ndarray | tracers.VariableTracer):
+    place, size = _split_axis(value, axis)
+    if _are_marks(indices_or_sections):
         marks = [None, *indices_or_sections, None]
         bounds = [slice_bounds(slice(start, stop), size) for start, stop in itertools.pairwise(marks)]
         return _pieces(value, [(start, count) for start, count, _ in bounds], place)
@@ -207,16 +207,30 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
-    if not isinstance(indices_or_sections, list | tuple | np.ndarray | tracers.VariableTracer):
-        value = array_operand(ary)
-        place = normalized_axis(axis, values.rank(value))
-        sections = static_int(indices_or_sections, "the number of sections")
-        size = values.dims(value)[place]
-        rest = size % sections
-        broadcasting.require_equal(rest, 0, "array split does not result in an equal division")
-        each = size // sections
-        return _pieces(value, [(section * each, each) for section in range(sections)], place)
-    return array_split(ary, indices_or_sections, axis)
+    if _are_marks(indices_or_sections):
+        return array_split(ary, indices_or_sections, axis)
+    value = array_operand(ary)
+    place, size = _split_axis(value, axis)
+    sections = static_int(indices_or_sections, "the number of sections")
+    if sections <= 0:  # which NumPy divides by first
+        numpy_says(np.split, np.zeros(1), sections)
+    broadcasting.require_equal(size % sections, 0, "array split does not result in an equal division")
+    each = size // sections
+    return _pieces(value, [(section * each, each) for section in range(sections)], place)
+
+
+def _are_marks(indices_or_sections: Any) -> bool:
+    """Whether they say where to cut, and not into how many."""
+    if isinstance(indices_or_sections, tracers.ArrayTracer | np.ndarray):
+        return indices_or_sections.ndim > 0
+    return isinstance(indices_or_sections, list | tuple | range | ArraySource)
+
+
+def _split_axis(value: Value, axis: Any) -> tuple[int, Dim]:
+    """The axis to be split, which NumPy looks up in the shape, and its size."""
+    dims = values.dims(value)
+    size: Dim = numpy_says(dims.__getitem__, static_int(axis, "axis"))
+    return normalized_axis(axis, len(dims)), size
 
 
 def _split_along(name: str, axis: int, least: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
@@ -22,11 +23,12 @@ from jitflow.frontend.arrays.operands import (
     static_int,
 )
 from jitflow.frontend.arrays.promotion import convert, result_dtype, ufunc_dtypes
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import require_shape, store_out
 from jitflow.frontend.numpy.contraction import contract
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 
 __all__ = ["FUNCTIONS", "UFUNCS", "dot", "inner", "matmul", "outer", "tensordot", "vdot"]
 
@@ -74,10 +76,31 @@ def _generalised(ufunc: np.ufunc) -> Any:
             left, right = (_last(item, axis) for item in (left, right))
         if ufunc in (np.vecdot, np.vecmat) and dtypes[0].is_complex:
             left = values.as_array(emit("conjugate", left))
-        return _finish(_with_cores(ufunc, signature, left, right), out, ufunc.__name__, casting)
+        result = _with_cores(ufunc, signature, left, right)
+        out = out[0] if isinstance(out, tuple) else out
+        if isinstance(out, tracers.ArrayTracer):
+            missing = sum(ufunc is np.matmul and values.rank(item) == 1 for item in (left, right))
+            _require_core(ufunc, values.dims(result), values.dims(out.value), len(_CORES[ufunc][2]) - missing)
+        return _finish(result, out, ufunc.__name__, casting)
 
     handler.__name__ = ufunc.__name__
     return handler
+
+
+def _require_core(ufunc: np.ufunc, found: tuple[Dim, ...], given: tuple[Dim, ...], count: int) -> None:
+    """The last axes of an output are not broadcast."""
+    for axis in range(min(count, len(given))):
+        own, other = found[len(found) - count + axis], given[len(given) - count + axis]
+        _require_size(ufunc, f"Output operand 0 has a mismatch in its core dimension {axis}", own, other)
+
+
+def _require_size(ufunc: np.ufunc, what: str, own: Dim, other: Dim) -> None:
+    texts = [broadcasting.message_shapes("{shapes}", [(dim,)]) for dim in (other, own)]
+    message = (
+        f"{ufunc.__name__}: {what}, with gufunc signature {ufunc.signature} "
+        f"(size {texts[0][0][1:-2]} is different from {texts[1][0][1:-2]})"
+    )
+    broadcasting.require_equal_sizes(own, other, message, [*texts[0][1], *texts[1][1]])
 
 
 def _last(value: Value, axis: Any) -> Value:
@@ -106,12 +129,7 @@ def _with_cores(ufunc: np.ufunc, signature: str, left: Value, right: Value) -> V
     own, other = (
         values.dims(value)[core.index("k") - len(core)] for value, core in ((left, cores[0]), (right, cores[1]))
     )
-    texts = [broadcasting.message_shapes("{shapes}", [(dim,)]) for dim in (other, own)]
-    message = (
-        f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension {axis}, with gufunc signature "
-        f"{signature} (size {texts[0][0][1:-2]} is different from {texts[1][0][1:-2]})"
-    )
-    broadcasting.require_equal_sizes(own, other, message, [*texts[0][1], *texts[1][1]])
+    _require_size(ufunc, f"Input operand 1 has a mismatch in its core dimension {axis}", own, other)
     batch = broadcasting.common_dims(loops, _remapped(left, right, loops))
     labels = tuple(range(len(batch)))
     operands = []
@@ -170,8 +188,19 @@ def _contracted(left: Value, right: Value, left_axes: tuple[int, ...], right_axe
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     left, right = _same_dtype(a, b)
     if not values.rank(left) or not values.rank(right):
-        return _finish(_scaled(left, right), out, "dot")
-    return _finish(_aligned_product(left, right, max(values.rank(right) - 2, 0)), out, "dot")
+        return _finish_dot(_scaled(left, right), out)
+    return _finish_dot(_aligned_product(left, right, max(values.rank(right) - 2, 0)), out)
+
+
+def _finish_dot(result: Value, out: Any) -> Any:
+    """The product, or an output that has to be of its dtype and shape."""
+    if isinstance(out, tracers.ArrayTracer):
+        misfit = "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
+        if out.dtype != values.dtype_of_value(result).numpy:
+            raise UserValueError(misfit)
+        require_shape(result, out, misfit, "output array has wrong dimensions")
+    found = _finish(result, out, "dot")
+    return found if values.rank(result) else found[()]
 
 
 _BLAS = ("f32", "f64", "c64", "c128")
@@ -293,7 +322,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
         return dot(multiplied(first, middle), multiplied(middle + 1, last))
 
     result = multiplied(0, len(arrays) - 1)
-    return result if out is None else store_out(array_operand(result), out)
+    return result if out is None else _finish_dot(array_operand(result), out)
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(

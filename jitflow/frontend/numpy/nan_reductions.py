@@ -12,7 +12,7 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new
 from jitflow.frontend.numpy import reductions, statistics
-from jitflow.frontend.numpy.calling import as_result, output_dtype, store_out
+from jitflow.frontend.numpy.calling import as_result, output_dtype, require_reduced, store_out
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
@@ -128,14 +128,17 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
     freedom = _counts(array, axis, keep, mask) - ddof
     quotient = new(statistics.divided_by_count(total.value, freedom.value))
     result = np.where(freedom <= 0, quotient.dtype.type(np.nan), quotient)[()]
-    return result if out is None else store_out(result.value, out, "unsafe")
+    return result if out is None else as_result(result.value, out)
 
 
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = ABSENT, *,
            where: Any = ABSENT, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     result = emit("sqrt", variance.value)
-    return new(result) if out is None else store_out(result, out, "unsafe")
+    if _has_nan(as_tracer(a)):
+        _inexact(out)
+    require_reduced(result, out)
+    return new(result) if out is None else store_out(result, out, name="sqrt")
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(

@@ -10,7 +10,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axes, static_int
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import as_result, store_out
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, Split, split
 from jitflow.frontend.recording import values
@@ -42,7 +42,10 @@ def _finish(function: Any, arguments: Split, sample: Any, shape: tuple[Dim, ...]
     """The result; of rank 0 it is a number, or an array where NumPy's is one."""
     found: Shape = shape if shape or isinstance(sample, np.ndarray | tracers.VariableTracer) else None
     (result,) = arguments.call(function, [found])
-    return new(result) if out is None else store_out(result, out)
+    if function is np.median:
+        return as_result(result, out)
+    casting, name = ("unsafe", "") if function is np.nanmedian else ("same_kind", "add")
+    return new(result) if out is None else store_out(result, out, casting, name)
 
 
 def _kept(keepdims: Any) -> bool:

@@ -59,10 +59,10 @@ def integers(
     way = "bounded" if generator.is_new else "masked"
     name = f"{way}_{'bool' if wanted == BOOL else unsigned.numpy.name}"
     value = drawn(generator, name, [values.cast(base, unsigned), values.cast(span, unsigned)], size_argument(size))
+    if isinstance(value.type, Tensor):
+        return give(values.as_array(values.cast(value, wanted)))
     value = values.cast(value, wanted)
-    if is_python or isinstance(value.type, Tensor):
-        return give(value)
-    return tracers.wrap(value)
+    return give(value) if is_python else tracers.wrap(value)
 
 
 def _limits(dtype: DType) -> tuple[int, int]:
@@ -169,7 +169,8 @@ def _choice(generator: Any, *args: Any, **kwargs: Any) -> Any:
         replace = given["replace"]
         (value,) = call_method(generator, "choice", [kind], count, size, replace, given["p"], **options)
         positions = tracers.wrap(value, owned=True)
-    return np.take(array, positions, axis=place) if is_pool else positions
+    found = np.take(array, positions, axis=place) if is_pool else positions
+    return tracers.wrap(array_operand(found), owned=True) if dims == () else found
 
 
 def _positions(generator: Any, count: Any, size: Any, is_pool: bool) -> Any:

@@ -32,9 +32,9 @@ from jitflow.frontend.recording.values import emit, size_value
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
-from jitflow.ir.dtypes import BOOL, F32, F64, I64, DType, dtype_of
+from jitflow.ir.dtypes import BOOL, C128, F32, F64, I64, DType, dtype_of
 
-__all__ = ["FUNCTIONS", "REPLACEMENTS", "arange", "linspace"]
+__all__ = ["FUNCTIONS", "REPLACEMENTS", "arange", "line", "linspace"]
 
 # -- steps of one length --------------------------------------------------------------------------------
 
@@ -62,9 +62,8 @@ def arange(*bounds: Any, start: Any = ABSENT, stop: Any = ABSENT, step: Any = No
         raise UserTypeError(f"unsupported operand type(s) for -: {names}")
     first, last, pace = (tracers.as_size(pinned(item)) for item in (first, last, pace))
     kinds = [_kind(item) for item in (first, last, pace)]
-    found = dtype_argument(np.result_type(*(kind.numpy for kind in kinds if kind)))
-    wanted = dtype_argument(kind, I64 if found == BOOL else found)
-    return new(_ramp(first, pace, _steps(first, last, pace), wanted))
+    wanted = dtype_argument(kind, dtype_argument(np.result_type(np.int64, *(kind.numpy for kind in kinds if kind))))
+    return new(line(first, pace, _steps(first, last, pace), wanted))
 
 
 def _class_name(item: Any) -> str:
@@ -103,49 +102,54 @@ def _kind(bound: Any) -> DType | None:
 
 
 def _running_steps(first: Any, last: Any, pace: Any) -> Dim:
-    """The number of steps where only the running program knows the bounds: NumPy divides in f64 and rounds up."""
+    """The number of steps where only the running program knows the bounds: a quotient of theirs, rounded up."""
     zero, one = values.constant(0.0, F64), values.constant(1.0, F64)
-    span, step = as_value(_difference(last, first), F64), as_value(pace, F64)
-    if all(tracers.is_weak(item) for item in (first, last, pace)):  # Python divides
-        fractional = any(_kind(item) == F64 for item in (first, last, pace))
-        words = "float division by zero" if fractional else "division by zero"
-        values.check(emit("not_equal", step, zero), ZeroDivisionError, words)
-    ratio = emit("divide", span, step)
+    span = last - first
+    quotient = span / pace
+    if _kind(quotient) == C128:
+        quotient = np.minimum(quotient.real, quotient.imag)
+    ratio = as_value(quotient, F64)
     values.check(emit("equal", ratio, ratio), ValueError, "arange: cannot compute length")
     finite = emit("less", emit("absolute", ratio), values.constant(2.0**62, F64))
     values.check(finite, ValueError, "Maximum allowed size exceeded")
     # A step so long that the quotient is 0 leaves the first number, if it leads towards the end.
-    ahead = emit("logical_and", emit("greater", emit("multiply", emit("sign", span), emit("sign", step)), zero),
-                 emit("equal", ratio, zero))  # fmt: skip
+    vanished = emit("logical_and", emit("equal", ratio, zero), as_value(np.not_equal(span, 0)))
+    ahead = emit("logical_and", vanished, emit("logical_not", emit("signbit", ratio)))
     count = values.select(ahead, one, emit("maximum", emit("ceil", ratio), zero))
     return runtime_sizes.bind(values.cast(count, I64), "count")
 
 
-def _difference(last: Any, first: Any) -> Any:
-    """How far it is from one bound to the other: of integers an integer, so that large ones lose no digits."""
-    if any(kind is None or not kind.is_integer for kind in map(_kind, (last, first))):
-        return emit("subtract", as_value(last, F64), as_value(first, F64))
-    return emit("subtract", as_value(last, I64), as_value(first, I64))
-
-
-def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
+def line(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
     """``start + i * delta`` in ``dtype``, where delta is what rounding leaves of ``(start + step) - start``."""
     if dtype == BOOL:
         return _bools(first, pace, count)
     if dtype.is_integer:
         index = values.iota(dtype, (count,))
-        if not (type(pace) is int and pace == 1):
-            index = emit("multiply", index, convert(operand(pace), dtype))
+        if not (type(pace) is int and pace == 1 and _is_python_int(first)):
+            index = emit("multiply", index, _whole_step(first, pace, dtype))
         plain = type(first) is int and first == 0
         return index if plain else emit("add", index, convert(operand(first), dtype))
     wide = F32 if dtype.bits == 16 else dtype
     start, second = (values.cast(convert(operand(number), dtype), wide) for number in (first, first + pace))
     delta = emit("subtract", second, start)
     index = values.iota(wide, (count,))
-    line = emit("add", start, emit("multiply", index, delta))
+    found = emit("add", start, emit("multiply", index, delta))
     if isinstance(pace, tracers.Tracer):  # it may be infinite, and 0 * inf is nan
-        line = values.select(emit("equal", index, values.constant_like(0, index)), start, line)
-    return values.cast(line, dtype)
+        found = values.select(emit("equal", index, values.constant_like(0, index)), start, found)
+    return values.cast(found, dtype)
+
+
+def _whole_step(first: Any, pace: Any, dtype: DType) -> Value:
+    """The step of a range of integers: as long as it is from the first number to the second, each cut off."""
+    if _is_python_int(first) and _is_python_int(pace):
+        return as_value(convert(operand(pace), dtype))
+    start, second = (convert(operand(number), dtype) for number in (first, first + pace))
+    return emit("subtract", second, start)
+
+
+def _is_python_int(number: Any) -> bool:
+    kind = _kind(number)
+    return tracers.is_weak(number) and kind is not None and kind.is_integer
 
 
 def _bools(first: Any, pace: Any, count: Dim) -> Value:

@@ -17,14 +17,17 @@ from jitflow.frontend.arrays.operands import (
     normalized_axes,
     normalized_axis,
     numpy_says,
+    operand,
     refuse,
     shape_argument,
     static_int,
 )
+from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.joining import concatenate_values
 from jitflow.frontend.numpy.routines import fresh, new_results
+from jitflow.frontend.numpy.taking import positions_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
@@ -106,6 +109,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         if not values.rank(value):
             value = values.reshape(value, (1,))  # NumPy repeats a 0-d array as one of one element
         place = normalized_axis(axis, values.rank(value))
+    if not isinstance(repeats, np.ndarray) and result_dtype(operand(repeats)).numpy.kind in "bf":
+        repeats = new(positions_of(repeats, "safe"))
     if isinstance(repeats, list | tuple | np.ndarray) and not isinstance(repeats, tracers.Tracer):
         return _repeat_each(value, [static_int(item, "repeats") for item in repeats], place)
     if isinstance(repeats, tracers.ArrayTracer) and repeats.ndim:

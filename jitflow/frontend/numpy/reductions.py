@@ -28,7 +28,7 @@ from jitflow.frontend.arrays.operands import (
 )
 from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.numpy import ufunc_methods
-from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
+from jitflow.frontend.numpy.calling import as_result, as_running, compute, output_dtype, where_mask, write_back
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
@@ -137,7 +137,7 @@ def reduce_ufunc(
     """``ufunc.reduce``."""
     keep = bool(keepdims and keepdims is not ABSENT)
     result = reduce_value(ufunc, array_operand(array), axis, dtype, keep, initial, where, output_dtype(out))
-    return as_result(result, out)
+    return as_result(result, out, ufunc.__name__)
 
 
 def reduce_value(
@@ -157,9 +157,9 @@ def reduce_value(
         return ufunc_methods.reduce(ufunc, value, axis, loop, keepdims)
     if rule is None:
         raise refuse(f"{ufunc.__name__}.reduce with initial= or where=", "leave these out, or write the loop")
-    if ufunc in (np.fmax, np.fmin) and values.dtype_of_value(value).is_complex:
-        raise refuse(f"{ufunc.__name__}.reduce of complex numbers", "reduce the real and imaginary parts")
     loop = _reduction_dtype(ufunc, value, dtype, into)
+    if ufunc in (np.fmax, np.fmin) and loop.is_complex:
+        raise refuse(f"{ufunc.__name__}.reduce of complex numbers", "reduce the real and imaginary parts")
     axes = reduction_axes(axis, values.rank(value))
     source, value = value, values.cast(value, loop)
     start = None if initial is ABSENT or initial is None else as_element(operand(initial), loop)
@@ -250,14 +250,13 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
         (axis,) = axis
     if name is None:
         loop = dtype if into is None else _reduction_dtype(ufunc, value, dtype, into).numpy
-        return as_result(ufunc_methods.accumulate(ufunc, value, axis, loop), out)
+        return as_running(ufunc_methods.accumulate(ufunc, value, axis, loop), out)
     if values.rank(value) == 0:
         raise UserTypeError("cannot accumulate on a scalar")
     loop = _reduction_dtype(ufunc, value, dtype, into)
     if loop == BOOL and ufunc in (np.add, np.multiply):
         name = _ACCUMULATIONS[np.maximum if ufunc is np.add else np.minimum]
-    result = emit(name, values.cast(value, loop), axis=normalized_axis(axis, values.rank(value)))
-    return as_result(result, out)
+    return as_running(emit(name, values.cast(value, loop), axis=normalized_axis(axis, values.rank(value))), out)
 
 
 # -- the functions that are a ufunc's reduction ----------------------------------------------------------
@@ -303,7 +302,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     low = reduce_value(np.minimum, value, axis, None, keep)
     if out is None:
         return new(compute(np.subtract, (high, low))[0])
-    held = as_result(high, out)
+    held = as_result(high, out, "maximum")
     return np.subtract(held, new(low), out=held)
 
 
@@ -317,7 +316,8 @@ def _argument(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     result = fold(name, value, axes) if axes else values.fill(values.constant(0, I64), values.dims(value))
     if keepdims and keepdims is not ABSENT:
         result = keep_axes(result, values.dims(value), axes)
-    return new(values.as_scalar(result)) if out is None else store_out(result, out)
+    misfit = f"output array does not match result of np.{name.removeprefix('reduce_')}."
+    return new(values.as_scalar(result)) if out is None else write_back(result, out, misfit)
 
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
@@ -360,7 +360,7 @@ def _cumulative_array_api(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: A
     first = list(values.dims(running))
     first[position] = 1
     start = values.fill(values.constant_like(0 if ufunc is np.add else 1, running), tuple(first))
-    return as_result(emit("concatenate", start, running, axis=position), out)
+    return as_running(emit("concatenate", start, running, axis=position), out)
 
 
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,

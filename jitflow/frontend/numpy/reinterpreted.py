@@ -16,13 +16,18 @@ from numpy.lib.stride_tricks import as_strided
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
+from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.layouts import is_contiguous, reshaped, strides_of
 from jitflow.frontend.arrays.operands import (
     as_value,
     dtype_argument,
     new,
+    numpy_says,
+    read_only_view,
     refuse,
     shape_argument,
+    static_int,
+    view,
 )
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.ranges import arange
@@ -107,6 +112,8 @@ def viewed_as(array: Any, dtype: Any) -> Any:
     """``array.view(dtype)``."""
     value, wanted = array.value, dtype_argument(dtype)
     own = values.dtype_of_value(value)
+    if own == wanted and isinstance(array, np.ndarray):
+        return view(value)
     if own.itemsize != wanted.itemsize:
         _require_last_axis(value, own, wanted)
     found = _same_bits(value, own, wanted)
@@ -189,4 +196,47 @@ def _every(value: Value, count: int) -> list[Value]:
     return [as_value(grouped[..., place]) for place in range(count)]
 
 
+# -- buffers -----------------------------------------------------------------------------------------
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0, *, like: Any = None) -> Any:
+    """``np.frombuffer`` of an array: its bytes as a line of another dtype."""
+    if isinstance(buffer, bytes):
+        return read_only_view(as_value(numpy_says(np.frombuffer, buffer, dtype, count, offset)))
+    if not isinstance(buffer, np.ndarray):
+        mend = "call it before the compiled function, and pass the array"
+        raise refuse("np.frombuffer of what is neither an array nor bytes that are known while tracing", mend)
+    value, wanted = as_tracer(buffer).value, dtype_argument(dtype)
+    first, number = static_int(offset, "offset"), static_int(count, "count")
+    if not is_contiguous(value):
+        if is_contiguous(value) is None:
+            raise refuse("np.frombuffer of an array of which nobody knows how it lies", "copy it: x.copy()")
+        raise UserValueError("ndarray is not C-contiguous")
+    line: Any = view(reshaped(value, (_count(value),), "frombuffer"))
+    whole = _count(value) * line.itemsize
+    _require(whole, first if first >= 0 else whole + 1, _OFFSET, whole)
+    length = whole - first if number < 0 else number * wanted.itemsize
+    if number < 0:
+        broadcasting.require_equal(length % wanted.itemsize, 0, "buffer size must be a multiple of element size")
+    else:
+        _require(whole, first + length, "buffer is smaller than requested size")
+    if first % line.itemsize or current_trace().known(length % line.itemsize, "==", 0) is not True:
+        line = viewed_as(line, np.uint8)
+    start, stop = first // line.itemsize, (first + length) // line.itemsize
+    return viewed_as(line[start : tracers.size_of(stop)], wanted)
+
+
+_OFFSET = "offset must be non-negative and no greater than buffer length ({})"
+
+
+def _require(size: Dim, least: Dim, message: str, *sizes: Dim) -> None:
+    """Raise a ValueError, now or when the program runs, for a size that is too small."""
+    if current_trace().known(size, ">=", least) is not True:
+        holds = values.emit("greater_equal", values.size(size), values.size(least))
+        values.check(holds, ValueError, message, *map(values.size, sizes))
+
+
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType({as_strided: strided})
+
+REPLACEMENTS: Mapping[Any, Any] = MappingProxyType({np.frombuffer: frombuffer})
+"""What does not dispatch on its arguments."""

@@ -17,7 +17,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
-from jitflow.frontend.arrays.operands import as_value, dtype_argument, new, numpy_says
+from jitflow.frontend.arrays.operands import ArraySource, as_value, dtype_argument, new, numpy_says
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.scalar import pinned
@@ -137,7 +137,7 @@ def split(*positional: Any, **named: Any) -> Split:
 def _is_traced(item: Any) -> bool:
     if isinstance(item, list | tuple):
         return any(map(_is_traced, item)) or any(isinstance(part, np.ndarray | float) for part in item)
-    return isinstance(item, tracers.Tracer | Value | np.ndarray)
+    return isinstance(item, tracers.Tracer | Value | np.ndarray | ArraySource)
 
 
 # -- asking NumPy --------------------------------------------------------------------------------------------

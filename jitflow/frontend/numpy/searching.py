@@ -12,13 +12,14 @@ from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, numpy_says
 from jitflow.frontend.numpy import selections
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import write_back
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.elementwise import where as choose_where
 from jitflow.frontend.numpy.indexing import unravelled
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
+from jitflow.frontend.numpy.taking import WRONG_SHAPE
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.scalar import pinned
@@ -67,7 +68,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         place = normalized_axis(axis, values.rank(value))
     found = selections.positions(values.cast(flags.value, BOOL))
     result = emit("gather", value, found, axis=place)
-    return new(result) if out is None else store_out(result, out)
+    return new(result) if out is None else write_back(result, out, WRONG_SHAPE)
 
 
 def compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:

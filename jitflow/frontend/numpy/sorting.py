@@ -16,6 +16,7 @@ from jitflow.frontend.numpy.routines import library_call, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 from jitflow.runtime import routines
 
@@ -28,6 +29,11 @@ def _along(a: Any, axis: Any) -> tuple[Value, Any]:
     return (flat_value(value), -1) if axis is None else (value, static_int(axis, "axis"))
 
 
+def _shape(function: Any, value: Value) -> tuple[Dim, ...]:
+    """The shape of the result; the positions in an array without axes are those of its one element."""
+    return values.dims(value) or ((1,) if function in (np.argsort, np.argpartition) else ())
+
+
 def _refuse_fields(order: Any) -> None:
     if order is not None:
         raise UserValueError("Cannot specify order when the array has no fields.")
@@ -38,7 +44,7 @@ def _ordered(function: Any) -> Any:
         _refuse_fields(order)
         value, place = _along(a, axis)
         options = {"axis": place, "kind": kind, "stable": stable}
-        return new_results(function, [value], [values.dims(value)], options, effect="none")
+        return new_results(function, [value], [_shape(function, value)], options, effect="none")
 
     handler.__name__ = function.__name__
     return handler
@@ -50,7 +56,7 @@ def _partitioned(function: Any) -> Any:
         value, place = _along(a, axis)
         kinds = [I64 if function is np.argpartition else values.dtype_of_value(value)]
         arguments = split(value, kth=kth, axis=place, kind=kind)
-        return arguments.new(function, [values.dims(value)], kinds=kinds)
+        return arguments.new(function, [_shape(function, value)], kinds=kinds)
 
     handler.__name__ = function.__name__
     return handler

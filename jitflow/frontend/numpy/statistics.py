@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, new, numpy_says, operand
-from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
+from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, require_reduced, store_out, where_mask
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
 from jitflow.frontend.numpy.shape import broadcast_value
 from jitflow.frontend.recording import values
@@ -134,6 +134,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any 
     keep = bool(keepdims and keepdims is not ABSENT)
     lost, into = degrees_lost(ddof, correction), output_dtype(out)
     (result,) = compute(np.sqrt, (variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into),))
+    require_reduced(result, out)
     return new(result) if out is None else store_out(result, out, name="sqrt")
 
 

@@ -13,7 +13,7 @@ from jitflow.errors import UserIndexError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, operand
 from jitflow.frontend.arrays.promotion import convert_wrapping, result_dtype
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import require_shape, store_out, write_back
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.indexing import gather, has_elements
 from jitflow.frontend.numpy.joining import stack_values
@@ -24,8 +24,9 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "choose", "positions_of", "require_mode", "take", "take_along_axis"]
+__all__ = ["FUNCTIONS", "WRONG_SHAPE", "choose", "positions_of", "require_mode", "take", "take_along_axis"]
 
+WRONG_SHAPE = "output array does not match result of ndarray.take"
 _MODES = ("raise", "wrap", "clip")
 
 
@@ -36,12 +37,13 @@ def require_mode(mode: str) -> None:
 
 
 def positions_of(indices: Any, rule: str) -> Value:
-    """Positions as i64, cast as NumPy's ``take`` casts them."""
+    """Positions as i64, cast as NumPy's ``take`` casts them: of an array by a rule, numbers and lists as they are."""
     if isinstance(indices, list | tuple) and not indices:
         indices = np.zeros(0, np.int64)
     value = values.as_scalar(as_value(indices))
     found = values.dtype_of_value(value).numpy
-    if found.kind not in "biu" or not np.can_cast(found, np.intp, rule):  # type: ignore[arg-type]
+    rule = rule if isinstance(indices, np.ndarray) else "unsafe"
+    if found.kind == "c" or not np.can_cast(found, np.intp, rule):  # type: ignore[arg-type]
         raise UserTypeError(f"Cannot cast array data from {found!r} to dtype('int64') according to the rule '{rule}'")
     return values.cast(value, I64)
 
@@ -66,7 +68,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         result = gather(value, (positions,), place)
     else:
         result = emit("gather", value, positions, axis=place, mode=mode)
-    return new(values.as_scalar(result)) if out is None else store_out(result, out)
+    return new(values.as_scalar(result)) if out is None else write_back(result, out, WRONG_SHAPE)
 
 
 def _refuse_empty(value: Value, positions: Value, axis: int) -> None:
@@ -121,6 +123,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         place = len(wanted) - len(target) + axis
         index.append(new(values.iota(I64, tuple(dim if other == place else 1 for other in range(len(wanted))), place)))
     result = array_operand(new(table)[tuple(index)])
+    misfit = "choose: invalid shape for output array."
+    require_shape(result, out, misfit, misfit, TypeError)
     return new(result) if out is None else store_out(result, out, "unsafe")
 
 

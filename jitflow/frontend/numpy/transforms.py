@@ -16,7 +16,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserValueError
 from jitflow.frontend.arrays.operands import array_operand, new, normalized_axis, numpy_says, static_int
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import require_shape, store_out
 from jitflow.frontend.numpy.routines import split
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
@@ -58,7 +58,7 @@ def _along_axis(function: Any) -> Any:
         known = isinstance(points, int)
         sample = arguments.sampled(function) if known else split(value, axis=place, norm=norm).sampled(_LONGER[name])
         (result,) = arguments.call(function, [tuple(dims)], kinds=[sample.dtype])
-        return new(result) if out is None else store_out(result, out)
+        return _finish(result, out)
 
     handler.__name__ = name
     return handler
@@ -70,6 +70,11 @@ def _sample_irfft(a: Any, **options: Any) -> Any:
 
 def _sample_hfft(a: Any, **options: Any) -> Any:
     return np.fft.hfft(a, 2, **options)
+
+
+def _finish(result: Value, out: Any) -> Any:
+    require_shape(result, out, "output array has wrong shape.", "output array has wrong shape.")
+    return new(result) if out is None else store_out(result, out)
 
 
 _LONGER: Mapping[str, Any] = MappingProxyType(
@@ -104,7 +109,7 @@ def _of_axes(function: Any, default: Any) -> Any:
             result = _at_once(function, value, places, norm, real, inverse, named=axes is not None)
         else:
             result = _one_by_one(value, list(zip(places, points, strict=True)), norm, real, inverse)
-        return new(result) if out is None else store_out(result, out)
+        return _finish(result, out)
 
     handler.__name__ = name
     return handler

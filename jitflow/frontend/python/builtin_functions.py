@@ -369,15 +369,15 @@ def replacement(thing: Any) -> Any:
     found = _replacements().get(id(thing))
     if found is not None:
         return found[1]
-    return ufunc_of_lists(thing) if isinstance(thing, np.ufunc) else _of_scipy(thing)
+    return ufunc_of_lists(thing) if isinstance(thing, np.ufunc) else _by_path(thing)
 
 
-def _of_scipy(function: Any) -> Any:
-    """What runs in the place of a function of SciPy, which is found by its path: SciPy may be imported at any time."""
+def _by_path(function: Any) -> Any:
+    """What runs in the place of a function of SciPy or `numpy.polynomial`, which may be imported at any time."""
     module = getattr(function, "__module__", None) if isinstance(function, FunctionType) else None
-    if not isinstance(module, str) or not module.startswith("scipy."):
+    if not isinstance(module, str) or not module.startswith(("scipy.", "numpy.polynomial.")):
         return None
-    handler = surface.scipy.get(f"{'.'.join(module.split('.')[:2])}.{function.__name__}")
+    handler = surface.by_path.get(f"{'.'.join(module.split('.')[:2])}.{function.__name__}")
     return None if handler is None else _with_tracers(function, handler)
 
 

@@ -18,7 +18,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import maximum, minimum
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 from jitflow.ir.python_numbers import INT_OVERFLOW
-from jitflow.ir.types import Scalar
+from jitflow.ir.types import Index, Scalar
 
 __all__ = ["OF_ITEMS", "extremum", "isclose", "math_function", "of_items"]
 
@@ -63,16 +63,20 @@ OF_ITEMS = frozenset({"dist", "fsum", "prod"})
 """Texts that take lists, tuples or arrays."""
 _COMPLEX = {
     name: _UNARY[name][0]
-    for name in ["sqrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan"]
-}
+    for name in ["sqrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan",
+                 "asinh", "acosh", "atanh"]
+}  # fmt: skip
+_TURNED = frozenset({"sin", "cos", "tan", "atan"})
+"""What is the function of ``1j * z`` that is called so with an h behind."""
 
 
 def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
     """``math.name(*operands)`` of which at least one is traced; a Python number."""
     if module == "cmath":
-        if name in _COMPLEX and len(operands) == 1:
-            return wrap(emit(_COMPLEX[name], _weak_operand(operands[0], C128)))
-        raise _uncompiled(module, name)
+        found = _of_complex(name, [_weak_operand(operand, C128) for operand in operands])
+        if found is None:
+            raise _uncompiled(module, name)
+        return found
     if name in ("floor", "ceil", "trunc") and len(operands) == 1:
         return apply(name, wrap(_weak_operand(operands[0], None)))
     if name in ("gcd", "lcm"):
@@ -83,6 +87,8 @@ def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
         name, operands = "factorial", operands[:1]
     if name == "factorial" or (name == "perm" and len(operands) == 1):
         return wrap(_factorial(_weak_operand(operands[0], I64)))
+    if name == "ldexp" and len(operands) == 2 and not _is_python_int(operands[1]):
+        raise located(UserTypeError("Expected an int as second argument to ldexp."))
     if name in _WRITTEN and len(operands) == len(_WRITTEN[name]):
         taken = zip(operands, _WRITTEN[name], strict=True)
         return surface.written(getattr(written_math, name))(*(wrap(_weak_operand(*each)) for each in taken))
@@ -107,6 +113,49 @@ def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
         factor = 180.0 / math.pi if name == "degrees" else math.pi / 180.0
         return wrap(emit("multiply", values[0], number(factor, F64)))
     raise _uncompiled(module, name)
+
+
+def _of_complex(name: str, operands: list[Value]) -> Any:
+    """``cmath.name(*operands)``; None if it is not compiled."""
+    if name == "log" and len(operands) == 2:
+        logarithm, base = emit("log", operands[0]), _complex_function(name, operands[1])  # of which CPython asks
+        check(emit("not_equal", base, number(0.0, C128)), ValueError, _DOMAIN)
+        return apply("truediv", wrap(logarithm), wrap(base))
+    if len(operands) != 1:
+        return None
+    (value,) = operands
+    if name in _TESTS:
+        real, imag = (emit(_TESTS[name], emit(part, value)) for part in ("real", "imag"))
+        return wrap(emit("logical_and" if name == "isfinite" else "logical_or", real, imag))
+    if name in ("phase", "polar"):
+        angle = wrap(emit("arctan2", emit("imag", value), emit("real", value)))
+        return angle if name == "phase" else (apply("abs", wrap(value)), angle)
+    return wrap(_complex_function(name, value)) if name in _COMPLEX else None
+
+
+def _complex_function(name: str, value: Value) -> Value:
+    """One that CPython's ``cmath`` computes, and raises where it has no answer."""
+    real, imag = emit("real", value), emit("imag", value)
+    along, around = (imag, real) if name in _TURNED else (real, imag)
+    kind = f"{name}h" if name in _TURNED else name
+    refused = None
+    if kind in ("log", "log10"):
+        refused = emit("equal", value, number(0.0, C128))
+    elif kind == "atanh":
+        refused = emit("logical_and", emit("equal", emit("absolute", along), number(1.0, F64)),
+                       emit("equal", around, number(0.0, F64)))  # fmt: skip
+    elif kind in ("exp", "tanh", "sinh", "cosh"):
+        told = {"exp": emit("greater", along, number(-math.inf, F64)), "tanh": emit("isfinite", along)}
+        known = told.get(kind, emit("logical_not", emit("isnan", along)))
+        refused = emit("logical_and", emit("isinf", around), known)
+    if refused is not None:
+        check(emit("logical_not", refused), ValueError, _DOMAIN)
+    result = emit(_COMPLEX[name], value)
+    if kind in _OVERFLOWING:
+        finite = emit("logical_and", emit("isfinite", real), emit("isfinite", imag))
+        infinite = emit("logical_or", *(emit("isinf", emit(part, result)) for part in ("real", "imag")))
+        check(emit("logical_not", emit("logical_and", finite, infinite)), OverflowError, _RANGE)
+    return result
 
 
 def of_items(name: str, *args: Any, **keywords: Any) -> Any:
@@ -250,6 +299,11 @@ def _weak_operand(operand: Any, dtype: Any) -> Value:
     if dtype == I64 and own == F64:
         raise located(UserTypeError("'float' object cannot be interpreted as an integer"))
     return as_weak(value, dtype or own)
+
+
+def _is_python_int(operand: Any) -> bool:
+    kind = lift(operand).type
+    return isinstance(kind, Index) or (isinstance(kind, Scalar) and kind.weak and kind.dtype in (BOOL, I64))
 
 
 def _uncompiled(module: str, name: str) -> UserNotImplementedError:

@@ -75,7 +75,8 @@ class Parts:
         array, name = self.of[root]
         if not self._storage.is_variable(array):
             return None
-        return self._trace.make(name, self._storage.read(self._mirrored(value, root, array)))
+        part = self._trace.make(name, self._storage.read(self._mirrored(value, root, array)))
+        return part if isinstance(part.type, Tensor) else self._trace.make("reshape", part, dims=())
 
     def write(self, value: Value, stored: Value) -> bool:
         """Write to what a view of a part shows; False if it is no such view."""

@@ -37,7 +37,7 @@ class Surface:
         """The methods of arrays."""
         self.attributes: Mapping[str, Callable[[Any], Any]] = MappingProxyType({})
         """The attributes of arrays that tracers do not know by themselves."""
-        self.scipy: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+        self.by_path: Mapping[str, Callable[..., Any]] = MappingProxyType({})
         """What runs in the place of functions of SciPy, by their paths."""
         self.replacements: Mapping[Any, Callable[..., Any]] = MappingProxyType({})
         """What runs in the place of functions of NumPy that do not ask their arguments."""

@@ -205,7 +205,7 @@ def _is_passable(view: Op) -> bool:
     if view.name != "reshape":
         return view.name == "slice" and isinstance(view.result.type, Tensor)
     before, after = dims_of(view.operands[0].type), dims_of(view.result.type)
-    return [dim for dim in before if dim != 1] == [dim for dim in after if dim != 1]
+    return bool(before) and [dim for dim in before if dim != 1] == [dim for dim in after if dim != 1]
 
 
 def _before(view: Op, part: Attributes) -> Attributes:
