@@ -14,8 +14,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
+from jitflow.frontend.arrays.broadcasting import is_one, require_equal
 from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, new, numpy_says, operand
 from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
+from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
 from jitflow.frontend.numpy.shape import broadcast_value
 from jitflow.frontend.recording import values
@@ -188,57 +190,47 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
         if item.ndim > 2:
             raise UserValueError(f"{name} has more than 2 dimensions")
     loop = np.result_type(*(item.dtype for item in given), np.float64) if dtype is None else np.dtype(dtype)
-    rows = [_observations(item, loop, bool(rowvar)) for item in given]
-    table = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
+    tables: list[Any] = [np.atleast_2d(astype(item, loop)) for item in given]
+    table, *more = tables
+    table = table if rowvar or given[0].ndim == 1 else table.T
+    if current_trace().known(values.dims(table.value)[0], "==", 0):
+        return np.zeros((0, 0))
+    more = [rows if rowvar or is_one(values.dims(rows.value)[0]) else rows.T for rows in more]
+    table = np.concatenate([table, *more], axis=0) if more else table
     lost = (0 if bias else 1) if ddof is None else int(ddof)
-    if fweights is not None:
-        return _frequency_cov(table, fweights, aweights, lost)
-    if aweights is None:
-        mean_of_rows = np.mean(table, axis=1)
-        freedom: Any = table.shape[1] - lost
-        centred = table - mean_of_rows[:, None]
-        turned = centred.T
+    counts = None if fweights is None else _weights_of_observations("fweights", fweights, table)
+    importance = None if aweights is None else _weights_of_observations("aweights", aweights, table)
+    weight = importance if counts is None else counts if importance is None else counts * importance
+    if weight is None:
+        mean_of_rows, freedom = np.mean(table, axis=1), table.shape[1]
     else:
-        weight = np.ravel(new(as_value(aweights, F64)))
         mean_of_rows, sums = average(table, axis=1, weights=weight, returned=True)
-        total = sums[0]
-        freedom = total if lost == 0 else total - lost * np.sum(weight * weight) / total
-        centred = table - mean_of_rows[:, None]
-        turned = (centred * weight).T
-    positive = np.maximum(np.multiply(freedom, 1.0), 0.0)
-    return np.squeeze(np.dot(centred, np.conjugate(turned)) * np.true_divide(1, positive))
+        freedom = sums[0]
+    if lost:
+        freedom -= lost if importance is None else lost * np.sum(weight * importance) / freedom
+    centred = astype(table - mean_of_rows[:, None], loop, casting="same_kind")
+    turned = (centred if weight is None else centred * weight).T
+    product = np.dot(centred, np.conjugate(turned))
+    scaled = product * np.true_divide(1, np.maximum(np.multiply(freedom, 1.0), 0.0))
+    return np.squeeze(astype(scaled, product.dtype))
 
 
-def _frequency_cov(table: Any, fweights: Any, aweights: Any, lost: int) -> Any:
-    """The covariance where each observation counts ``fweights`` times."""
-    times = new(as_value(fweights))
-    if times.dtype.kind not in "iub" and times.dtype.kind != "f":
-        raise UserTypeError("fweights must be integer")
-    counts = np.multiply(times, 1.0)
-    whole = np.all(np.equal(counts, np.rint(counts)))
-    values.check(values.as_scalar(array_operand(whole)), TypeError, "fweights must be integer")
-    if counts.ndim > 1:
-        raise UserRuntimeError("cannot handle multidimensional fweights")
-    negative = np.any(np.less(counts, 0))
-    some = emit("logical_not", values.as_scalar(array_operand(negative)))
-    values.check(some, ValueError, "fweights cannot be negative")
-    weight = counts if aweights is None else counts * np.ravel(new(as_value(aweights, F64)))
-    mean_of_rows, sums = average(table, axis=1, weights=weight, returned=True)
-    total = sums[0]
-    if lost == 0:
-        freedom = total
-    elif aweights is None:
-        freedom = total - lost
-    else:
-        freedom = total - lost * np.sum(weight * np.ravel(new(as_value(aweights, F64)))) / total
-    centred = table - mean_of_rows[:, None]
-    product = np.dot(centred, np.conjugate((centred * weight).T))
-    return np.squeeze(product * np.true_divide(1, np.maximum(freedom, 0.0)))
+def _weights_of_observations(name: str, given: Any, table: Any) -> Any:
+    """Weights that `cov` takes: a number for each column, a whole one if it says how often the column is there."""
+    weight = new(as_value(given, F64))
+    if name == "fweights":
+        _require_of_all(np.equal(weight, np.rint(weight)), TypeError, "fweights must be integer")
+    if weight.ndim > 1:
+        raise UserRuntimeError(f"cannot handle multidimensional {name}")
+    message = f"incompatible numbers of samples and {name}"
+    (own,) = values.dims(weight.value)
+    require_equal(values.dims(table.value)[1], own, message, error=RuntimeError)
+    _require_of_all(np.logical_not(np.less(weight, 0)), ValueError, f"{name} cannot be negative")
+    return weight
 
 
-def _observations(item: Any, dtype: Any, rowvar: bool) -> Any:
-    table = np.atleast_2d(new(values.cast(item.value, dtype_argument(dtype))))
-    return table if rowvar or item.ndim == 1 else table.T
+def _require_of_all(holds: Any, error: type[Exception], message: str) -> None:
+    values.check(values.as_scalar(array_operand(np.all(holds))), error, message)
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frontend.numpy.both import check_both
+from tests.frontend.numpy.both import check_both, check_compiled
 from tests.frontend.numpy.oracle import check, check_function, check_sizes, sample
 
 LINE, MATRIX = sample("f8", 6), sample("i4", 3, 4)
@@ -62,6 +62,26 @@ def f(program: Any, *arguments: Any) -> Any:
 )
 def test_editing(program: Any, arguments: tuple[Any, ...]):
     check_both(program, *arguments)
+
+
+@pytest.mark.parametrize("trim", ["fb", "F", "b", "x"])
+@pytest.mark.parametrize("axis", [None, 0, (1, 0), ()])
+def test_trimmed_arrays_are_views(trim: str, axis: Any):
+    def written(x: Any) -> Any:
+        part = np.trim_zeros(x, trim, axis)
+        part += 1
+        return part, x
+
+    table = np.zeros((4, 5))
+    check_both(written, table)
+    table[1:3, 2] = 3, np.nan
+    check_both(written, table)
+    check_both(written, table[:, 2])
+
+
+def test_trimmed_lists_are_lists():
+    check_compiled(lambda x: np.trim_zeros(x), [0, 0, 1, 0, 3, 0])
+    check_compiled(lambda x: np.trim_zeros(x, "b"), [0.0, 0.0])
 
 
 def test_functions_of_functions():

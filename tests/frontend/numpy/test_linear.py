@@ -275,3 +275,7 @@ def test_covariance_of_repeated_observations():
     check(lambda x, f, a: np.cov(x, fweights=f, aweights=a, ddof=0), rows, times, weights, tolerance=REDUCTION)
     check(lambda x, f: np.cov(x, fweights=f), rows, times - 1)
     check(lambda x, f: np.cov(x, fweights=f), rows, times + 0.5)
+    for wrong in (times[:3], np.array([times]), weights - 1, times * np.nan):
+        check(lambda x, w: np.cov(x, fweights=w), rows, wrong)
+        check(lambda x, w: np.cov(x, aweights=w), rows, wrong)
+        check(lambda x, f, w: np.cov(x, fweights=f, aweights=w), rows, times, wrong)

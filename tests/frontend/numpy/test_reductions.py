@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.compare import REDUCTION
 from tests.frontend.numpy.oracle import KINDS, check, check_sizes, sample
 
 PLAIN = [np.sum, np.prod, np.max, np.min, np.all, np.any, np.mean, np.var, np.std, np.count_nonzero, np.ptp, np.average,
@@ -208,3 +209,16 @@ def test_covariance():
         check(lambda x: np.corrcoef(x), array)
         check(lambda x: np.corrcoef(x[0], x[1]), array)
     check(lambda x: np.cov(x, aweights=np.arange(1, 7)), sample("f8", 3, 6))
+    check(lambda x, y: np.cov(x, y, rowvar=False), sample("f8", 4, 1), sample("f8", 1, 4))
+    check(lambda x: np.cov(x[1:]), sample("f8", 1, 4))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("kind", ["f2", "f4", "i4"])
+def test_the_dtype_of_a_covariance(kind: str, dtype: str):
+    for program in (
+        lambda x: np.cov(x, dtype=dtype),
+        lambda x: np.corrcoef(x, dtype=dtype),
+        lambda x: np.cov(x, dtype=dtype, aweights=[1, 2, 3, 4]),
+    ):
+        check(program, sample(kind, 3, 4), tolerance=REDUCTION)
