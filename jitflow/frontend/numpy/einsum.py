@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, numpy_says, view
 from jitflow.frontend.arrays.promotion import result_dtype
@@ -38,6 +38,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     arrays = [array_operand(item) for item in items]
     inputs, output = _parse(subscripts, [values.rank(array) for array in arrays])
     kind = result_dtype(*arrays) if dtype is None else dtype_argument(dtype)
+    for place, own in enumerate(map(values.dtype_of_value, arrays)):
+        if not np.can_cast(own.numpy, kind.numpy, casting):  # type: ignore[arg-type]
+            raise UserTypeError(f"Iterator operand {place} dtype could not be cast from {own.numpy!r} to "
+                                f"{kind.numpy!r} according to the rule '{casting}'")  # fmt: skip
     arrays = [values.as_array(values.cast(array, kind)) for array in arrays]
     labelled = [
         _diagonals(array, labels, f"operand {place}" if len(arrays) > 1 else "single operand")

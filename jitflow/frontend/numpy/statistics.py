@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend.arrays.broadcasting import is_one, require_equal
 from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, new, numpy_says, operand
+from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
@@ -93,26 +94,43 @@ def variance_value(
     found = values.dtype_of_value(value)
     loop = dtype_argument(dtype) if dtype is not None else F64 if found.kind in "biu" else found
     result = loop if dtype is not None else loop.real
-    value = values.as_array(values.cast(value, F32 if loop.name in ("f16", "bf16") else loop))
-    if where is True and mean is ABSENT and not loop.is_complex and axes:
+    value = values.as_array(value)
+    is_plain = dtype is None or (loop.is_float and result_dtype(found, loop) == loop)
+    if is_plain:
+        value = values.cast(value, F32 if loop.name in ("f16", "bf16") else loop)
+    if is_plain and where is True and mean is ABSENT and not loop.is_complex and axes:
         total = emit("reduce_m2", value, axes=axes)
         total = keep_axes(total, source, axes) if keepdims else total
     else:
-        total = _squared_deviations(value, axes, keepdims, where, mean)
+        total = _squared_deviations(value, axes, keepdims, where, mean, None if is_plain else loop)
     (left,) = compute(np.subtract, (count_value(value, axes, where, keepdims), operand(ddof)))
     (freedom,) = compute(np.maximum, (left, 0))
     return values.cast(divided_by_count(total if into is None else values.cast(total, into), freedom), into or result)
 
 
-def _squared_deviations(value: Value, axes: tuple[int, ...], keepdims: bool, where: Any, mean: Any) -> Value:
-    centre = mean_value(value, axes, None, True, where) if mean is ABSENT else array_operand(mean)
+def _squared_deviations(
+    value: Value, axes: tuple[int, ...], keepdims: bool, where: Any, mean: Any, dtype: DType | None
+) -> Value:
+    """The sum of the squares of what the elements are apart from the mean, both sums in ``dtype``."""
+    centre = mean_value(value, axes, dtype, True, where) if mean is ABSENT else array_operand(mean)
     (deviation,) = compute(np.subtract, (value, centre))
     if values.dtype_of_value(deviation).is_complex:
         parts = (emit("real", deviation), emit("imag", deviation))
         squares = emit("add", *(emit("multiply", part, part) for part in parts))
     else:
         squares = emit("multiply", deviation, deviation)
-    return reduce_value(np.add, values.as_array(squares), axes, None, keepdims, ABSENT, where)
+    return reduce_value(np.add, values.as_array(squares), axes, dtype, keepdims, ABSENT, where)
+
+
+def root(variance: Value, out: Any) -> Any:
+    """The square root of a variance, in its dtype."""
+    (result,) = compute(np.sqrt, (variance,))
+    if out is not None:
+        return store_out(result, out, name="sqrt")
+    wanted = values.dtype_of_value(variance)
+    if values.rank(variance) and wanted.kind in "biu":  # NumPy puts it where the variance is
+        numpy_says(np.sqrt, np.ones((), wanted.numpy), out=np.ones((), wanted.numpy))
+    return new(values.cast(result, wanted))
 
 
 def degrees_lost(ddof: Any, correction: Any) -> Any:
@@ -135,8 +153,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any 
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
     lost, into = degrees_lost(ddof, correction), output_dtype(out)
-    (result,) = compute(np.sqrt, (variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into),))
-    return new(result) if out is None else store_out(result, out, name="sqrt")
+    return root(variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into), out)
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = ABSENT) -> Any:
@@ -210,9 +227,9 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
         freedom -= lost if importance is None else lost * np.sum(weight * importance) / freedom
     centred = astype(table - mean_of_rows[:, None], loop, casting="same_kind")
     turned = (centred if weight is None else centred * weight).T
-    product = np.dot(centred, np.conjugate(turned))
-    scaled = product * np.true_divide(1, np.maximum(np.multiply(freedom, 1.0), 0.0))
-    return np.squeeze(astype(scaled, product.dtype))
+    scatter = np.dot(centred, np.conjugate(turned))
+    scaled = scatter * np.true_divide(1, np.maximum(np.multiply(freedom, 1.0), 0.0))
+    return np.squeeze(astype(scaled, scatter.dtype))
 
 
 def _weights_of_observations(name: str, given: Any, table: Any) -> Any:
@@ -223,7 +240,7 @@ def _weights_of_observations(name: str, given: Any, table: Any) -> Any:
     if weight.ndim > 1:
         raise UserRuntimeError(f"cannot handle multidimensional {name}")
     message = f"incompatible numbers of samples and {name}"
-    (own,) = values.dims(weight.value)
+    own = numpy_says(values.dims(weight.value).__getitem__, 0)
     require_equal(values.dims(table.value)[1], own, message, error=RuntimeError)
     _require_of_all(np.logical_not(np.less(weight, 0)), ValueError, f"{name} cannot be negative")
     return weight

@@ -102,4 +102,8 @@ def test_positions():
         check(lambda i, j: np.ravel_multi_index((i, j), (3, 4), mode), np.array([0, 2, 3]), np.array([[1], [5], [-2]]))
     check(lambda i, j: np.ravel_multi_index((i, j), (3, 4), order="F"), np.array([0, 2]), np.array([1, 3]))
     check(lambda i: np.ravel_multi_index((i, 1), (3, 4)), 2)
+    for dims in ((2, 0), (2**62, 2), (2**62, 1)):
+        for index in (np.array([0]), np.array([], int)):
+            check(lambda i: np.ravel_multi_index((i, i), dims, "wrap"), index)
+            check(lambda i: np.unravel_index(i, dims), index)
     check_sizes(lambda x: np.delete(x, 0), lambda n: (sample("f8", n),), (4, 2, 7))

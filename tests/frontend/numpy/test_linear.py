@@ -48,6 +48,7 @@ def test_dtypes_of_products(kind: str):
     check(lambda x: np.dot(x, 2), matrix)
     check(lambda x: np.dot(2.5, x), matrix)
     check(lambda x: np.einsum("ij,kj->ik", x, x), matrix)
+    check(lambda x: np.einsum("ij,kj->ik", x, x, dtype="i1"), matrix)
 
 
 def test_products_in_place():

@@ -199,6 +199,14 @@ def test_weighted_averages():
     check(lambda x: np.average(x, axis=(1, 0), weights=np.abs(x.T)), array)
 
 
+@pytest.mark.parametrize("function", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize("kind", ["?", "u1", "f2", "f8", "c8"])
+def test_the_dtype_of_a_variance(kind: str, function: Any):
+    for dtype in ("?", "i4", "f4", "f8", "c16"):
+        for axis in (None, 0):
+            check(lambda x: function(x, axis=axis, dtype=dtype), sample(kind, 4, 3), tolerance=REDUCTION)
+
+
 def test_covariance():
     for kind in ("f8", "f4", "i4", "c16"):
         array = sample(kind, 3, 6)

@@ -43,6 +43,8 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x: x.reshape(x.shape[0], -1), CUBE[:0]),
         f(lambda x: x[0, 0, 0].reshape(1, 1), CUBE),
         f(lambda x: np.reshape(x, 24, copy=True), CUBE),
+        f(lambda x: np.reshape(x, (4, 6), copy=False), CUBE),
+        f(lambda x: np.reshape(x + 1, 24, copy=False), CUBE),
         f(lambda x: x.ravel(), CUBE),
         f(lambda x: np.ravel(x, order="F"), CUBE),
         f(lambda x: x.flatten(), CUBE),
