@@ -42,7 +42,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> An
     spacings = _spacings(array, axes, varargs)
     if edge_order > 2:
         raise UserValueError("'edge_order' greater than 2 not supported")
-    if array.dtype.kind in "biu":
+    if array.dtype.kind in "iu":
         array = astype(array, np.float64)
     for place in axes:
         if array.shape[place] < edge_order + 1:

@@ -194,7 +194,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise refuse("np.poly of complex zeros, whose dtype depends on the values", "multiply the factors")
     if _is_empty(values.dims(zeros.value)[0]):
         return 1.0
-    if zeros.dtype.kind != "f":
+    if zeros.dtype != np.float32:
         zeros = astype(zeros, np.float64)
     count = zeros.shape[0]
     found: Any = np.zeros_like(zeros, shape=(count + 1,))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
-from jitflow.frontend.arrays.broadcasting import is_one, require_equal
+from jitflow.frontend.arrays.broadcasting import bound_by_call, is_one, require_equal
 from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, new, numpy_says, operand
 from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
@@ -210,7 +210,8 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
     tables: list[Any] = [np.atleast_2d(astype(item, loop)) for item in given]
     table, *more = tables
     table = table if rowvar or given[0].ndim == 1 else table.T
-    if current_trace().known(values.dims(table.value)[0], "==", 0):
+    count, trace = values.dims(table.value)[0], current_trace()
+    if loop != np.float64 and bound_by_call(count) and trace.decide(count, "==", 0, "a covariance"):
         return np.zeros((0, 0))
     more = [rows if rowvar or is_one(values.dims(rows.value)[0]) else rows.T for rows in more]
     table = np.concatenate([table, *more], axis=0) if more else table

@@ -181,6 +181,7 @@ def test_writing_functions():
         f(lambda x: np.gradient(x, edge_order=3), LINE),
         f(lambda x: np.gradient(x), LINE[:1]),
         f(lambda x: np.gradient(x, [0, 1, 3, 4, 8]), LINE),
+        f(lambda x: np.gradient(x > 0), LINE),
         f(lambda x: np.polyval([1, 2, 3.5], x), MATRIX),
         f(lambda x: np.polyval([1, 2, 3], x), WHOLE),
         f(lambda x, a: np.polyval([a, 2], x), LINE, 1.5),

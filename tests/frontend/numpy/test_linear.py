@@ -160,6 +160,8 @@ def test_einsum_in_its_other_forms():
     check(lambda x: np.einsum("ij,kj->ik", x, x, optimize=True), matrix)
     check(lambda x: np.einsum("ij,kj->ik", x, x, dtype="c16"), matrix)
     check(lambda x: np.einsum("ij->i", x, out=np.zeros_like(x[:, 0])), matrix)
+    for kind, wider in (("?", "i4"), ("i1", "i4"), ("f4", "f8"), ("i8", "i4")):
+        check(lambda x: np.einsum("ij->i", x, out=np.zeros_like(x[:, 0], wider)), sample(kind, 3, 40))
     check_sizes(lambda x, y: np.einsum("ij,jk->ik", x, y), lambda n: (sample("f4", n, 3), sample("f4", 3, 2)))
 
 

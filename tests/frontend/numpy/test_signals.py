@@ -96,6 +96,7 @@ def test_compiled():
     check_compiled(lambda p: np.polyint(p), LINE)
     for zeros in (SHORT, np.array([1, 2]), SHORT[:1], SHORT[:0]):
         check_compiled(lambda z: np.poly(z), zeros)
+        check_compiled(lambda z: np.poly(z.astype("f2")), zeros)
     check_compiled(lambda p: np.polyder(p), LINE)
 
 
