@@ -77,6 +77,8 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x, y: np.polyfit(x, y, 1), LINE, np.stack([LINE, LINE + 1j], 1)),
         f(lambda x, y: np.polyfit(x, y, 1, cov=True), LINE, np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 1, cov="unscaled"), LINE, np.exp(LINE)),
+        f(lambda x, y: np.polyfit(x, np.stack([y, x, y]).T, 1, cov="unscaled"), LINE, np.exp(LINE)),
+        f(lambda x, y: np.polyfit(x, np.stack([y, x, y]).T, 1, cov=True), LINE, np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 2, full=True), LINE, np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 2, rcond=1e-3, full=True), LINE.astype("f4"), np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 2), LINE, SHORT),
