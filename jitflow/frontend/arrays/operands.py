@@ -137,10 +137,9 @@ def number_constant(number: PythonNumber, dtype: DType) -> Value:
 
 
 def dtype_argument(dtype: Any, default: DType | None = None) -> DType:
-    """The element type that a ``dtype=`` argument names."""
+    """The element type that a ``dtype=`` argument names; None is the default, or float64 as everywhere in NumPy."""
     if dtype is None:
-        assert default is not None
-        return default
+        return default or F64
     if isinstance(dtype, DType):
         return dtype
     found = numpy_says(np.dtype, dtype)

@@ -257,13 +257,15 @@ def fill(array: Any, value: Any) -> None:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """``np.fill_diagonal`` of a matrix."""
+    """``np.fill_diagonal`` of a matrix; few values are repeated."""
     if a.ndim != 2 or wrap:
         raise refuse("fill_diagonal of more than two axes, or with wrap=True", "assign with integer arrays")
     rows, columns = a.type.dims
     size = broadcasting.smaller(rows, columns)
     diagonal = values.emit("diagonal", _shown(a), axes=(0, 1), offset=0, size=size)
-    _store(diagonal, tracers.wrap(array_object(val, values.dtype_of_value(diagonal)), owned=False))
+    given = _repeated(array_object(val, values.dtype_of_value(diagonal)), (size,))
+    if given is not None:
+        _store(diagonal, tracers.wrap(given, owned=False))
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:

@@ -181,7 +181,8 @@ def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any
     items = list(iter) if number < 0 else list(islice(iter, number))
     if len(items) < number:
         raise UserValueError(f"iterator too short: Expected {number} but iterator had only {len(items)} items.")
-    return array(items, dtype) if items else full(0, 0, dtype)
+    kind = dtype_argument(dtype).numpy
+    return array(items, kind) if items else full(0, 0, kind)
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
@@ -189,6 +190,14 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
     if isinstance(a, tracers.VariableTracer) and not copy:
         a = a.numpy()  # an array of its own, as outside
     return array(a, dtype, copy=copy, order=order)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    found = asarray(a, dtype, order)
+    if found.dtype.kind in "fc":
+        finite = values.as_scalar(as_value(np.all(np.isfinite(found))))
+        values.check(finite, ValueError, "array must not contain infs or NaNs")
+    return found
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
@@ -292,6 +301,7 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.fromiter: fromiter,
         np.asarray: asarray,
         np.asanyarray: asarray,
+        np.asarray_chkfinite: asarray_chkfinite,
         np.from_dlpack: from_dlpack,
         np.ascontiguousarray: ascontiguousarray,
         np.asfortranarray: asfortranarray,

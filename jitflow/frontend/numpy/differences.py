@@ -13,6 +13,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.operands import normalized_axes, static_int
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
+from jitflow.frontend.numpy.introspection import ndim
 
 __all__ = ["FUNCTIONS"]
 
@@ -41,7 +42,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> An
     spacings = _spacings(array, axes, varargs)
     if edge_order > 2:
         raise UserValueError("'edge_order' greater than 2 not supported")
-    if array.dtype.kind in "biu":
+    if array.dtype.kind in "iu":
         array = astype(array, np.float64)
     for place in axes:
         if array.shape[place] < edge_order + 1:
@@ -55,16 +56,16 @@ def _spacings(array: Any, axes: tuple[int, ...], given: tuple[Any, ...]) -> list
     """The distances along every axis: a number, or an array of the differences of coordinates."""
     if not given:
         return [1.0] * len(axes)
-    if len(given) == 1 and np.ndim(given[0]) == 0:
+    if len(given) == 1 and ndim(given[0]) == 0:
         return list(given) * len(axes)
     if len(given) != len(axes):
         raise UserTypeError("invalid number of arguments")
     spacings = []
     for place, item in zip(axes, given, strict=True):
-        if np.ndim(item) == 0:
+        if ndim(item) == 0:
             spacings.append(item)
             continue
-        if np.ndim(item) != 1:
+        if ndim(item) != 1:
             raise UserValueError("distances must be either scalars or 1d")
         points = as_tracer(item)
         if points.shape[0] != array.shape[place]:

@@ -11,7 +11,14 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
-from jitflow.frontend.arrays.operands import ArraySource, array_operand, new, normalized_axis, static_int
+from jitflow.frontend.arrays.operands import (
+    ArraySource,
+    array_operand,
+    new,
+    normalized_axes,
+    normalized_axis,
+    static_int,
+)
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.creation import array_object
 from jitflow.frontend.numpy.elementwise import as_tracer
@@ -21,6 +28,7 @@ from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.rearranging import stretch
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.numpy.slices import slice_bounds
+from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import as_array, dtype_of_value, emit
@@ -138,14 +146,22 @@ def _dims(value: Value) -> tuple[Dim, ...]:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    value = array_operand(filt)
-    dims = tuple(fresh("trimmed") for _ in values.dims(value))
-    if axis is not None:
-        kept = {normalized_axis(item, values.rank(value)) for item in (axis if isinstance(axis, tuple) else (axis,))}
-        dims = tuple(dim if place in kept else old
-                     for place, (dim, old) in enumerate(zip(dims, values.dims(value), strict=True)))  # fmt: skip
-    options = {"trim": trim} if axis is None else {"trim": trim, "axis": axis}
-    return new_results(np.trim_zeros, [value], [dims], options)
+    """A view of what lies between the outermost elements that are not zero; of a list a list."""
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise UserValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    marked = as_tracer(filt) != 0
+    axes = normalized_axes(axis, marked.ndim, "axis")
+    parts = [slice(None)] * marked.ndim
+    for place in axes:
+        line = np.any(marked, axis=tuple(other for other in range(marked.ndim) if other != place))
+        places, length = arange(line.shape[0]), line.shape[0]
+        stop = np.max(np.where(line, places + 1, 0), initial=0)
+        start = np.min(np.where(line, places, length), initial=length)
+        parts[place] = slice(start if "f" in trim else None, stop if "b" in trim else None)
+    if not axes:
+        return filt
+    return indexed(filt)[parts[0] if len(parts) == 1 else tuple(parts)]
 
 
 # -- bits -----------------------------------------------------------------------------------------------------

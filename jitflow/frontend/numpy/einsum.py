@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, numpy_says, view
 from jitflow.frontend.arrays.promotion import result_dtype
@@ -20,6 +20,7 @@ from jitflow.frontend.numpy.calling import NOT_REDUCED, require_shape, store_out
 from jitflow.frontend.numpy.contraction import Labels, contract, sum_axes, transposed_to
 from jitflow.frontend.numpy.matrices import diagonal_value
 from jitflow.frontend.recording import values
+from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 
@@ -37,7 +38,16 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     subscripts, items = _arguments(operands)
     arrays = [array_operand(item) for item in items]
     inputs, output = _parse(subscripts, [values.rank(array) for array in arrays])
-    kind = result_dtype(*arrays) if dtype is None else dtype_argument(dtype)
+    written = [dtype_argument(out.dtype)] if isinstance(out, ArrayTracer) else []
+    kind = result_dtype(*arrays, *written) if dtype is None else dtype_argument(dtype)
+    for place, own in enumerate(map(values.dtype_of_value, arrays)):
+        if not np.can_cast(own.numpy, kind.numpy, casting):  # type: ignore[arg-type]
+            raise UserTypeError(f"Iterator operand {place} dtype could not be cast from {own.numpy!r} to "
+                                f"{kind.numpy!r} according to the rule '{casting}'")  # fmt: skip
+    for into in written:
+        if not np.can_cast(kind.numpy, into.numpy, casting):  # type: ignore[arg-type]
+            raise UserTypeError(f"Iterator requested dtype could not be cast from {kind.numpy!r} to {into.numpy!r}, "
+                                f"the operand {len(arrays)} dtype, according to the rule '{casting}'")  # fmt: skip
     arrays = [values.as_array(values.cast(array, kind)) for array in arrays]
     labelled = [
         _diagonals(array, labels, f"operand {place}" if len(arrays) > 1 else "single operand")

@@ -267,15 +267,18 @@ def iscomplex(x: Any) -> Any:
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: Any = False) -> Any:
-    x, y = a, b
-    if not isinstance(y, tracers.NumberTracer | tracers.SizeTracer) and type(y) not in (int, float, complex, bool):
-        y = as_tracer(y)
+    x, y, rtol, atol = (item if _is_python_number(item) else as_tracer(item) for item in (a, b, rtol, atol))
+    if not _is_python_number(y):
         y = astype(y, np.result_type(y.dtype, 1.0))
     elif isinstance(y, int):
         y = y * 1.0
-    close = np.less_equal(np.abs(np.subtract(x, y)), np.add(atol, np.multiply(rtol, np.abs(y))))
+    close = np.less_equal(abs(x - y), atol + rtol * abs(y))
     result = (close & np.isfinite(y)) | np.equal(x, y)
     return result | (np.isnan(x) & np.isnan(y)) if equal_nan else result
+
+
+def _is_python_number(item: Any) -> bool:
+    return isinstance(item, tracers.NumberTracer | tracers.SizeTracer) or type(item) in (int, float, complex, bool)
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: Any = False) -> Any:
@@ -301,10 +304,12 @@ def _same_dims(left: Value, right: Value) -> bool:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    try:
-        return python_bool(np.all(np.equal(as_tracer(a1), as_tracer(a2))))
-    except UserValueError:
-        return False
+    left, right = as_tracer(a1), as_tracer(a2)
+    decide = current_trace().decide
+    pairs = zip(values.dims(left.value)[::-1], values.dims(right.value)[::-1], strict=False)
+    is_one = broadcasting.is_one
+    meets = all(is_one(one) or is_one(other) or decide(one, "==", other, "comparing shapes") for one, other in pairs)
+    return meets and python_bool(np.all(np.equal(left, right)))
 
 
 def _signed_infinity(sign: str) -> Any:

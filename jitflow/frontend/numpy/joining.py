@@ -12,6 +12,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.casts import require_cast
 from jitflow.frontend.arrays.operands import (
     ArraySource,
     array_operand,
@@ -36,8 +37,10 @@ from jitflow.ir.dtypes import DType
 __all__ = ["FUNCTIONS", "concatenate_values", "stack_values"]
 
 
-def concatenate_values(operands: Sequence[Value], axis: int, dtype: DType | None = None) -> Value:
-    """Arrays of one rank, promoted, one after the other."""
+def concatenate_values(
+    operands: Sequence[Value], axis: int, dtype: DType | None = None, casting: str = "unsafe"
+) -> Value:
+    """Arrays of one rank, promoted or cast to ``dtype``, one after the other."""
     kind = dtype or result_dtype(*operands)
     first = values.dims(operands[0])
     for place, item in enumerate(operands):
@@ -47,6 +50,8 @@ def concatenate_values(operands: Sequence[Value], axis: int, dtype: DType | None
                 f"dimension(s) and the array at index {place} has {values.rank(item)} dimension(s)"
             )
     matched = [_matched(item, place, operands[0], axis) for place, item in enumerate(operands)]
+    for item in matched:
+        require_cast(item, kind, casting)
     converted = [values.cast(item, kind) for item in matched]
     return converted[0] if len(converted) == 1 else emit("concatenate", *converted, axis=axis)
 
@@ -68,13 +73,13 @@ def _matched(item: Value, place: int, first: Value, axis: int) -> Value:
     return values.reshape(item, tuple(dims), assumed=True)
 
 
-def stack_values(operands: Sequence[Value], axis: int) -> Value:
-    """Arrays of one shape, promoted, along a new axis."""
+def stack_values(operands: Sequence[Value], axis: int, dtype: DType | None = None, casting: str = "unsafe") -> Value:
+    """Arrays of one shape, promoted or cast to ``dtype``, along a new axis."""
     raised = []
     for item in operands:
         dims = values.dims(item)
         raised.append(values.reshape(item, (*dims[:axis], 1, *dims[axis:])))
-    return concatenate_values(raised, axis)
+    return concatenate_values(raised, axis, dtype, casting)
 
 
 def _arrays(arrays: Any) -> list[Value]:
@@ -97,15 +102,23 @@ def _finish(result: Value, out: Any) -> Any:
 def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,
                 casting: str = "same_kind") -> Any:  # fmt: skip
     found = _arrays(arrays)
-    kind = None if dtype is None else dtype_argument(dtype)
+    kind = _joined_dtype(dtype, out)
     if axis is None:
         if kind is None and isinstance(arrays, list | tuple):  # Python's numbers are weak here, and wrap around
             kind = result_dtype(*map(operand, arrays))
         flat = [values.reshape(item, (broadcasting.total_size(item),)) for item in found]
-        return _finish(concatenate_values(flat, 0, kind), out)
+        return _finish(concatenate_values(flat, 0, kind, casting), out)
     if not values.rank(found[0]):
         raise UserValueError("zero-dimensional arrays cannot be concatenated")
-    return _finish(concatenate_values(found, normalized_axis(axis, values.rank(found[0])), kind), out)
+    return _finish(concatenate_values(found, normalized_axis(axis, values.rank(found[0])), kind, casting), out)
+
+
+def _joined_dtype(dtype: Any, out: Any) -> DType | None:
+    """The dtype that the arrays are cast to: what is asked for, or that of the output; None is what they promote to."""
+    if dtype is not None and out is not None:
+        raise UserTypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    wanted = out.dtype if isinstance(out, tracers.ArrayTracer) else dtype
+    return None if wanted is None else dtype_argument(wanted)
 
 
 def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
@@ -118,15 +131,14 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, cas
             broadcasting.require_equal(dim, other, "all input arrays must have the same shape")
     place = normalized_axis(axis, len(first) + 1)
     aligned = [values.reshape(item, first, assumed=True) for item in found]
-    kind = result_dtype(*aligned) if dtype is None else dtype_argument(dtype)
-    return _finish(stack_values([values.as_array(values.cast(item, kind)) for item in aligned], place), out)
+    return _finish(stack_values(aligned, place, _joined_dtype(dtype, out), casting), out)
 
 
 def _joined(widen: Any, axis: int, axis_of_lines: int | None = None) -> Any:
     def handler(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
         found = [array_operand(widen(view(item))) for item in _arrays(tup)]
         place = axis_of_lines if axis_of_lines is not None and values.rank(found[0]) == 1 else axis
-        return new(concatenate_values(found, place, None if dtype is None else dtype_argument(dtype)))
+        return new(concatenate_values(found, place, _joined_dtype(dtype, None), casting))
 
     return handler
 

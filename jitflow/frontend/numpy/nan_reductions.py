@@ -12,7 +12,7 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new
 from jitflow.frontend.numpy import reductions, statistics
-from jitflow.frontend.numpy.calling import as_result, output_dtype, require_reduced, store_out
+from jitflow.frontend.numpy.calling import as_result, output_dtype
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
@@ -116,15 +116,14 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
     keep, mask = keepdims is not ABSENT and bool(keepdims), True if where is ABSENT else where
     if not _has_nan(array):
         return statistics.var(array, axis, dtype, out, ddof, keep, where=mask, mean=mean)
-    if dtype is not None:
-        if np.dtype(dtype).kind not in "fc":
-            raise UserTypeError("If a is inexact, then dtype must be inexact")
-        array = astype(array, dtype)
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise UserTypeError("If a is inexact, then dtype must be inexact")
     _inexact(out)
-    centre = nanmean(array, axis, keepdims=True, where=mask) if mean is ABSENT else mean
-    deviation = np.where(np.isnan(array), dtype_argument(array.dtype).numpy.type(0), array - centre)
+    centre = nanmean(array, axis, dtype, keepdims=True, where=mask) if mean is ABSENT else mean
+    apart = astype(array - centre, array.dtype)
+    deviation = np.where(np.isnan(array), dtype_argument(array.dtype).numpy.type(0), apart)
     squares = np.real(deviation * np.conjugate(deviation)) if array.dtype.kind == "c" else deviation * deviation
-    total = np.sum(squares, axis=axis, keepdims=keep, where=mask)
+    total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keep, where=mask)
     freedom = _counts(array, axis, keep, mask) - ddof
     quotient = new(statistics.divided_by_count(total.value, freedom.value))
     result = np.where(freedom <= 0, quotient.dtype.type(np.nan), quotient)[()]
@@ -134,11 +133,9 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = ABSENT, *,
            where: Any = ABSENT, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    result = emit("sqrt", variance.value)
     if _has_nan(as_tracer(a)):
         _inexact(out)
-    require_reduced(result, out)
-    return new(result) if out is None else store_out(result, out, name="sqrt")
+    return statistics.root(variance.value, out)
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(

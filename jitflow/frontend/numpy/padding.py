@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +14,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.casts import as_element
 from jitflow.frontend.arrays.operands import (
+    ArraySource,
     array_operand,
     new,
     numpy_says,
@@ -34,34 +36,40 @@ __all__ = ["FUNCTIONS", "pad"]
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
     value = array_operand(array)
-    told = {"reflect_type", "stat_length"} & set(keywords)
-    if isinstance(mode, str) and (mode in _ROUTINE_PADDINGS or (mode in (*_PADDINGS, *_POSITIONS) and told)):
-        return _padded_by_numpy(value, pad_width, mode, keywords)
-    if not isinstance(mode, str) or mode not in (*_PADDINGS, *_POSITIONS):
-        known = ", ".join((*_PADDINGS, *_POSITIONS, *_ROUTINE_PADDINGS))
-        raise refuse(f"np.pad with mode={mode!r}", f"modes are {known}")
-    allowed = {"constant_values"} if mode == "constant" else set()
-    if set(keywords) - allowed:
-        raise UserValueError(f"unsupported keyword arguments for mode '{mode}': {set(keywords) - allowed}")
-    widths = _pairs(pad_width, values.rank(value), "pad_width")
-    constants = _pairs(keywords.get("constant_values", 0), values.rank(value), "constant_values")
+    widths = _widths(pad_width, values.rank(value))
+    if not isinstance(mode, str):
+        raise refuse(f"np.pad with mode={mode!r}", f"modes are {', '.join(_KEYWORDS)}")
+    if mode not in _KEYWORDS:
+        raise UserValueError(f"mode '{mode}' is not supported")
+    unsupported = set(keywords) - {_KEYWORDS[mode]}
+    if unsupported:
+        raise UserValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
+    if mode in ("linear_ramp", "median") or (keywords and mode != "constant"):
+        return _padded_by_numpy(value, widths, mode, keywords)
     counts = [(_width(before), _width(after)) for before, after in widths]
     if mode in _POSITIONS:
         return new(_pad_by_position(value, counts, _POSITIONS[mode]))
+    constants = _pairs(keywords.get("constant_values", 0), values.rank(value))
+    padding = _PADDINGS["constant" if mode == "empty" else mode]  # nobody may rely on what is there where it is empty
     for axis, (pair, fillers) in enumerate(zip(counts, constants, strict=True)):
-        value = _PADDINGS[mode](value, axis, pair, fillers)
+        value = padding(value, axis, pair, fillers)
     return new(value)
 
 
-_ROUTINE_PADDINGS = ("linear_ramp", "median", "empty")
-"""What NumPy pads with that no kernel of ours does."""
+_KEYWORDS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("edge", "wrap", "empty"), ""),
+        "constant": "constant_values",
+        "linear_ramp": "end_values",
+        **dict.fromkeys(("maximum", "mean", "median", "minimum"), "stat_length"),
+        **dict.fromkeys(("reflect", "symmetric"), "reflect_type"),
+    }
+)
+"""The keyword that each mode takes."""
 
 
-def _padded_by_numpy(value: Value, pad_width: Any, mode: str, keywords: Mapping[str, Any]) -> Any:
-    widths = [(static_int(before, "pad_width"), static_int(after, "pad_width"))
-              for before, after in _pairs(pad_width, values.rank(value), "pad_width")]  # fmt: skip
-    if mode == "empty":  # nobody may rely on what is there
-        return pad(new(value), widths)
+def _padded_by_numpy(value: Value, pairs: list[tuple[Any, Any]], mode: str, keywords: Mapping[str, Any]) -> Any:
+    widths = [(static_int(before, "pad_width"), static_int(after, "pad_width")) for before, after in pairs]
     if any(min(pair) < 0 for pair in widths):
         raise UserValueError("index can't contain negative values")
     shape = tuple(dim + sum(pair) for dim, pair in zip(values.dims(value), widths, strict=True))
@@ -69,24 +77,48 @@ def _padded_by_numpy(value: Value, pad_width: Any, mode: str, keywords: Mapping[
     return new_results(np.pad, [value], [shape], options, kinds=[values.dtype_of_value(value)])
 
 
-def _pairs(given: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """A number, a pair, or a pair for every axis, written out."""
-    items = given.tolist() if isinstance(given, np.ndarray) and not isinstance(given, tracers.Tracer) else given
-    if isinstance(items, dict):
-        pairs: list[Any] = [items.get(axis, items.get(axis - rank, (0, 0))) for axis in range(rank)]
-        return [tuple(pair) for pair in pairs]
-    if not isinstance(items, tuple | list):
-        return [(items, items)] * rank
-    if not isinstance(items[0], tuple | list):
-        one, other = (items[0], items[0]) if len(items) == 1 else items
-        return [(one, other)] * rank
-    pairs = [(item[0], item[-1]) for item in items]
-    if len(pairs) == 1:
-        return pairs * rank
-    if len(pairs) != rank:
-        numpy_says(np.broadcast_to, np.zeros((len(pairs), 2)), (rank, 2))
-        raise UserTypeError(f"expected a pair of {name} per axis")
-    return pairs
+def _widths(given: Any, rank: int) -> list[tuple[Any, Any]]:
+    """How many elements are added in front and behind, along every axis."""
+    if isinstance(given, dict):
+        pairs: list[Any] = [(0, 0)] * rank
+        for axis, item in given.items():
+            numpy_says(operator.setitem, pairs, axis, (item, item) if isinstance(item, int) else item)
+        given = pairs
+    numbers: list[Any] = []
+    _structure(given, numbers)
+    kinds = [np.asarray(item).dtype if _is_known(item) else new(array_operand(item)).dtype for item in numbers]
+    if not kinds or any(kind.kind not in "biu" for kind in kinds) or np.result_type(*kinds).kind != "i":
+        raise UserTypeError("`pad_width` must be of integral type.")
+    return _pairs(given, rank)
+
+
+def _is_known(item: Any) -> bool:
+    return not isinstance(pinned(item), tracers.Tracer | ArraySource)
+
+
+def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:
+    """A number, a pair, or a pair for every axis, written out as NumPy spreads them."""
+    numbers: list[Any] = []
+    places = numpy_says(np.asarray, _structure(given, numbers))
+    if places.ndim < 3 and places.size <= 2 and places.shape != (2, 1):
+        places = places.ravel()
+    spread = numpy_says(np.broadcast_to, places, (rank, 2)).tolist()
+    return [(numbers[before], numbers[after]) for before, after in spread]
+
+
+def _structure(given: Any, numbers: list[Any]) -> Any:
+    """Lists of lists with the place that each number has among the ``numbers``."""
+    given = pinned(given)
+    if isinstance(given, tracers.ArrayTracer | np.ndarray) and given.ndim and _has_known_shape(given):
+        given = list(given)
+    if isinstance(given, list | tuple):
+        return [_structure(item, numbers) for item in given]
+    numbers.append(given)
+    return len(numbers) - 1
+
+
+def _has_known_shape(array: Any) -> bool:
+    return all(isinstance(size, int) for size in array.shape)
 
 
 def _width(count: Any) -> Dim:
@@ -136,7 +168,7 @@ def _pad_by_position(value: Value, widths: Sequence[tuple[Dim, Dim]], position: 
         if counts == (0, 0):
             along.append(None)
             continue
-        extent = values.size_value(_some(value, axis))
+        extent = values.size_value(_some(value, axis, counts))
 
         def places(count: Dim, start: Value, extent: Value = extent) -> Value:
             return position(emit("add", values.iota(I64, (count,)), start), extent)
@@ -170,7 +202,7 @@ def _pad_by_statistic(name: str) -> Callable[..., Value]:
     def padded(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tuple[Any, Any]) -> Value:
         if counts == (0, 0):
             return value
-        _some(value, axis)
+        _some(value, axis, counts)
         found = getattr(new(value), name)(axis=axis, keepdims=True)
         if name == "mean" and values.dtype_of_value(value).kind in "iu":
             found = np.rint(found)
@@ -184,14 +216,17 @@ def _pad_by_statistic(name: str) -> Callable[..., Value]:
     return padded
 
 
-def _some(value: Value, axis: int) -> Dim:
-    """How long an axis is. Raises ValueError, now or when the program runs, if there is nothing along it."""
-    size = values.dims(value)[axis]
+def _some(value: Value, axis: int, counts: tuple[Dim, Dim]) -> Dim:
+    """How long an axis is. Raises ValueError, now or when the program runs, if there is nothing to pad it with."""
+    size, trace = values.dims(value)[axis], current_trace()
     empty = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-    if size == 0:
-        raise UserValueError(empty)
-    if current_trace().known(size, ">=", 1) is not True:
-        values.check(emit("not_equal", values.size(size), values.size(0)), ValueError, empty)
+    if trace.known(size, ">=", 1) is not True:
+        if size == 0 and trace.known(counts[0] + counts[1], ">=", 1):
+            raise UserValueError(empty)
+        some, none = values.size(size), values.size(counts[0] + counts[1])
+        fits = emit("logical_or", *(emit(name, item, values.size(0))
+                                    for name, item in (("not_equal", some), ("equal", none))))  # fmt: skip
+        values.check(fits, ValueError, empty)
     return size
 
 

@@ -10,14 +10,17 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.arrays.broadcasting import total_size
 from jitflow.frontend.arrays.operands import array_operand, static_int
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.creation import tri
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
+from jitflow.frontend.numpy.introspection import ndim
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, product
 
 __all__ = ["FUNCTIONS"]
 
@@ -62,14 +65,15 @@ def _of(indices: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    positions = as_tracer(indices) if np.ndim(indices) else indices
+    positions = as_tracer(indices) if ndim(indices) else indices
     items = shape if isinstance(shape, tuple | list) else (shape,)
     dims = [tracers.dim_of(item) for item in items]
     if positions.dtype.kind not in "iu" if hasattr(positions, "dtype") else not isinstance(positions, int):
         raise UserTypeError("only int indices permitted")
-    total: Dim = 1
-    for dim in dims:
-        total = total * dim
+    total = product(dims)
+    if isinstance(total, int) and total > _MOST:
+        raise UserValueError("dimensions are too large; arrays and shapes with a total size greater than 'intp' are "
+                             "not supported.")  # fmt: skip
     number = np.asarray(positions) if isinstance(positions, int) else positions
     given = values.as_array(array_operand(number))
     _check_inside(given, total)
@@ -83,12 +87,23 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     return tuple(found[axis] for axis in axes)
 
 
+_MOST = np.iinfo(np.intp).max
+"""How many elements an array may have."""
+
+_NO_PLACES = "cannot unravel if shape has zero entries (is empty)."
+
+
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     sizes = [tracers.dim_of(item) for item in (dims if isinstance(dims, tuple | list) else (dims,))]
     modes = mode if isinstance(mode, tuple | list) else [mode] * len(sizes)
     indices = list(multi_index)
     if len(indices) != len(sizes):
         raise UserValueError("parameter multi_index must be a sequence of length " + str(len(sizes)))
+    if (elements := product(sizes)) == 0:
+        given = sum((total_size(array_operand(index)) for index in indices), 0)
+        values.check(emit("equal", values.size(given), values.size(0)), ValueError, _NO_PLACES)
+    if isinstance(elements, int) and elements > _MOST:
+        raise UserValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
     total: Any = 0
     inner: Dim = 1
     places = list(zip(indices, sizes, modes, strict=True))

@@ -217,10 +217,9 @@ def _samples(num: Any) -> Dim:
 
 def logspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None,
              axis: Any = 0) -> Any:  # fmt: skip
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
     if np.ndim(base):
         raise refuse("logspace with an array of bases", "write np.power(base, np.linspace(...))")
-    result = np.power(base, exponents)
+    result = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return result if dtype is None else new(values.cast(array_operand(result), dtype_argument(dtype)))
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, numpy_says
+from jitflow.frontend.arrays.operands import ArraySource, array_operand, as_value, new, normalized_axis, numpy_says
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.calling import write_back
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.elementwise import where as choose_where
 from jitflow.frontend.numpy.indexing import unravelled
+from jitflow.frontend.numpy.introspection import ndim
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
@@ -147,7 +148,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
 
 
 def _conditions(array: Any, condlist: Any) -> list[Any]:
-    several = isinstance(condlist, list | tuple) and any(np.ndim(item) or not array.ndim for item in condlist)
+    condlist = as_tracer(condlist) if isinstance(condlist, ArraySource) else condlist
+    several = isinstance(condlist, list | tuple) and any(ndim(item) or not array.ndim for item in condlist)
     items = list(condlist) if several else [condlist]
     if not isinstance(condlist, list | tuple) and np.ndim(condlist) == array.ndim + 1:
         items = list(condlist)
@@ -159,6 +161,7 @@ def _conditions(array: Any, condlist: Any) -> list[Any]:
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     given = None if weights is None else array_operand(weights)
+    x = np.zeros(0, np.int64) if isinstance(x, list | tuple) and not x else x
     arguments = split(array_operand(x), weights=given, minlength=minlength)
     return arguments.new(np.bincount, [(fresh("bins"),)])
 

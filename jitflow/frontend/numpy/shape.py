@@ -181,7 +181,12 @@ def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
     if copy:
         return new(reshape_value(array_operand(a), shape, order))
-    return view(reshape_value(array_operand(a), shape, order, "what reshape gives"))
+    value, storage = array_operand(a), current_trace().storage
+    found = reshape_value(value, shape, order, "what reshape gives")
+    made = storage.root(found)
+    if copy is not None and made is not storage.root(value) and made not in storage.imitations.of:
+        raise UserValueError("Unable to avoid creating a copy while reshaping.")
+    return view(found)
 
 
 def reshape_method(a: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:

@@ -159,7 +159,8 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
         shapes = [shape, (fresh("residuals"),), None, (degree + 1,), None]
         found = arguments.new(np.polyfit, shapes, kinds=[solution, np.float64, np.int32, np.float64, tolerance])
         return found if rcond is None else (*found[:-1], rcond)  # NumPy hands back the very number
-    return arguments.new(np.polyfit, [shape, (degree + 1, degree + 1, *columns)], kinds=[solution, matrix])
+    spread = (1,) if columns and scaled == "unscaled" else columns
+    return arguments.new(np.polyfit, [shape, (degree + 1, degree + 1, *spread)], kinds=[solution, matrix])
 
 
 def _fitted(points: Value, data: Value, terms: int, rcond: Any, weights: Value | None) -> Any:
@@ -194,7 +195,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise refuse("np.poly of complex zeros, whose dtype depends on the values", "multiply the factors")
     if _is_empty(values.dims(zeros.value)[0]):
         return 1.0
-    if zeros.dtype.kind != "f":
+    if zeros.dtype != np.float32:
         zeros = astype(zeros, np.float64)
     count = zeros.shape[0]
     found: Any = np.zeros_like(zeros, shape=(count + 1,))

@@ -14,8 +14,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
+from jitflow.frontend.arrays.broadcasting import bound_by_call, is_one, require_equal
 from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, new, numpy_says, operand
+from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, require_reduced, store_out, where_mask
+from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
 from jitflow.frontend.numpy.shape import broadcast_value
 from jitflow.frontend.recording import values
@@ -91,26 +94,44 @@ def variance_value(
     found = values.dtype_of_value(value)
     loop = dtype_argument(dtype) if dtype is not None else F64 if found.kind in "biu" else found
     result = loop if dtype is not None else loop.real
-    value = values.as_array(values.cast(value, F32 if loop.name in ("f16", "bf16") else loop))
-    if where is True and mean is ABSENT and not loop.is_complex and axes:
+    value = values.as_array(value)
+    is_plain = dtype is None or (loop.is_float and result_dtype(found, loop) == loop)
+    if is_plain:
+        value = values.cast(value, F32 if loop.name in ("f16", "bf16") else loop)
+    if is_plain and where is True and mean is ABSENT and not loop.is_complex and axes:
         total = emit("reduce_m2", value, axes=axes)
         total = keep_axes(total, source, axes) if keepdims else total
     else:
-        total = _squared_deviations(value, axes, keepdims, where, mean)
+        total = _squared_deviations(value, axes, keepdims, where, mean, None if is_plain else loop)
     (left,) = compute(np.subtract, (count_value(value, axes, where, keepdims), operand(ddof)))
     (freedom,) = compute(np.maximum, (left, 0))
     return values.cast(divided_by_count(total if into is None else values.cast(total, into), freedom), into or result)
 
 
-def _squared_deviations(value: Value, axes: tuple[int, ...], keepdims: bool, where: Any, mean: Any) -> Value:
-    centre = mean_value(value, axes, None, True, where) if mean is ABSENT else array_operand(mean)
+def _squared_deviations(
+    value: Value, axes: tuple[int, ...], keepdims: bool, where: Any, mean: Any, dtype: DType | None
+) -> Value:
+    """The sum of the squares of what the elements are apart from the mean, both sums in ``dtype``."""
+    centre = mean_value(value, axes, dtype, True, where) if mean is ABSENT else array_operand(mean)
     (deviation,) = compute(np.subtract, (value, centre))
     if values.dtype_of_value(deviation).is_complex:
         parts = (emit("real", deviation), emit("imag", deviation))
         squares = emit("add", *(emit("multiply", part, part) for part in parts))
     else:
         squares = emit("multiply", deviation, deviation)
-    return reduce_value(np.add, values.as_array(squares), axes, None, keepdims, ABSENT, where)
+    return reduce_value(np.add, values.as_array(squares), axes, dtype, keepdims, ABSENT, where)
+
+
+def root(variance: Value, out: Any) -> Any:
+    """The square root of a variance, in its dtype."""
+    (result,) = compute(np.sqrt, (variance,))
+    if out is not None:
+        require_reduced(result, out)
+        return store_out(result, out, name="sqrt")
+    wanted = values.dtype_of_value(variance)
+    if values.rank(variance) and wanted.kind in "biu":  # NumPy puts it where the variance is
+        numpy_says(np.sqrt, np.ones((), wanted.numpy), out=np.ones((), wanted.numpy))
+    return new(values.cast(result, wanted))
 
 
 def degrees_lost(ddof: Any, correction: Any) -> Any:
@@ -133,9 +154,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any 
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
     lost, into = degrees_lost(ddof, correction), output_dtype(out)
-    (result,) = compute(np.sqrt, (variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into),))
-    require_reduced(result, out)
-    return new(result) if out is None else store_out(result, out, name="sqrt")
+    return root(variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into), out)
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = ABSENT) -> Any:
@@ -189,57 +208,48 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
         if item.ndim > 2:
             raise UserValueError(f"{name} has more than 2 dimensions")
     loop = np.result_type(*(item.dtype for item in given), np.float64) if dtype is None else np.dtype(dtype)
-    rows = [_observations(item, loop, bool(rowvar)) for item in given]
-    table = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
+    tables: list[Any] = [np.atleast_2d(astype(item, loop)) for item in given]
+    table, *more = tables
+    table = table if rowvar or given[0].ndim == 1 else table.T
+    count, trace = values.dims(table.value)[0], current_trace()
+    if loop != np.float64 and bound_by_call(count) and trace.decide(count, "==", 0, "a covariance"):
+        return np.zeros((0, 0))
+    more = [rows if rowvar or is_one(values.dims(rows.value)[0]) else rows.T for rows in more]
+    table = np.concatenate([table, *more], axis=0) if more else table
     lost = (0 if bias else 1) if ddof is None else int(ddof)
-    if fweights is not None:
-        return _frequency_cov(table, fweights, aweights, lost)
-    if aweights is None:
-        mean_of_rows = np.mean(table, axis=1)
-        freedom: Any = table.shape[1] - lost
-        centred = table - mean_of_rows[:, None]
-        turned = centred.T
+    counts = None if fweights is None else _weights_of_observations("fweights", fweights, table)
+    importance = None if aweights is None else _weights_of_observations("aweights", aweights, table)
+    weight = importance if counts is None else counts if importance is None else counts * importance
+    if weight is None:
+        mean_of_rows, freedom = np.mean(table, axis=1), table.shape[1]
     else:
-        weight = np.ravel(new(as_value(aweights, F64)))
         mean_of_rows, sums = average(table, axis=1, weights=weight, returned=True)
-        total = sums[0]
-        freedom = total if lost == 0 else total - lost * np.sum(weight * weight) / total
-        centred = table - mean_of_rows[:, None]
-        turned = (centred * weight).T
-    positive = np.maximum(np.multiply(freedom, 1.0), 0.0)
-    return np.squeeze(np.dot(centred, np.conjugate(turned)) * np.true_divide(1, positive))
+        freedom = sums[0]
+    if lost:
+        freedom -= lost if importance is None else lost * np.sum(weight * importance) / freedom
+    centred = astype(table - mean_of_rows[:, None], loop, casting="same_kind")
+    turned = (centred if weight is None else centred * weight).T
+    scatter = np.dot(centred, np.conjugate(turned))
+    scaled = scatter * np.true_divide(1, np.maximum(np.multiply(freedom, 1.0), 0.0))
+    return np.squeeze(astype(scaled, scatter.dtype))
 
 
-def _frequency_cov(table: Any, fweights: Any, aweights: Any, lost: int) -> Any:
-    """The covariance where each observation counts ``fweights`` times."""
-    times = new(as_value(fweights))
-    if times.dtype.kind not in "iub" and times.dtype.kind != "f":
-        raise UserTypeError("fweights must be integer")
-    counts = np.multiply(times, 1.0)
-    whole = np.all(np.equal(counts, np.rint(counts)))
-    values.check(values.as_scalar(array_operand(whole)), TypeError, "fweights must be integer")
-    if counts.ndim > 1:
-        raise UserRuntimeError("cannot handle multidimensional fweights")
-    negative = np.any(np.less(counts, 0))
-    some = emit("logical_not", values.as_scalar(array_operand(negative)))
-    values.check(some, ValueError, "fweights cannot be negative")
-    weight = counts if aweights is None else counts * np.ravel(new(as_value(aweights, F64)))
-    mean_of_rows, sums = average(table, axis=1, weights=weight, returned=True)
-    total = sums[0]
-    if lost == 0:
-        freedom = total
-    elif aweights is None:
-        freedom = total - lost
-    else:
-        freedom = total - lost * np.sum(weight * np.ravel(new(as_value(aweights, F64)))) / total
-    centred = table - mean_of_rows[:, None]
-    product = np.dot(centred, np.conjugate((centred * weight).T))
-    return np.squeeze(product * np.true_divide(1, np.maximum(freedom, 0.0)))
+def _weights_of_observations(name: str, given: Any, table: Any) -> Any:
+    """Weights that `cov` takes: a number for each column, a whole one if it says how often the column is there."""
+    weight = new(as_value(given, F64))
+    if name == "fweights":
+        _require_of_all(np.equal(weight, np.rint(weight)), TypeError, "fweights must be integer")
+    if weight.ndim > 1:
+        raise UserRuntimeError(f"cannot handle multidimensional {name}")
+    message = f"incompatible numbers of samples and {name}"
+    own = numpy_says(values.dims(weight.value).__getitem__, 0)
+    require_equal(values.dims(table.value)[1], own, message, error=RuntimeError)
+    _require_of_all(np.logical_not(np.less(weight, 0)), ValueError, f"{name} cannot be negative")
+    return weight
 
 
-def _observations(item: Any, dtype: Any, rowvar: bool) -> Any:
-    table = np.atleast_2d(new(values.cast(item.value, dtype_argument(dtype))))
-    return table if rowvar or item.ndim == 1 else table.T
+def _require_of_all(holds: Any, error: type[Exception], message: str) -> None:
+    values.check(values.as_scalar(array_operand(np.all(holds))), error, message)
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -> Any:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
+from jitflow.frontend.numpy.as_written import as_written
+from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.tracers.scalar import pinned
 
@@ -45,11 +47,21 @@ def _hanning(places: Any, last: Any) -> Any:
     return 0.5 + 0.5 * np.cos(np.pi * places / last)
 
 
+def kaiser(M: Any, beta: Any) -> Any:  # noqa: N803
+    M, beta = tracers.as_size(pinned(M)), astype(as_tracer(beta), np.float64)  # noqa: N806
+    if M == 1:
+        return np.ones(1)
+    half = (M - 1) / 2.0
+    return np.i0(beta * np.sqrt(1 - ((arange(0, M) - half) / half) ** 2.0)) / np.i0(beta)
+
+
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     {
         np.bartlett: _window(_bartlett),
         np.blackman: _window(_blackman),
         np.hamming: _window(_hamming),
         np.hanning: _window(_hanning),
+        np.i0: as_written(np.i0),
+        np.kaiser: kaiser,
     }
 )

@@ -120,7 +120,7 @@ def outcome(compute: Callable[[], Any]) -> Any:
         warnings.simplefilter("ignore")
         try:
             return compute()
-        except (UserError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
+        except (UserError, TypeError, ValueError, IndexError, ArithmeticError, RuntimeError) as error:
             return error
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frontend.numpy.both import check_both
+from tests.frontend.numpy.both import check_both, check_compiled
 from tests.frontend.numpy.oracle import check, check_function, check_sizes, sample
 
 LINE, MATRIX = sample("f8", 6), sample("i4", 3, 4)
@@ -64,6 +64,26 @@ def test_editing(program: Any, arguments: tuple[Any, ...]):
     check_both(program, *arguments)
 
 
+@pytest.mark.parametrize("trim", ["fb", "F", "b", "x"])
+@pytest.mark.parametrize("axis", [None, 0, (1, 0), ()])
+def test_trimmed_arrays_are_views(trim: str, axis: Any):
+    def written(x: Any) -> Any:
+        part = np.trim_zeros(x, trim, axis)
+        part += 1
+        return part, x
+
+    table = np.zeros((4, 5))
+    check_both(written, table)
+    table[1:3, 2] = 3, np.nan
+    check_both(written, table)
+    check_both(written, table[:, 2])
+
+
+def test_trimmed_lists_are_lists():
+    check_compiled(lambda x: np.trim_zeros(x), [0, 0, 1, 0, 3, 0])
+    check_compiled(lambda x: np.trim_zeros(x, "b"), [0.0, 0.0])
+
+
 def test_functions_of_functions():
     check(lambda x: np.apply_over_axes(np.sum, x, [0, 1]), MATRIX)
 
@@ -82,4 +102,8 @@ def test_positions():
         check(lambda i, j: np.ravel_multi_index((i, j), (3, 4), mode), np.array([0, 2, 3]), np.array([[1], [5], [-2]]))
     check(lambda i, j: np.ravel_multi_index((i, j), (3, 4), order="F"), np.array([0, 2]), np.array([1, 3]))
     check(lambda i: np.ravel_multi_index((i, 1), (3, 4)), 2)
+    for dims in ((2, 0), (2**62, 2), (2**62, 1)):
+        for index in (np.array([0]), np.array([], int)):
+            check(lambda i: np.ravel_multi_index((i, i), dims, "wrap"), index)
+            check(lambda i: np.unravel_index(i, dims), index)
     check_sizes(lambda x: np.delete(x, 0), lambda n: (sample("f8", n),), (4, 2, 7))

@@ -87,6 +87,8 @@ POINT = np.asarray(2.5, np.float32)
         f(lambda x: np.isclose(x, 1), WHOLE),
         f(lambda x: np.isclose(1, x, rtol=0.5, atol=x), LINE),
         f(lambda x: np.isclose(x[0], x[1]), LINE),
+        f(lambda x: np.isclose(x, 2, atol=0, rtol=0.4999999999999999), np.float32(1)),
+        f(lambda x, r: np.isclose(x, 2.0, atol=0, rtol=r), np.array(1, "f4"), 0.4999999999999999),
         f(lambda x: np.allclose(x, x + 1e-12), LINE),
         f(lambda x, y: np.allclose(x, y), LINE, LINE + 1),
         f(lambda x: np.array_equal(x, x), LINE),
@@ -96,6 +98,8 @@ POINT = np.asarray(2.5, np.float32)
         f(lambda x: np.array_equal(x, x), special("f4")),
         f(lambda x: np.array_equiv(x, x[:1]), MATRIX),
         f(lambda x, y: np.array_equiv(x, y), LINE, LINE[:1]),
+        f(lambda x, y: np.array_equiv(x, y), LINE, LINE[:3]),
+        f(lambda x: np.array_equiv(x, x[1:]), LINE),
     ],
 )
 def test_functions(program: Any, arguments: tuple[Any, ...]):
@@ -176,6 +180,8 @@ def test_writing_functions():
         f(lambda x: np.gradient(x, 1, 2, 3), LINE),
         f(lambda x: np.gradient(x, edge_order=3), LINE),
         f(lambda x: np.gradient(x), LINE[:1]),
+        f(lambda x: np.gradient(x, [0, 1, 3, 4, 8]), LINE),
+        f(lambda x: np.gradient(x > 0), LINE),
         f(lambda x: np.polyval([1, 2, 3.5], x), MATRIX),
         f(lambda x: np.polyval([1, 2, 3], x), WHOLE),
         f(lambda x, a: np.polyval([a, 2], x), LINE, 1.5),

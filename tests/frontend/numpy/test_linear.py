@@ -48,6 +48,7 @@ def test_dtypes_of_products(kind: str):
     check(lambda x: np.dot(x, 2), matrix)
     check(lambda x: np.dot(2.5, x), matrix)
     check(lambda x: np.einsum("ij,kj->ik", x, x), matrix)
+    check(lambda x: np.einsum("ij,kj->ik", x, x, dtype="i1"), matrix)
 
 
 def test_products_in_place():
@@ -159,6 +160,8 @@ def test_einsum_in_its_other_forms():
     check(lambda x: np.einsum("ij,kj->ik", x, x, optimize=True), matrix)
     check(lambda x: np.einsum("ij,kj->ik", x, x, dtype="c16"), matrix)
     check(lambda x: np.einsum("ij->i", x, out=np.zeros_like(x[:, 0])), matrix)
+    for kind, wider in (("?", "i4"), ("i1", "i4"), ("f4", "f8"), ("i8", "i4")):
+        check(lambda x: np.einsum("ij->i", x, out=np.zeros_like(x[:, 0], wider)), sample(kind, 3, 40))
     check_sizes(lambda x, y: np.einsum("ij,jk->ik", x, y), lambda n: (sample("f4", n, 3), sample("f4", 3, 2)))
 
 
@@ -275,3 +278,7 @@ def test_covariance_of_repeated_observations():
     check(lambda x, f, a: np.cov(x, fweights=f, aweights=a, ddof=0), rows, times, weights, tolerance=REDUCTION)
     check(lambda x, f: np.cov(x, fweights=f), rows, times - 1)
     check(lambda x, f: np.cov(x, fweights=f), rows, times + 0.5)
+    for wrong in (times[:3], np.array([times]), weights - 1, times * np.nan):
+        check(lambda x, w: np.cov(x, fweights=w), rows, wrong)
+        check(lambda x, w: np.cov(x, aweights=w), rows, wrong)
+        check(lambda x, f, w: np.cov(x, fweights=f, aweights=w), rows, times, wrong)

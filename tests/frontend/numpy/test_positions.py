@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jitflow
-from tests.compare import ELEMENTARY, assert_same
-from tests.frontend.numpy.both import check_both
+from tests.compare import ELEMENTARY, ITERATED, assert_same
+from tests.frontend.numpy.both import check_both, check_compiled
 from tests.frontend.numpy.oracle import check_function, sample
 
 
@@ -33,6 +33,7 @@ def f(program: Any, *arguments: Any) -> Any:
         lambda x: np.hamming(len(x)),
         lambda x: np.blackman(len(x)),
         lambda x: np.bartlett(len(x)),
+        lambda x: np.kaiser(len(x), 8.5),
         lambda x: np.resize(x, (3, 4)),
         lambda x: np.resize(x, len(x) + 1),
         lambda x: np.block([[x, np.zeros((len(x), 2))], [np.ones((1, len(x))), np.full((1, 2), 7.0)]]),
@@ -107,3 +108,17 @@ def test_errors(program: Any, arguments: Any):
 
 def test_compiled():
     check_both(lambda x: np.block([[x, x], [x, x]]), sample("f4", 3, 2))
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "i4", "c8"])
+def test_bessel_functions(kind: str):
+    check_compiled(lambda x: np.i0(x), (sample("f8", 9) * 8).astype(kind), tolerance=ITERATED)
+    check_compiled(lambda beta: np.kaiser(5, beta), 8.5, tolerance=ITERATED)
+
+
+def test_passed_lists_where_numpy_makes_arrays():
+    line = sample("f8", 3)
+    check_compiled(lambda x, d: np.gradient(x, d), line, [1.0, 2.0, 4.0])
+    check_compiled(lambda x, flags: np.piecewise(x, flags, [1]), line, [[True, False, True]])
+    check_compiled(lambda places: np.unravel_index(places, (3, 4)), [1, 7])
+    check_compiled(lambda: np.bincount([]))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.compare import REDUCTION
 from tests.frontend.numpy.oracle import KINDS, check, check_sizes, sample
 
 PLAIN = [np.sum, np.prod, np.max, np.min, np.all, np.any, np.mean, np.var, np.std, np.count_nonzero, np.ptp, np.average,
@@ -198,6 +199,14 @@ def test_weighted_averages():
     check(lambda x: np.average(x, axis=(1, 0), weights=np.abs(x.T)), array)
 
 
+@pytest.mark.parametrize("function", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize("kind", ["?", "u1", "f2", "f8", "c8"])
+def test_the_dtype_of_a_variance(kind: str, function: Any):
+    for dtype in ("?", "i4", "f4", "f8", "c16"):
+        for axis in (None, 0):
+            check(lambda x: function(x, axis=axis, dtype=dtype), sample(kind, 4, 3), tolerance=REDUCTION)
+
+
 def test_covariance():
     for kind in ("f8", "f4", "i4", "c16"):
         array = sample(kind, 3, 6)
@@ -208,3 +217,16 @@ def test_covariance():
         check(lambda x: np.corrcoef(x), array)
         check(lambda x: np.corrcoef(x[0], x[1]), array)
     check(lambda x: np.cov(x, aweights=np.arange(1, 7)), sample("f8", 3, 6))
+    check(lambda x, y: np.cov(x, y, rowvar=False), sample("f8", 4, 1), sample("f8", 1, 4))
+    check(lambda x: np.cov(x[1:]), sample("f8", 1, 4))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("kind", ["f2", "f4", "i4"])
+def test_the_dtype_of_a_covariance(kind: str, dtype: str):
+    for program in (
+        lambda x: np.cov(x, dtype=dtype),
+        lambda x: np.corrcoef(x, dtype=dtype),
+        lambda x: np.cov(x, dtype=dtype, aweights=[1, 2, 3, 4]),
+    ):
+        check(program, sample(kind, 3, 4), tolerance=REDUCTION)

@@ -43,6 +43,8 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x: x.reshape(x.shape[0], -1), CUBE[:0]),
         f(lambda x: x[0, 0, 0].reshape(1, 1), CUBE),
         f(lambda x: np.reshape(x, 24, copy=True), CUBE),
+        f(lambda x: np.reshape(x, (4, 6), copy=False), CUBE),
+        f(lambda x: np.reshape(x + 1, 24, copy=False), CUBE),
         f(lambda x: x.ravel(), CUBE),
         f(lambda x: np.ravel(x, order="F"), CUBE),
         f(lambda x: x.flatten(), CUBE),
@@ -261,6 +263,39 @@ def test_options_of_padding():
     check(lambda x: np.pad(x, 2, "mean", stat_length=2), sample("f8", 5))
     check(lambda x: np.pad(x, 2, "reflect", reflect_type="odd"), sample("f8", 5))
     check(lambda x: np.pad(x, 2, "empty")[2:-2], sample("f8", 5))
+    check(lambda x: np.pad(x, 2, "empty", constant_values=0), sample("f8", 5))
+    check(lambda x: np.pad(x, 2, "odd"), sample("f8", 5))
+
+
+@pytest.mark.parametrize("casting", ["no", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize("function", [np.concatenate, np.stack, np.hstack, np.vstack])
+def test_arrays_are_joined_by_rules_of_casting(function: Any, casting: str):
+    whole, rough = np.arange(3), np.arange(3) + 0.5
+    for dtype in (None, "i8", "f4", "c16"):
+        check(lambda x, y: function((x, y), dtype=dtype, casting=casting), whole, rough)
+        if dtype and function in (np.concatenate, np.stack):
+            check(
+                lambda x, y: function((x, y), out=np.zeros_like(function((x, y)), dtype), casting=casting), whole, rough
+            )
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "linear_ramp"])
+@pytest.mark.parametrize(
+    "widths",
+    [[1, 2], ((1,), (2,)), ((1, 2),), ((1, 2), (3, 4)), np.uint8(2), {0: 1}, {-1: (1, 2)}, {2: 1}, True, 1.5, 1j, "a",
+     None, (), ((1, 2, 3), (1, 2, 3)), [[1], [2], [3]], ((1, 2), (3,)), (((1,), (2,)), ((3,), (4,))),
+     ((1, -2), (3, 4))],
+    ids=str,
+)  # fmt: skip
+def test_what_says_how_much_is_padded(widths: Any, mode: str):
+    check(lambda x: np.pad(x, widths, mode), MATRIX)
+
+
+def test_widths_of_padding_in_an_array():
+    for widths in (np.array([[1, 2], [3, 4]]), np.array([1, 2]), np.array(3), np.array([1, -2]), np.array(2.0)):
+        check(lambda x, w: np.pad(x, w, "wrap"), MATRIX, widths)
+    for behind in (0, 1):  # an axis without elements is padded with none
+        check(lambda x, n: np.pad(x, ((1, 1), (0, n)), "edge"), sample("f8", 2, 0), behind)
 
 
 def test_padding_by_sizes():

@@ -77,6 +77,8 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x, y: np.polyfit(x, y, 1), LINE, np.stack([LINE, LINE + 1j], 1)),
         f(lambda x, y: np.polyfit(x, y, 1, cov=True), LINE, np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 1, cov="unscaled"), LINE, np.exp(LINE)),
+        f(lambda x, y: np.polyfit(x, np.stack([y, x, y]).T, 1, cov="unscaled"), LINE, np.exp(LINE)),
+        f(lambda x, y: np.polyfit(x, np.stack([y, x, y]).T, 1, cov=True), LINE, np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 2, full=True), LINE, np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 2, rcond=1e-3, full=True), LINE.astype("f4"), np.exp(LINE)),
         f(lambda x, y: np.polyfit(x, y, 2), LINE, SHORT),
@@ -96,6 +98,7 @@ def test_compiled():
     check_compiled(lambda p: np.polyint(p), LINE)
     for zeros in (SHORT, np.array([1, 2]), SHORT[:1], SHORT[:0]):
         check_compiled(lambda z: np.poly(z), zeros)
+        check_compiled(lambda z: np.poly(z.astype("f2")), zeros)
     check_compiled(lambda p: np.polyder(p), LINE)
 
 

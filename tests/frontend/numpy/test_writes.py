@@ -62,6 +62,7 @@ def functions(x, k):
     np.copyto(x, 2.0, where=x > 0.5)
     np.add(x, 1, out=x)
     np.fill_diagonal(x, 0)
+    np.fill_diagonal(x[:, 1:], [4, 5])
     x.fill(3) if x.shape[0] == 7 else None
     y = np.empty(3)
     np.put(y, [0, 1, 2], [5, 6, 7])
