@@ -64,8 +64,9 @@ _ELEMENTWISE = (
     "np.add(b, b)", "np.multiply(u, u)", "np.clip(x, -0.5, 0.5)", "np.where(m, x, y)", "np.select([m, w], [x, y])",
     "np.round(x, 2)", "np.fix(x)", "np.real(c) + 0.0", "np.imag(c) + 0.0", "np.angle(c)", "np.isreal(c)",
     "np.iscomplex(c)", "np.nan_to_num(z)", "np.isclose(x, y)", "np.allclose(x, x)", "np.array_equal(x, x)",
-    "np.array_equiv(x, y)", "np.isposinf(x)", "np.isneginf(x)", "np.sinc(x)", "x.astype(np.float32)",
-    "x.astype(np.int64)", "i.astype(np.float64)", "m.astype(np.int64)", "np.diff(x)", "np.diff(A, axis=0)",
+    "np.array_equiv(x, y)", "np.isposinf(x)", "np.isneginf(x)", "np.sinc(x)", "np.i0(x)", "np.asarray_chkfinite(x)",
+    "np.frombuffer(x) + 0.0", "x.astype(np.float32)", "x.astype(np.int64)", "i.astype(np.float64)",
+    "m.astype(np.int64)", "np.diff(x)", "np.diff(A, axis=0)",
     "np.ediff1d(x)", "np.trapezoid(x)", "np.gradient(x)", "np.polyval(g, x)", "np.unwrap(x)",
     "np.choose(m * 1, (x, y))", "np.interp(x, e, e)", "np.digitize(x, e)", "np.searchsorted(e, x)",
     "np.piecewise(x, [m], [1.0, 0.0])",
@@ -103,7 +104,7 @@ _MOVING = (
     "np.fft.ifftshift(x)", "np.take(x, k)", "x[k]", "A[:, ::-1].copy()", "np.take(A, 3, axis=1)",
     "np.take_along_axis(A, K, axis=1)", "np.take_along_axis(A, K, axis=0)", "x[m]", "np.compress(m, x)",
     "np.extract(m, x)", "np.nonzero(m)", "np.nonzero(M)", "np.flatnonzero(m)", "np.argwhere(M)", "np.where(m)",
-    "np.put(x, k, 1.0)", "np.putmask(x, m, y)", "np.copyto(x, y)", "np.fill_diagonal(A, 0.0)",
+    "np.put(x, k, 1.0)", "np.putmask(x, m, y)", "np.place(x, m, y)", "np.copyto(x, y)", "np.fill_diagonal(A, 0.0)",
     "np.put_along_axis(A, K, 0.0, axis=1)", "np.trim_zeros(x)", "np.tril(A)", "np.triu(A)", "np.diag(r)", "np.diag(A)",
     "np.diagonal(A).copy()", "np.diagflat(r)", "np.trace(A)", "np.packbits(m)", "np.unpackbits(u)",
     "np.ascontiguousarray(A.T)", "np.asfortranarray(A)", "np.lib.stride_tricks.sliding_window_view(x, 3).sum(axis=1)",
@@ -115,7 +116,8 @@ _MAKING = (
     "np.linspace(0.0, 1.0, x.shape[0])", "np.logspace(0.0, 1.0, x.shape[0])", "np.geomspace(1.0, 9.0, x.shape[0])",
     "np.eye(r.shape[0])", "np.identity(r.shape[0])", "np.tri(r.shape[0])", "np.meshgrid(r, r)", "np.indices(A.shape)",
     "np.vander(q)", "np.vander(x, 4)", "np.bartlett(x.shape[0])", "np.blackman(x.shape[0])", "np.hamming(x.shape[0])",
-    "np.hanning(x.shape[0])", "np.fft.fftfreq(x.shape[0])", "np.fft.rfftfreq(x.shape[0])",
+    "np.hanning(x.shape[0])", "np.kaiser(x.shape[0], 14.0)", "np.fft.fftfreq(x.shape[0])",
+    "np.fft.rfftfreq(x.shape[0])",
     "np.tril_indices(r.shape[0])", "np.triu_indices(r.shape[0])", "np.diag_indices(r.shape[0])",
     "np.fromfunction(lambda row, column: row + column, A.shape)", "np.empty(x.shape).size",
     "np.unravel_index(k, (k.shape[0], 3))", "np.ravel_multi_index((i, j), (100, 100))", "np.array([1.0, 2.0, 3.0])",
@@ -165,6 +167,7 @@ ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """The expressions, by what they do."""
 
 _REASONS = {
+    "where a value comes from is a running sum of the mask, an array beside the value's": ("np.place(x, m, y)",),
     "NumPy's own routine, called as it is: the way there and back costs some 0.1 to 0.3 µs a call": (
         "np.lexsort((x, i))", "np.interp(x, e, e)", "np.unpackbits(u)", "np.convolve(x, q)",
         "np.convolve(x, q, 'same')", "np.correlate(x, q)",

@@ -267,7 +267,6 @@ def test_sums_of_exponentials() -> None:
         (lambda x: np.sum(np.linalg.lstsq(x, np.ones(3))[1]), "numpy.linalg.lstsq has no gradient"),
         (lambda x: np.sum(np.quantile(x, 0.3, method="hazen")), "numpy.quantile has no gradient"),
         (lambda x: np.sum(jitflow.callback(np.sin, jitflow.Spec("f64", (3, 3)))(x)), "sin has no gradient"),
-        (lambda x: np.sum(np.trim_zeros(x)), "numpy.trim_zeros has no gradient"),
     ],
 )
 def test_what_has_none_says_so(function: Any, message: str) -> None:
