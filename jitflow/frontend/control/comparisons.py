@@ -11,7 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.logic import as_bool, as_python_bool, not_, truth
-from jitflow.frontend.control.ranges import Range, contains_number
+from jitflow.frontend.control.ranges import Range, contains_number, start_stop_step
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
@@ -149,7 +149,7 @@ def _unequal(left: Any, right: Any) -> Any:
 def _taken_apart(left: Any, right: Any) -> tuple[Any, Any]:
     """Two things whose items Python compares as tuples and lists, if they have items."""
     if type(left) is slice and type(right) is slice:
-        return (left.start, left.stop, left.step), (right.start, right.stop, right.step)
+        return start_stop_step(left), start_stop_step(right)
     return _written_out(left), _written_out(right)
 
 

@@ -14,7 +14,7 @@ from jitflow.errors import another
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import list_like
 from jitflow.frontend.control.local_types import kind_of
-from jitflow.frontend.control.ranges import Range, range_of
+from jitflow.frontend.control.ranges import Range, range_of, start_stop_step
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
@@ -81,10 +81,9 @@ def _parts_of(thing: Any) -> Unpacked | None:
     if kind is dict:
         keys = tuple(thing)
         return Unpacked([*thing.values()], (dict, keys), lambda items: dict(zip(keys, items, strict=True)))
-    if kind in (range, Range):
-        return Unpacked([thing.start, thing.stop, thing.step], range, lambda items: range_of(*items))
-    if kind is slice:
-        return Unpacked([thing.start, thing.stop, thing.step], slice, lambda items: slice(*items))
+    if kind in (range, Range, slice):
+        made: Callable[..., Any] = slice if kind is slice else range_of
+        return Unpacked([*start_stop_step(thing)], thing.__class__, lambda items: made(*items))
     if kind is TracedText:
         template = thing.template
         shape = (kind, template, tuple(str(kind_of(operand)) for operand in thing.operands))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bounds", "contains", "contains_complex", "count", "equal", "index", "part", "place"]
+__all__ = ["bounds", "contains", "contains_complex", "equal", "index", "part", "place"]
 
 
 def place(length: Any, index: Any) -> Any:
@@ -24,19 +24,17 @@ def bounds(length: Any, start: Any, stop: Any, step: Any) -> Any:
         raise ValueError("slice step cannot be zero")
     least = -1 if step < 0 else 0
     most = length + least
-    if start is None:
-        start = most if step < 0 else least
-    elif start < 0:
-        start = max(start + length, least)
-    else:
-        start = min(start, most)
-    if stop is None:
-        stop = least if step < 0 else most
-    elif stop < 0:
-        stop = max(stop + length, least)
-    else:
-        stop = min(stop, most)
+    first, last = (most, least) if step < 0 else (least, most)
+    start = first if start is None else clamped(start, length, least, most)
+    stop = last if stop is None else clamped(stop, length, least, most)
     return start, stop, step
+
+
+def clamped(bound: Any, length: Any, least: Any, most: Any) -> Any:
+    """A bound counted from the front, neither below ``least`` nor above ``most``."""
+    if bound < 0:
+        return max(bound + length, least)
+    return min(bound, most)
 
 
 def part(first: Any, last: Any, pace: Any, start: Any, stop: Any, step: Any) -> Any:
@@ -63,11 +61,6 @@ def index(start: Any, stop: Any, step: Any, item: Any, found: Any) -> Any:
     if not found:
         raise ValueError(f"{item} is not in range" if type(item) is int else "sequence.index(x): x not in sequence")
     return (int(item) - start) // step
-
-
-def count(found: Any) -> Any:
-    """How often a number is there."""
-    return 1 if found else 0
 
 
 def equal(length: Any, start: Any, step: Any, others: Any, other_start: Any, other_step: Any) -> Any:

@@ -24,8 +24,7 @@ from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64, DType
 
-__all__ = ["Range", "contains_number", "range_of", "traced_range"]
-
+__all__ = ["Range", "contains_number", "length_of", "range_of", "slice_within", "start_stop_step", "traced_range"]
 
 _ZERO_STEP = "range() arg 3 must not be zero"
 
@@ -40,11 +39,6 @@ class Range(ArraySource):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return builtins.range
-
-    @property
-    def parts(self) -> tuple[Any, Any, Any]:
-        """What it is made of."""
-        return self.start, self.stop, self.step
 
     @property
     def length(self) -> Any:
@@ -68,11 +62,8 @@ class Range(ArraySource):
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
-            given = [
-                None if bound is None else bound_of(bound) for bound in (position.start, position.stop, position.step)
-            ]
-            bounds = surface.written(programs.bounds)(self.length, *given)
-            return traced_range(*surface.written(programs.part)(*self.parts, *bounds))
+            bounds = slice_within(self.length, position)
+            return traced_range(*surface.written(programs.part)(*start_stop_step(self), *bounds))
         if not _is_index(position):
             name = position.__class__.__name__
             raise located(UserTypeError(f"range indices must be integers or slices, not {name}"))
@@ -87,17 +78,17 @@ class Range(ArraySource):
 
     def index(self, item: Any) -> Any:
         """``range.index``."""
-        return surface.written(programs.index)(*self.parts, item, self.contains(item))
+        return surface.written(programs.index)(*start_stop_step(self), item, self.contains(item))
 
     def count(self, item: Any) -> Any:
         """``range.count``."""
-        return surface.written(programs.count)(self.contains(item))
+        return self.contains(item) * 1
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, range | Range):
             return NotImplemented
-        ours, theirs = ((one.length if type(one) is Range else len(one)) for one in (self, other))
-        return surface.written(programs.equal)(ours, self.start, self.step, theirs, other.start, other.step)
+        theirs = length_of(other)
+        return surface.written(programs.equal)(self.length, self.start, self.step, theirs, other.start, other.step)
 
     def __ne__(self, other: object) -> Any:
         same = self.__eq__(other)
@@ -147,15 +138,26 @@ def contains_number(numbers: Any, item: Any) -> Any:
     kind = item.__class__
     if not issubclass(kind, int | float | complex | np.number | np.bool | np.ndarray):
         return False
-    if issubclass(kind, complex | np.complexfloating) or (
-        isinstance(item, tracers.ArrayTracer) and np.iscomplexobj(item)
-    ):
-        return surface.written(programs.contains_complex)(*_parts(numbers), item)
-    return surface.written(programs.contains)(*_parts(numbers), item)
+    is_complex = issubclass(kind, complex | np.complexfloating)
+    is_complex = is_complex or (isinstance(item, tracers.ArrayTracer) and item.dtype.kind == "c")
+    contains = programs.contains_complex if is_complex else programs.contains
+    return surface.written(contains)(*start_stop_step(numbers), item)
 
 
-def _parts(numbers: Any) -> tuple[Any, Any, Any]:
-    return numbers.start, numbers.stop, numbers.step
+def start_stop_step(thing: Any) -> tuple[Any, Any, Any]:
+    """What a range or a slice is made of."""
+    return thing.start, thing.stop, thing.step
+
+
+def length_of(numbers: Any) -> Any:
+    """``len(numbers)`` of a range, which may be Python's own."""
+    return numbers.length if type(numbers) is Range else len(numbers)
+
+
+def slice_within(length: Any, position: slice) -> Any:
+    """``position.indices(length)``."""
+    given = [None if bound is None else bound_of(bound) for bound in start_stop_step(position)]
+    return surface.written(programs.bounds)(length, *given)
 
 
 def _is_index(position: Any) -> bool:

@@ -168,7 +168,7 @@ class Results:
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):
             return self._around_arrays(result, path)
-        if kind is Range or (kind is slice and not is_constant((result.start, result.stop, result.step))):
+        if kind in (Range, slice):
             return Group(partial(StructOf, result.__class__), self._fields(result, ("start", "stop", "step"), path))
         if kind is RecordProxy:
             names = tuple(result._jitflow_fields[1])

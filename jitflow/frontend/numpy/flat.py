@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
+from jitflow.frontend.arrays.broadcasting import total_size
 from jitflow.frontend.arrays.operands import ArraySource, as_value, new
 from jitflow.frontend.numpy import assignment, indexing
 from jitflow.frontend.numpy.shape import flat_value
@@ -31,22 +32,27 @@ class Flat(ArraySource):
         """The array."""
         return self._array
 
+    @property
+    def _line(self) -> Any:
+        """The elements, one behind the other."""
+        return new(flat_value(as_value(self._array)))
+
     def as_array(self, dtype: DType | None = None) -> Any:
-        return np.copy(new(flat_value(as_value(self._array))))
+        return np.copy(self._line)
 
     copy = as_array
 
     def truth(self) -> Any:
-        return values.emit("greater", tracers.lift(self.as_array().size), values.size(0))
+        return values.emit("greater", values.size(total_size(as_value(self._array))), values.size(0))
 
     def __len__(self) -> int:
-        return len(new(flat_value(as_value(self._array))))
+        return len(self._line)
 
     def __iter__(self) -> Any:
-        return iter(new(flat_value(as_value(self._array))))
+        return iter(self._line)
 
     def __getitem__(self, index: Any) -> Any:
-        found = indexing.get_item(new(flat_value(as_value(self._array))), index)
+        found = indexing.get_item(self._line, index)
         return np.copy(found) if isinstance(found, tracers.ArrayTracer) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -115,15 +115,7 @@ def remove(items: Any, wanted: Any) -> Any:
 
 @program
 def index(items: Any, wanted: Any, start: Any, stop: Any) -> Any:
-    """``items.index(wanted, start, stop)``."""
-    if start < 0:
-        start = max(start + len(items), 0)
-    if stop is None:
-        stop = len(items)
-    elif stop < 0:
-        stop += len(items)
-    else:
-        stop = min(stop, len(items))
+    """``items.index(wanted, start, stop)``, of bounds that are in the list."""
     place = start
     while place < stop and not items.equals(place, wanted):
         place += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.ranges import Range, range_of, traced_range
+from jitflow.frontend.control.ranges import length_of, range_of, traced_range
 from jitflow.frontend.python.container_programs import program
 from jitflow.frontend.python.held_items import python_int
 from jitflow.ir.core import Value
@@ -16,7 +16,7 @@ __all__ = ["delete_slice", "is_before", "repeat_items", "steps_of", "store_slice
 def steps_of(position: slice, length: Value) -> tuple[Any, Any, Any]:
     """Where a slice begins, its step, and how many positions it has, of a list of some length."""
     places = range_of(0, python_int(length), 1)[position]
-    return places.start, places.step, places.length if type(places) is Range else len(places)
+    return places.start, places.step, length_of(places)
 
 
 def take_slice(items: Any, position: slice, found: Any) -> None:

@@ -140,8 +140,10 @@ def _list_at(site: Site, like: Container | None) -> Any:
 def _is_in_place() -> bool:
     """Whether what the program does is ``items *= number``, which Python tells nobody: to a number it is a product."""
     frame = current_trace().user_frame()
-    steps = () if frame is None else dis.get_instructions(frame.f_code)
-    return any(step.argrepr == "*=" for step in steps if frame is not None and step.offset == frame.f_lasti)
+    if frame is None:
+        return False
+    instructions = (step for step in dis.get_instructions(frame.f_code) if step.offset == frame.f_lasti)
+    return any(step.argrepr == "*=" for step in instructions)  # none where a call goes on in its cache
 
 
 def _repeated(items: list[Any], number: Any, name: str = "a list of so many items") -> Any:

@@ -14,7 +14,7 @@ from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.ranges import slice_within, traced_range
 from jitflow.frontend.control.steps import Source, bound_of
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
@@ -247,7 +247,7 @@ class ProgramList(ProgramContainer, Listed):
 
     def index(self, item: Any, start: Any = 0, stop: Any = None) -> Any:
         """``list.index``."""
-        return programs.index(self, item, bound_of(start), None if stop is None else bound_of(stop))
+        return programs.index(self, item, *slice_within(self.length, slice(start, stop))[:2])
 
     def counted(self, item: Any) -> Any:
         """``list.count``."""

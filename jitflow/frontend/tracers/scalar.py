@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from jitflow.errors import UserTypeError
+from jitflow.errors import UserError, UserTypeError
 from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.tracers.alternatives import Alternatives
 from jitflow.frontend.tracers.base import Tracer, asked, located, ufunc_binary, ufunc_unary
@@ -222,7 +222,7 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
         items, times = (left, right) if isinstance(right, NumberTracer) else (right, left)
         mine = (left if isinstance(left, NumberTracer) else right).__class__.__name__
         if name == "mul" and isinstance(items, _REPEATED) and mine in ("float", "complex"):
-            raise located(UserTypeError(f"can't multiply sequence by non-int of type '{mine}'"))
+            raise _cannot_repeat(mine)
         if name == "mul" and isinstance(items, str) and times._scalar.dtype.kind in "bi" and times._pin is None:
             return surface.program_text(items) * times
         if name != "mul" or type(items) is not list or not isinstance(times, NumberTracer):
@@ -252,11 +252,13 @@ def _scalar_binary(name: str, left: Any, right: Any) -> Any:
     if name == "mul" and (isinstance(left, _REPEATED) or isinstance(right, _REPEATED)):
         items, times = (left, right) if isinstance(left, _REPEATED) else (right, left)
         if times.dtype.kind not in "iu":
-            raise located(
-                UserTypeError(f"can't multiply sequence by non-int of type 'numpy.{times.__class__.__name__}'")
-            )
+            raise _cannot_repeat(f"numpy.{times.__class__.__name__}")
         return items * surface.methods["item"](times)
     return _numpys(name, left, right)
+
+
+def _cannot_repeat(kind: str) -> UserError:
+    return located(UserTypeError(f"can't multiply sequence by non-int of type '{kind}'"))
 
 
 _REPEATED = (list, tuple, str, bytes)
