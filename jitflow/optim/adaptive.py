@@ -151,6 +151,6 @@ class AdamW(Adam):
 def _adapt(variable: Any, gradient: Any, rate: Any, mean: Any, square: Any, *shared: Any) -> None:
     """The step, for a gradient that is final; ``weight`` and ``root`` undo that the means started at 0."""
     kept, taken, kept_square, taken_square, epsilon, weight, root = shared
-    mean[...] = kept * mean + taken * gradient
-    square[...] = kept_square * square + taken_square * gradient * gradient
-    variable -= rate / weight * mean / (np.sqrt(square) / root + epsilon)
+    mean[...] = new_mean = kept * mean + taken * gradient
+    square[...] = new_square = kept_square * square + taken_square * gradient * gradient
+    variable -= rate / weight * new_mean / (np.sqrt(new_square) / root + epsilon)

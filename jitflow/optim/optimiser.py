@@ -119,7 +119,7 @@ class Optimiser:
             if dtype not in by_dtype:
                 by_dtype[dtype] = [np.positive(number).astype(dtype) for number in found_once]
             mine, *shared = by_dtype[dtype]
-            self.update(variable, gradient.astype(dtype), mine, *own, *shared)
+            self.update(variable, gradient.astype(dtype, copy=False), mine, *own, *shared)
         if len(found) < len(everything):
             step_elsewhere(self, [pair for pair in everything if isinstance(pair[1], Remote)], rate)
 

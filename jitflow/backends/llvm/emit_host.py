@@ -49,7 +49,11 @@ def _result(out: Emitter, op: Op) -> Sequence[str]:
 
 def _alloc(out: Emitter, op: Op) -> Sequence[str]:
     (size,) = op.operands
-    nbytes = out.operand(size)
+    nbytes, ledger = out.operand(size), _ledger(out)
+    if ledger.has_entry(op.result):
+        buffer = ledger.allocate(out, op.result, nbytes, out.module.site(op))
+        out.leave_unless(out.let(f"icmp ne ptr {buffer}, null"), str(OUT_OF_MEMORY))
+        return [buffer]
     allocate = _context_function(out, ALLOCATE_SLOT)
     buffer = out.let(f"call ptr {allocate}(i64 {nbytes})")
 
@@ -62,15 +66,17 @@ def _alloc(out: Emitter, op: Op) -> Sequence[str]:
         fail()
 
     out.fail_unless(out.let(f"icmp ne ptr {buffer}, null"), fail)
-    noted = _ledger(out).enter(out, op, op.result, buffer, nbytes)
-    if noted != "true":
-        out.fail_unless(noted, give_back_and_fail)
+    out.fail_unless(ledger.enter(out, op, op.result, buffer, nbytes), give_back_and_fail)
     return [buffer]
 
 
 def _free(out: Emitter, op: Op) -> Sequence[str]:
     buffer, size = op.operands
-    _ledger(out).strike(out, buffer)
+    ledger = _ledger(out)
+    if ledger.has_entry(buffer):
+        ledger.free(out, buffer, out.operand(size))
+        return ()
+    ledger.strike(out, buffer)
     free = _context_function(out, FREE_SLOT)
     out.do(f"call void {free}(ptr {out.operand(buffer)}, i64 {out.operand(size)})")
     return ()

@@ -216,6 +216,13 @@ class Emitter:
             fail()
         self.begin(proceed)
 
+    def leave_unless(self, condition: str, status: str) -> None:
+        """Go on where the condition holds, else end a host program with a status, of which all is reported."""
+        proceed = self.label("ok")
+        self.failures.append((status, self.block))
+        self.branch(condition, proceed, "failure", UNLIKELY)
+        self.begin(proceed)
+
     def leave(self, status: str) -> None:
         """End the block and the function with a status that is not zero; a host program frees its buffers first."""
         if self.ledger is not None:

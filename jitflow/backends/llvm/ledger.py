@@ -1,22 +1,26 @@
 """The buffers that a host program owns and would have to give back if it failed now.
 
 An entry is (pointer, bytes), empty where the pointer is null. Entry k in the frame belongs to the k-th allocation
-outside loops, so noting and striking it are plain stores. An allocation inside loops may have several buffers alive, as
-many as the loop carries: these take any empty entry of a second list, which starts in the frame as well and moves to
-the heap, twice as large, when it is full. A third list like it is of memory that is given back when the program ends,
-whether it fails or not; since nothing is struck from it, it is filled from where it was left.
+outside loops, so allocating and freeing are each one call of a short function that is told the entry. An allocation
+inside loops may have several buffers alive, as many as the loop carries: these take any empty entry of a second list,
+which starts in the frame as well and moves to the heap, twice as large, when it is full. A third list like it is of
+memory that is given back when the program ends, whether it fails or not; since nothing is struck from it, it is filled
+from where it was left.
 """
 
 from __future__ import annotations
 
 from jitflow.backends.llvm.emitter import Emitter, ModuleText
 from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.status import OUT_OF_MEMORY
 from jitflow.ir.types import Buffer
 
 __all__ = ["MAKERS", "Ledger"]
 
 ENTRY_BYTES = 16
 LOOP_ENTRIES = 8
+_EMPTIED_ONE_BY_ONE = 8
+"""Entries up to which stores take less time than a call."""
 MAKERS = ("alloc", "invoke", "recv", "call")
 """Ops whose buffers the program owns."""
 
@@ -52,10 +56,10 @@ class Ledger:
     def open(self, out: Emitter) -> None:
         """Reserve the entries, all empty."""
         if self._fixed:
-            out.entry += _empty_entries(f"%{self._prefix}ledger", len(self._fixed))
+            out.entry += _empty_entries(out.module, f"%{self._prefix}ledger", len(self._fixed))
         for name in self._growing:
             out.entry += [
-                *_empty_entries(f"%{name}.entries", LOOP_ENTRIES),
+                *_empty_entries(out.module, f"%{name}.entries", LOOP_ENTRIES),
                 f"  %{name}.ledger = alloca {{ ptr, i64, i64 }}, align 16",
                 f"  store ptr %{name}.entries, ptr %{name}.ledger, align 8",
                 f"  %{name}.capacity = getelementptr i8, ptr %{name}.ledger, i64 8",
@@ -64,9 +68,26 @@ class Ledger:
                 f"  store i64 0, ptr %{name}.begin, align 8",
             ]
             out.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-            out.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+            _declare_memset(out.module)
             out.module.define("jitflow.ledger.enter", _ENTER)
             out.module.define("jitflow.ledger.leave", _LEAVE)
+
+    def has_entry(self, buffer: Value) -> bool:
+        """Whether a buffer has an entry of its own."""
+        return buffer in self._fixed
+
+    def allocate(self, out: Emitter, value: Value, nbytes: str, site: int) -> str:
+        """Memory for a buffer that has an entry, noted in it; null where there is none, and the failure is reported."""
+        out.module.define("jitflow.ledger.allocate", _ALLOCATE)
+        arguments = f"ptr %context, ptr %error, ptr {self._place(out, self._fixed[value])}, i64 {nbytes}, i64 {site}"
+        return out.let(f"call ptr @jitflow.ledger.allocate({arguments})")
+
+    def free(self, out: Emitter, buffer: Value, nbytes: str) -> None:
+        """Forget a buffer that has an entry, and give its memory back."""
+        out.module.define("jitflow.ledger.free", _FREE_ENTRY)
+        entry = self._place(out, self._fixed[buffer])
+        arguments = f"ptr %context, ptr {entry}, ptr {out.operand(buffer)}, i64 {nbytes}"
+        out.do(f"call void @jitflow.ledger.free({arguments})")
 
     def enter(self, out: Emitter, op: Op, value: Value, buffer: str, nbytes: str) -> str:
         """Note what an allocation, or a call, gave. Returns whether that was possible: ``true``, or a register."""
@@ -85,15 +106,18 @@ class Ledger:
         self._note(out, self._fixed[parameter], out.operand(parameter), "0")
 
     def _note(self, out: Emitter, entry: int, buffer: str, nbytes: str) -> None:
-        place = out.at(f"%{self._prefix}ledger", str(ENTRY_BYTES * entry))
+        place = self._place(out, entry)
         out.do(f"store ptr {buffer}, ptr {place}, align 8")
         out.do(f"store i64 {nbytes}, ptr {out.at(place, '8')}, align 8")
+
+    def _place(self, out: Emitter, entry: int) -> str:
+        return out.at(f"%{self._prefix}ledger", str(ENTRY_BYTES * entry))
 
     def strike(self, out: Emitter, buffer: Value) -> None:
         """Forget a buffer that is about to be freed; one that was carried may stand anywhere."""
         entry = self._fixed.get(buffer)
         if entry is not None:
-            out.do(f"store ptr null, ptr {out.at(f'%{self._prefix}ledger', str(ENTRY_BYTES * entry))}, align 8")
+            out.do(f"store ptr null, ptr {self._place(out, entry)}, align 8")
             return
         for entries, count in self._lists(out, "loop"):
             out.module.define("jitflow.ledger.strike", _STRIKE)
@@ -136,15 +160,53 @@ def _list_of(op: Op) -> str:
     return "kept" if _is_kept(op) else "loop"
 
 
-def _empty_entries(name: str, count: int) -> list[str]:
+def _empty_entries(module: ModuleText, name: str, count: int) -> list[str]:
     lines = [f"  {name} = alloca [{2 * count} x i64], align 16"]
+    if count > _EMPTIED_ONE_BY_ONE:
+        _declare_memset(module)
+        return [*lines, f"  call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {ENTRY_BYTES * count}, i1 false)"]
     for entry in range(count):
         lines.append(f"  {name}.{entry} = getelementptr i8, ptr {name}, i64 {ENTRY_BYTES * entry}")
         lines.append(f"  store ptr null, ptr {name}.{entry}, align 8")
     return lines
 
 
+def _declare_memset(module: ModuleText) -> None:
+    module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+
+
 # The functions of the ledger: short loops over entries of 16 bytes.
+
+_ALLOCATE = f"""define internal ptr
+@jitflow.ledger.allocate(ptr %context, ptr %error, ptr %entry, i64 %size, i64 %site) #0 {{
+start:
+  %allocate = load ptr, ptr %context, align 8
+  %buffer = call ptr %allocate(i64 %size)
+  %none = icmp eq ptr %buffer, null
+  br i1 %none, label %failed, label %note
+note:
+  store ptr %buffer, ptr %entry, align 8
+  %size.place = getelementptr i8, ptr %entry, i64 8
+  store i64 %size, ptr %size.place, align 8
+  ret ptr %buffer
+failed:
+  store i64 {OUT_OF_MEMORY}, ptr %error, align 8
+  %site.place = getelementptr i8, ptr %error, i64 8
+  store i64 %site, ptr %site.place, align 8
+  %word.place = getelementptr i8, ptr %error, i64 16
+  store i64 %size, ptr %word.place, align 8
+  ret ptr null
+}}"""
+
+_FREE_ENTRY = """define internal void
+@jitflow.ledger.free(ptr %context, ptr %entry, ptr %buffer, i64 %size) #0 {
+start:
+  store ptr null, ptr %entry, align 8
+  %free.slot = getelementptr i8, ptr %context, i64 8
+  %free = load ptr, ptr %free.slot, align 8
+  call void %free(ptr %buffer, i64 %size)
+  ret void
+}"""
 
 _STRIKE = """define internal void @jitflow.ledger.strike(ptr %entries, i64 %count, ptr %buffer) #0 {
 start:

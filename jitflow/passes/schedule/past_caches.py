@@ -20,22 +20,22 @@ def may_pass_caches(value: Value, loops: JoinedLoops, lanes: int) -> bool:
 
 
 def past_caches(value: Value, loops: JoinedLoops, lanes: int, *, used: bool) -> Dim:
-    """1 where a result is written past the caches, since it would drive out more than it is worth; else 0.
+    """Above 0 where a result is written past the caches, since it would drive out more than it is worth.
 
-    ``used``: the program works on it next.
+    Its lines begin where lines of the caches do. ``used``: the program works on it next.
     """
     if not may_pass_caches(value, loops, lanes):
         return 0
     access = loops.output_access(value)
     nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
-    if used:
-        choice: Dim = minimum(nbytes // STREAM_USED_FROM, 1)
-    else:
-        choice = minimum(sum(_read(loops), nbytes) // STREAM_FROM, 1)
-    for loop, stride in access.strides.items():
-        if loop is not loops.vector:
-            choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
-    return choice
+    strides = [stride for loop, stride in access.strides.items() if loop is not loops.vector]
+    shortest = [stride for stride in strides if not any(_is_multiple(stride, other) for other in strides)]
+    large = nbytes // STREAM_USED_FROM if used else sum(_read(loops), nbytes) // STREAM_FROM
+    return minimum(large, *(1 - stride % CACHE_LINE for stride in shortest))
+
+
+def _is_multiple(stride: Dim, other: Dim) -> bool:
+    return stride != other and stride % other == 0
 
 
 def _read(loops: JoinedLoops) -> list[Dim]:
