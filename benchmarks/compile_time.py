@@ -155,6 +155,13 @@ def _list_of_floats(size: int) -> Program:
 
 
 _DEPTHS = (1, 2, 4, 8, 12, 16, 20)
+
+
+def _sizes(count: int) -> Program:
+    line = "x = np.concatenate((x[len(x) // 2 :], x[:3], x[: len(x) // 2]))[:9]"
+    return _function("x", [*(line for _ in range(count)), "return x"]), (np.arange(7.0),)
+
+
 _POWERS = (1, 2, 4, 8, 16, 32, 64)
 _VECTOR = np.linspace(1, 2, 4)
 
@@ -181,6 +188,7 @@ CURVES = {
         Curve("broadcast_arrays", "arguments of np.broadcast_arrays", (*_POWERS, 128, 256),
               _of_arrays("np.broadcast_arrays({})")),
         Curve("stack", "arguments of np.stack", _POWERS, _of_arrays("np.stack([{}])")),
+        Curve("sizes", "slices whose sizes are used several times in the next one", _POWERS, _sizes),
         Curve("list_of_floats", "rows of as many computed numbers in np.asarray", (2, 4, 8, 16, 32), _list_of_floats),
     )
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jitflow
@@ -28,6 +29,7 @@ GROWTH = {
     "concatenate": (16, "kernels", 2.2),
     "broadcast_arrays": (32, "kernels", 2.2),
     "stack": (16, "kernels", 2.2),
+    "sizes": (8, "traced", 2.2),
     "list_of_floats": (6, "traced", 4.4),
 }
 
@@ -44,6 +46,21 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(Trace, "add", counted)
     return found
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_sizes_that_are_used_several_times_stay_short(found: bool, tmp_path: Path) -> None:
+    texts = []
+    for number in (16, 32):
+        text, (x,) = CURVES["sizes"].program(number)
+        if found:  # of as many elements as the running program finds
+            text = text.replace(":\n", ":\n    x = x[x > -1]\n", 1)
+        program = load(text, tmp_path / str(number))
+        compiled = jitflow.function(program)
+        for argument in (x, x[:2], np.arange(30.0)):
+            np.testing.assert_array_equal(compiled(argument), program(argument))
+        texts.append(str(compiled.ir(x, stage="traced")))
+    assert len(texts[1]) <= 2.4 * len(texts[0])
 
 
 @pytest.mark.parametrize("name", CURVES)

@@ -11,13 +11,14 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.promotion import check_range
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
+from jitflow.frontend.recording.sizes import is_long
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, U64
 
-__all__ = ["bind", "clamped", "from_front", "integer", "is_running", "position", "sum_of"]
+__all__ = ["bind", "clamped", "from_front", "integer", "is_running", "position", "shortened", "sum_of"]
 
 
 class _Clamped(dict[tuple[tuple[Value, int], Dim, bool], tuple[Scope, Dim]]):
@@ -49,6 +50,10 @@ def integer(item: object) -> Value:
     return values.cast(value, I64)
 
 
+class _Named(dict[Dim, Dim]):
+    """Long sizes that were given a name, by what they are."""
+
+
 def bind(number: Value, name: str, at_most: Dim | None = None) -> Dim:
     """A new size that is ``number``, which is not negative, nor above ``at_most`` if that is given."""
     trace = current_trace()
@@ -57,6 +62,19 @@ def bind(number: Value, name: str, at_most: Dim | None = None) -> Dim:
     if at_most is not None:
         trace.knowledge.at_most[str(size)] = at_most
     return size
+
+
+def shortened(size: Dim) -> Dim:
+    """A size, or a number that is not negative, with few words: see `Trace.shortened`; else a new one that it is."""
+    trace = current_trace()
+    short = trace.shortened(size)
+    if not is_long(short):
+        return short
+    around = trace.is_visible_in(trace.scope)
+    named = trace.state(_Named)
+    if short not in named or not around(named[short]):
+        named[short] = bind(values.size_value(short), "size")
+    return named[short]
 
 
 def clamped(item: object, size: Dim, *, backwards: bool = False) -> Dim:

@@ -11,7 +11,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.casts import require_cast
 from jitflow.frontend.arrays.operands import (
     ArraySource,
@@ -53,7 +53,10 @@ def concatenate_values(
     for item in matched:
         require_cast(item, kind, casting)
     converted = [values.cast(item, kind) for item in matched]
-    return converted[0] if len(converted) == 1 else emit("concatenate", *converted, axis=axis)
+    if len(converted) == 1:
+        return converted[0]
+    joined = emit("concatenate", *converted, axis=axis)
+    return values.reshape(joined, tuple(map(runtime_sizes.shortened, values.dims(joined))), assumed=True)
 
 
 def _matched(item: Value, place: int, first: Value, axis: int) -> Value:

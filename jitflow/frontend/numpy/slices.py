@@ -31,6 +31,11 @@ def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, Dim]:
 
     A start beyond the end stays as it is; the size is 0 then.
     """
+    start, count, step = _bounds(item, runtime_sizes.shortened(size))
+    return current_trace().shortened(start), runtime_sizes.shortened(count), step
+
+
+def _bounds(item: slice, size: Dim) -> tuple[Dim, Dim, Dim]:
     step = 1 if item.step is None else _step(item.step)
     if step is None:
         return _running_bounds(item, size)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from types import FrameType
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.recording.choices import Choices
 from jitflow.frontend.recording.regions import Knowledge, Regions, Scope
 from jitflow.ir.core import Fact
-from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
+from jitflow.ir.dims import Call, Dim, Expression, evaluate, maximum, substitute, symbol, symbols
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.location import Loc
 from jitflow.records import dataclass
 
-__all__ = ["MOST_TURNS", "Decision", "Sizes"]
+__all__ = ["MOST_TURNS", "Decision", "Sizes", "is_long"]
 
 MOST_TURNS = 2048
 """What cannot be one native loop is unrolled up to so many turns."""
+LONGEST = 64
+"""Sizes and calls with which a size is written, at most."""
 _NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
 
 
@@ -197,6 +200,15 @@ class Sizes(Regions):
             dim = substitute(dim, equal)
         return dim
 
+    def shortened(self, dim: Dim) -> Dim:
+        """The dim itself, or, if it is very long, the number that it is at this call.
+
+        A size that is used twice in the next one, as in ``x = np.concatenate((x[n:], x[:n]))``, doubles its length.
+        """
+        if not is_long(dim) or self.is_open(dim) or not self.described.isdisjoint(symbols(dim)):
+            return dim
+        return self.fix(dim, "a size that is computed of many others")
+
     def not_negative(self, dim: Dim) -> Dim:
         """``max(dim, 0)``, or ``dim`` itself where the facts say that it is not negative."""
         return dim if self._at_least(self.resolve(dim), 0) else maximum(dim, 0)
@@ -218,6 +230,18 @@ class Sizes(Regions):
         if isinstance(base, Expression) and base.is_symbol:
             at_least, name = self.knowledge.at_least, _name(base)
             at_least[name] = max(at_least.get(name, 0), -constant)
+
+
+def is_long(dim: Dim) -> bool:
+    """Whether a size is written with so many others that what is made of it would soon be too long to work with."""
+    return isinstance(dim, Expression) and _length(dim) > LONGEST
+
+
+@lru_cache(maxsize=1 << 12)
+def _length(dim: Dim) -> int:
+    """How many sizes and calls a dim is written with."""
+    atoms = [atom for monomial, _ in dim.terms for atom in monomial] if isinstance(dim, Expression) else []
+    return len(atoms) + sum(_length(operand) for atom in atoms if isinstance(atom, Call) for operand in atom.operands)
 
 
 def _fact(left: Dim, relation: str, right: Dim) -> Fact:

@@ -112,7 +112,8 @@ class SizeTracer(Tracer):
 
 def size_of(dim: Dim) -> Any:
     """The dim as the program sees it: an int if it is known, else a `SizeTracer`."""
-    dim = current_trace().resolve(dim)
+    trace = current_trace()
+    dim = trace.shortened(trace.resolve(dim))
     return dim if isinstance(dim, int) else SizeTracer(dim)
 
 
