@@ -57,6 +57,13 @@ def takes_out_of_many(u, k):
     return squares[k] + u[0]
 
 
+def takes_what_one_of_many_keys_is_for(u, k):
+    pairs = {number * 3 - 30: (number, u[0] * number) for number in range(40)}
+    names = {5: 0.0, 3: 1.5, -2: 2.5, 17: 3.0, 20: 4.0, 21: 5.5, 22: 6.0, 23: 7.0, 24: 8.0, 25: 9.5, 26: 0.5, 27: 1.0,
+             28: 2.0, 29: 3.5, 30: 4.5, 31: 5.0, 32: 6.5, 33: 7.5}  # fmt: skip
+    return pairs[k * 3], names[k + 4]
+
+
 def falls_back(u, k):
     items = (5, 6, 7) if k > 2 else (5, 6, 8)
     try:
@@ -91,7 +98,7 @@ def looks_a_number_up(u, k):
 
 PROGRAMS = [
     takes_a_number, takes_one_of_several_types, stores_a_number, counts_along_a_list, writes_to_the_item,
-    takes_out_of_many, falls_back, takes_from_an_empty_list, takes_at_no_integer,
+    takes_out_of_many, takes_what_one_of_many_keys_is_for, falls_back, takes_from_an_empty_list, takes_at_no_integer,
     looks_a_number_up,
 ]  # fmt: skip
 

@@ -51,6 +51,7 @@ from jitflow.ir.types import Scalar
 
 __all__ = ["indexed"]
 
+_LARGEST = (1 << 63) - 1
 _MOST_ITEMS = 16
 """Of how many items one is chosen in branches, and how many a store may change."""
 
@@ -167,6 +168,8 @@ def _item(items: Any, index: Any) -> Any:
         ]
         if len(pairs) > _MOST_ITEMS and type(index) is TracedText and _is_of_positions(index):
             return items[index]  # which the turns of a loop know that is written out
+        if len(pairs) > _MOST_ITEMS and (found := _under_one_of_many(pairs, index)) is not None:
+            return found
         _require_few(pairs)
         return _under_key(pairs, index)
     name = "string" if type(items) is str else type(items).__name__
@@ -210,6 +213,25 @@ def _under_key(pairs: Sequence[tuple[Any, Any]], key: Any) -> Any:
     if isinstance(answer, bool):
         return item if answer else _under_key(others, key)
     return choose_path(answer, lambda: item, lambda: _under_key(others, key), [held for _, held in pairs])
+
+
+def _under_one_of_many(pairs: Sequence[tuple[Any, Any]], key: Any) -> Any:
+    """The same for many integers that numbers of one type are under, or tuples of such; None of all else.
+
+    The place of the key among those that are known, in their order, is looked up, and then what stands there.
+    """
+    if not all(type(known) is int and abs(known) <= _LARGEST for known, _ in pairs):
+        return None
+    keys, items = zip(*sorted(pairs, key=lambda pair: pair[0]), strict=True)
+    table = surface.apply_function(np.array, ([*keys],), {})
+    found = integer(surface.apply_function(np.searchsorted, (table, key), {}))
+    place = wrap(values.emit("minimum", found, values.constant(len(keys) - 1, I64)))
+    item = _chosen_item(items, place)
+    if item is None:
+        return None
+    answer = truth(table[place] == key)
+    assert not isinstance(answer, bool)
+    return choose_path(answer, lambda: item, lambda: raise_(KeyError(key)), [item])
 
 
 def _number(items: Sequence[Any], kind: Scalar, front: Value) -> Any:
