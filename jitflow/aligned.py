@@ -10,7 +10,10 @@ __all__ = ["aligned", "aligned_item"]
 
 
 def aligned(flat: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments as arrays that native code reads: unaligned ones copied, other libraries' as NumPy's by DLPack."""
+    """The arguments as arrays that native code reads: unaligned ones copied, other libraries' as NumPy's by DLPack.
+
+    Neither the program nor its caller may write to what shows such a copy: the array itself would not change.
+    """
     return tuple(aligned_item(item) for item in flat)
 
 
@@ -18,7 +21,7 @@ def aligned_item(item: Any) -> Any:
     """An argument, with what is inside of it."""
     kind = type(item)
     if kind is np.ndarray:
-        return item if item.flags.aligned else item.copy(order="K")
+        return item if item.flags.aligned else _read_only(item.copy(order="K"))
     if kind is tuple or kind is list:
         items = [aligned_item(inner) for inner in item]
         return item if all(map(_same, items, item)) else kind(items)
@@ -32,6 +35,11 @@ def aligned_item(item: Any) -> Any:
 
 _ON_HOST = 1
 """DLPack's name for the host's memory."""
+
+
+def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array.flags.writeable = False
+    return array
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -229,6 +229,9 @@ def test_unaligned_and_overlapping_arrays() -> None:
     unaligned[:] = np.arange(5.0)
     assert not unaligned.flags.aligned
     np.testing.assert_array_equal(scaled(unaligned), np.arange(5.0) * 2)
+    with pytest.raises(ValueError, match="read-only"):
+        jitflow.function(lambda x: x.fill(1))(unaligned)
+    assert not jitflow.function(lambda x: x[1:])(unaligned).flags.writeable
     base = np.arange(10.0)
     np.testing.assert_array_equal(scaled(base[1:], base[:-1]), base[1:] * base[:-1])
 

@@ -118,29 +118,32 @@ def _store_under_mask(array: Any, mask: Value, value: Any) -> None:
 
 def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
     """Values for every element: one for all, one for each row, or one for each element that the mask selects."""
-    source, rank = values.dims(value), values.rank(mask)
-    rest = tuple(dims[rank:])
+    source, rest = values.dims(value), tuple(dims[values.rank(mask) :])
     if len(source) <= len(rest):
+        broadcasting.require_fit(source, rest, _MISMATCH)
         return broadcasting.broadcast_to(value, tuple(dims))
     if len(source) == 1 and not rest and broadcasting.is_one(source[0]):
         return broadcasting.broadcast_to(values.as_scalar(values.reshape(value, (), assumed=True)), tuple(dims))
-    if len(source) != len(rest) + 1:
-        raise UserValueError(
-            f"NumPy boolean array indexing assignment requires a {len(rest) + 1}-dimensional input, input has "
-            f"{len(source)} dimensions"
-        )
-    total = product(values.dims(mask))
-    flat = tracers.wrap(values.reshape(mask, (total,)), owned=False)
-    before = np.cumsum(flat)
-    selected = values.cast(values.as_scalar(tracers.lift(np.sum(flat))), I64)
-    given = values.size(source[0])
-    message = "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values where "
-    fits = values.emit("equal", values.size_value(source[0]), selected)
-    values.check(fits, ValueError, message + "the mask is true", given, selected)
+    flat = tracers.wrap(values.reshape(mask, (product(values.dims(mask)),)), owned=False)
+    before, selected = np.cumsum(flat), tracers.dim_of(np.sum(flat))
+    value = _spread(value, (selected, *rest)) if rest else _one_for_each(value, selected)
     nearest = tracers.lift(np.maximum(before - 1, 0))
     one = values.fill(values.constant_like(0, value), (1, *rest))  # for elements before the first that is selected
     spread = values.emit("gather", values.emit("concatenate", value, one, axis=0), nearest, axis=0)
     return values.reshape(spread, tuple(dims), assumed=True)
+
+
+def _one_for_each(value: Value, selected: Dim) -> Value:
+    """A value for each element that a mask of all axes selects."""
+    source = values.dims(value)
+    if len(source) != 1:
+        message = "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has {} dimensions"
+        raise UserTypeError(message.format(len(source)))
+    size, count, one = values.size_value(source[0]), values.size_value(selected), values.constant(1, I64)
+    fits = values.emit("logical_or", values.emit("equal", size, one), values.emit("equal", size, count))
+    message = "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values where "
+    values.check(fits, ValueError, message + "the mask is true", values.size(source[0]), values.size(selected))
+    return broadcasting.broadcast_to(value, (selected,))
 
 
 # -- integer arrays ---------------------------------------------------------------------------------------

@@ -164,6 +164,10 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
     value = array_operand(object) if dtype is None else values.as_array(array_object(object, dtype_argument(dtype)))
+    most = static_int(ndmax, "ndmax")
+    if most and isinstance(object, list | tuple) and values.rank(value) > most:
+        too_deep = f"The requested array would exceed the maximum number of dimension of {most}."
+        raise UserValueError(f"setting an array element with a sequence. {too_deep}")
     missing = static_int(ndmin, "ndmin") - values.rank(value)
     if missing > 0:
         value = values.reshape(value, (1,) * missing + values.dims(value))
@@ -207,12 +211,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    found = _in_order(asarray(a, dtype), "C")
-    return np.reshape(found, (1,)) if found.ndim == 0 else found
+    return np.atleast_1d(_in_order(asarray(a, dtype), "C"))
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    return _in_order(asarray(a, dtype), "F")
+    return np.atleast_1d(_in_order(asarray(a, dtype), "F"))
 
 
 def _in_order(array: Any, order: str) -> Any:

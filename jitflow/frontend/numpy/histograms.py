@@ -29,10 +29,11 @@ def _counts(bins: Any) -> tuple[Any, Dim, Dim]:
         return bins, fresh("bins"), fresh("edges")
     if isinstance(bins, tracers.ArrayTracer | np.ndarray | list | tuple):
         edges = array_operand(bins)
-        if values.rank(edges) != 1:
+        if values.rank(edges) > 1:
             raise UserValueError("`bins` must be 1d, when an array")
-        (count,) = values.dims(edges)
-        return edges, count - 1, count
+        if values.rank(edges):
+            (count,) = values.dims(edges)
+            return edges, count - 1, count
     count = tracers.dim_of(bins)
     return bins, count, count + 1
 

@@ -8,9 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserLinAlgError, UserValueError
+from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     array_operand,
     new,
@@ -174,7 +176,10 @@ def matrix_power(a: Any, n: Any) -> Any:
     """Products of a square matrix with itself, by squaring."""
     array = as_tracer(a)
     if array.ndim < 2:
-        raise UserValueError(f"{array.ndim}-dimensional array given. Array must be at least two-dimensional")
+        raise UserLinAlgError(f"{array.ndim}-dimensional array given. Array must be at least two-dimensional")
+    rows, columns = values.dims(array.value)[-2:]
+    message = "Last 2 dimensions of the array must be square"
+    broadcasting.require_equal(rows, columns, message, error=LinAlgError)
     power = static_int(n, "n")
     if power < 0:
         array, power = np.linalg.inv(array), -power

@@ -253,6 +253,8 @@ def test_matrices_of_many_sizes():
 def test_matrix_power(power: int):
     check(lambda x: np.linalg.matrix_power(x, power), np.sign(sample("i4", 3, 3)))
     check(lambda x: np.linalg.matrix_power(x, power), sample("f8", 2, 3, 3))
+    for array in (sample("f8", 2, 3), sample("f8", 2, 1), sample("f8", 3)):
+        check(lambda x: np.linalg.matrix_power(x, power), array)
 
 
 SQUARE = sample("f8", 3, 3)

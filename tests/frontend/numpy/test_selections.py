@@ -79,6 +79,39 @@ def test_masks_that_do_not_fit():
         interpreted(lambda x: x.__setitem__(x > 0, np.zeros(3)))(X.copy())
 
 
+def stored(x, m, v):
+    x[m] = v
+    return x
+
+
+@pytest.mark.parametrize("of_mask", [(5,), (5, 1), (5, 2)], ids=str)
+def test_rows_are_written_where_a_mask_is_true(of_mask: tuple[int, ...]):
+    mask = np.zeros(of_mask, bool)
+    mask[[0, 2, 4], 0 if mask.ndim > 1 else ...] = True
+    shapes = [(3, 4), (3, 1), (1, 4), (1, 1, 3, 4), (4,), (2, 4), (3, 5), (5,), (0, 4), (2, 3, 4), (3, 2, 4)]
+    for shape in shapes:
+        value = np.arange(float(np.prod(shape))).reshape(shape)
+        for array in (np.zeros((*of_mask, 4)), np.zeros((5, 2, 4))):
+            expected = outcome(lambda array=array, value=value: stored(array.copy(), mask, value))
+            found = outcome(lambda array=array, value=value: interpreted(stored)(array.copy(), mask, value))
+            if isinstance(expected, Exception):
+                compare_errors(found, expected, message=False)
+            else:
+                assert_same(found, expected)
+
+
+def test_one_found_value_is_written_wherever_a_mask_is_true():
+    program = interpreted(lambda x, m, y: stored(x, m, y[y > 3]))
+    for numbers in ([1.0, 4.0], [4.0, 5.0], [1.0, 2.0]):
+        arguments = np.zeros(3), np.array([True, False, True]), np.array(numbers)
+        expected = outcome(lambda given=arguments: stored(given[0].copy(), given[1], given[2][given[2] > 3]))
+        found = outcome(lambda given=arguments: program(given[0].copy(), *given[1:]))
+        if isinstance(expected, Exception):
+            compare_errors(found, expected, message=True)
+        else:
+            assert_same(found, expected)
+
+
 def written(x, c):
     x[c] += 5
     x[..., c] = x.sum() if x.ndim else 2
