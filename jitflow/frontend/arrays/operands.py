@@ -161,7 +161,7 @@ def normalized_axes(axis: Any, rank: int, name: str | None = None) -> tuple[int,
     """The axes that an ``axis`` argument names, in its order; None means all of them. ``name`` as in NumPy's error."""
     if axis is None:
         return tuple(range(rank))
-    items = axis if isinstance(axis, tuple | list) else (axis,)
+    items = axis if isinstance(axis, tuple | list) or (name and isinstance(axis, range)) else (axis,)
     return tuple(numpy_says(normalize_axis_tuple, tuple(static_int(item, "axis") for item in items), rank, name))
 
 

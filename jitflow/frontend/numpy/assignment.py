@@ -332,23 +332,22 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     """``np.putmask``: ``a.flat[i] = values.flat[i % values.size]`` where the mask is set."""
     shown = _shown(a)
     given = _repeated(_safely_cast(values, shown), shown.type.dims)  # type: ignore[union-attr]
+    marked = selections.marked(a, mask, "putmask")
     if given is not None:
-        copyto(a, given, "unsafe", as_tracer(mask).astype(bool))
+        copyto(a, given, "unsafe", marked)
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """``np.place``: the values in turn, again and again, where the mask is set."""
     if not isinstance(arr, tracers.ArrayTracer):
         raise UserTypeError(f"place() argument 1 must be numpy.ndarray, not {arr.__class__.__name__}")
-    marked, given = np.ravel(as_tracer(mask)).astype(bool), np.ravel(as_tracer(_safely_cast(vals, _shown(arr))))
-    size, places = (broadcasting.total_size(as_value(item)) for item in (arr, marked))
-    broadcasting.require_equal(size, places, "place: mask and data must be the same size")
+    marked, given = selections.marked(arr, mask, "place"), np.ravel(as_tracer(_safely_cast(vals, _shown(arr))))
     if given.size == 0:
         none = values.as_scalar(as_value(np.logical_not(np.any(marked))))
         values.check(none, ValueError, "Cannot insert from an empty array!")
         return
     turn = np.remainder(np.cumsum(marked) - 1, given.size)
-    copyto(arr, np.reshape(np.take(given, turn), arr.shape), "unsafe", np.reshape(marked, arr.shape))
+    copyto(arr, np.reshape(np.take(given, turn), arr.shape), "unsafe", marked)
 
 
 def _safely_cast(thing: Any, target: Value) -> Value:

@@ -190,8 +190,10 @@ def _check_output_cast(found: DType, wanted: DType, casting: str, name: str) -> 
 
 
 def where_mask(where: Any) -> Value:
-    """The ``where=`` operand: bools."""
+    """The ``where=`` operand: bools, or what NumPy first makes an array of bools of."""
     mask = as_value(where)
+    if isinstance(where, list | tuple | int | float):
+        return values.cast(mask, BOOL)
     if values.dtype_of_value(mask) != BOOL:
         found = values.dtype_of_value(mask).numpy
         raise UserTypeError(f"Cannot cast array data from {found!r} to dtype('bool') according to the rule 'safe'")

@@ -71,11 +71,10 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
                            {"axis": place}, kinds=[values.dtype_of_value(value)])  # fmt: skip
     mask = selections.mask_of(obj)
     if mask is not None:
+        message = "boolean array argument obj to delete must be one dimensional and match the axis length of {}"
         if values.rank(mask) != 1:
-            raise UserValueError(
-                "boolean array argument obj to delete must be one dimensional and match the axis length of "
-                f"{broadcasting.shown(size)}"
-            )
+            raise UserValueError(message.format(broadcasting.shown(size)))
+        broadcasting.require_equal_sizes(values.dims(mask)[0], size, message, [values.size(size)])
         return np.compress(np.logical_not(tracers.wrap(mask, owned=False)), array, axis=place)
     if _is_integer(obj):
         position = runtime_sizes.position(obj, size, place) if runtime_sizes.is_running(obj) else (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -65,7 +65,10 @@ def _generalised(ufunc: np.ufunc) -> Any:
     assert signature is not None
 
     def handler(x1: Any, x2: Any, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
-                dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None) -> Any:  # fmt: skip
+                dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
+                keepdims: Any = False) -> Any:  # fmt: skip
+        if keepdims and ufunc is not np.vecdot:
+            raise UserTypeError(f"{ufunc.__name__} does not support keepdims: its signature is {signature}")
         if axes is not None or (axis is not None and ufunc is not np.vecdot):
             raise refuse(f"{ufunc.__name__} with axes=", "move the axes with np.moveaxis")
         given = operand(x1), operand(x2)
@@ -77,6 +80,10 @@ def _generalised(ufunc: np.ufunc) -> Any:
         if ufunc in (np.vecdot, np.vecmat) and dtypes[0].is_complex:
             left = values.as_array(emit("conjugate", left))
         result = _with_cores(ufunc, signature, left, right)
+        if keepdims:
+            dims = list(values.dims(result))
+            dims.insert(normalized_axis(-1 if axis is None else axis, len(dims) + 1), 1)
+            result = values.reshape(values.as_array(result), tuple(dims))
         out = out[0] if isinstance(out, tuple) else out
         if isinstance(out, tracers.ArrayTracer):
             missing = sum(ufunc is np.matmul and values.rank(item) == 1 for item in (left, right))

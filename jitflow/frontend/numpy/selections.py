@@ -39,6 +39,7 @@ __all__ = [
     "folded",
     "is_empty_beside",
     "is_flag",
+    "marked",
     "mask_of",
     "positions",
     "require_fit",
@@ -171,6 +172,14 @@ def require_fit(mask: Value, dims: Sequence[Any]) -> None:
         )
     for axis, (dim, size) in enumerate(zip(values.dims(mask), dims, strict=False)):
         require_size(dim, size, axis)
+
+
+def marked(array: Any, mask: Any, name: str) -> Any:
+    """Which elements a mask of as many says, one after the other, in the shape of the array."""
+    flags = values.as_array(values.cast(as_value(mask), BOOL))
+    size, places = broadcasting.total_size(array.value), broadcasting.total_size(flags)
+    broadcasting.require_equal(size, places, f"{name}: mask and data must be the same size")
+    return np.reshape(new(flags), array.shape)
 
 
 def require_size(dim: Dim, size: Dim, axis: int) -> None:

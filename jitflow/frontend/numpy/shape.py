@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserAxisError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts, runtime_sizes
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -279,8 +279,10 @@ def moved_axis(value: Value, source: int, destination: int) -> Value:
 
 def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     value = array_operand(a)
-    rank = values.rank(value)
-    source, target = normalized_axis(axis, rank), normalized_axis(static_int(start, "start"), rank + 1)
+    rank, place = values.rank(value), static_int(start, "start")
+    source, target = normalized_axis(axis, rank), place + (rank if place < 0 else 0)
+    if not 0 <= target <= rank:
+        raise UserAxisError(f"'start' arg requires {-rank} <= start < {rank + 1}, but {target} was passed in")
     return view(moved_axis(value, source, target - (source < target)))
 
 

@@ -172,7 +172,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False
         some = values.as_scalar(array_operand(np.any(np.equal(scale, 0.0))))
         values.check(emit("logical_not", some), ZeroDivisionError, "Weights sum to zero, can't be normalized")
         result = np.sum(np.multiply(array, weight, dtype=loop), axis=axes, **keep) / scale
-    return (result, np.broadcast_to(scale, result.shape)[()]) if returned else result
+    return (result, np.broadcast_to(scale, result.shape).copy()[()]) if returned else result
 
 
 def _averaged(source: Value, result: Value) -> Dim:

@@ -46,6 +46,7 @@ class Kernels(Memory):
         self.pushes = early_pushes(function, effects)
         self.destinations, self.inside = find_destinations(function.region)
         self.reshaped = reshaped_values(function.region)
+        self.looked_up = looked_up(function.region)
         self.places: dict[Value, Place] = {}
         self.replaced: dict[Value, Value] = {}
         self.written: set[Op] = set()
@@ -88,7 +89,9 @@ class Kernels(Memory):
             self.products[op] = Product(multiplied, rest, not is_own)
             self.make(multiplied.result)
             self.kernel(rest, multiplied.operands if is_own else (), in_order=is_own)
-        elif is_number_work(op) and not (self.distributed and any(operand in self.blocks for operand in op.operands)):
+        elif is_number_work(op) and self.looked_up.isdisjoint(op.results) and not (
+            self.distributed and any(operand in self.blocks for operand in op.operands)
+        ):  # fmt: skip
             self.computed.add(op)
             self.number_work(op)
         else:

@@ -25,6 +25,12 @@ def looked_up(region: Region) -> set[Value]:
     """What elements are looked up in, itself or as a view: that is memory, though it holds a single number."""
     found: set[Value] = set()
     for op in reversed(region.ops):
+        for inside in op.regions:
+            memory = looked_up(inside)
+            found |= memory
+            if op.name == "fusion":
+                found.update(value for parameter, value in zip(inside.parameters, op.operands, strict=True)
+                             if parameter in memory)  # fmt: skip
         if "gather" in op.definition.traits or ("view" in op.definition.traits and op.result in found):
             found.add(op.operands[0])
     return found

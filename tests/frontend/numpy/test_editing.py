@@ -35,6 +35,8 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x: np.delete(x, slice(1, None, 2)), LINE),
         f(lambda x: np.delete(x, slice(None, None, -2), axis=1), MATRIX),
         f(lambda x: np.delete(x, x > 0), LINE),
+        f(lambda x, m: np.delete(x, m, axis=0), MATRIX, np.array([True])),
+        f(lambda x: np.delete(x, [False, True]), LINE),
         f(lambda x: np.delete(x, []), LINE),
         f(lambda x: np.delete(x, [7]), LINE),
         f(lambda x: np.insert(x, 1, 5), LINE),

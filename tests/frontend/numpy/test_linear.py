@@ -78,6 +78,10 @@ def test_options_of_products():
     check(lambda x, y: np.matmul(x, y, dtype="f8"), matrix, other)
     check(lambda x: np.vecdot(x, x[0] + 1j, axis=0), sample("c8", 3, 4))
     check(lambda x: np.linalg.vecdot(x, x[0] + 1j, axis=0), sample("c8", 3, 4))
+    for axis in (0, 1, -1):
+        check(lambda x, axis=axis: np.vecdot(x, x, axis=axis, keepdims=True), sample("f8", 3, 4))
+    check(lambda x: (np.vecdot(x[0], x[0], keepdims=True), np.vecdot(x, x, keepdims=True)), sample("f8", 3, 4))
+    check(lambda x: np.matvec(x, x[0], keepdims=True), sample("f8", 3, 4), message=False)
     check(lambda x, y: np.linalg.matmul(x, y), matrix, other)
     check(lambda x: np.linalg.outer(x[0], x[1]), matrix)
     check(lambda x: np.linalg.outer(x, x[1]), matrix)

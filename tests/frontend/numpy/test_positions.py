@@ -81,7 +81,13 @@ def _partitioned(x: Any, y: Any) -> Any:
     return x[2]
 
 
-@pytest.mark.parametrize("program", [_sorted_in_place, _put, _partitioned])
+def _marked(x: Any, y: Any) -> Any:
+    np.putmask(y, y.T > 0, 7.0)
+    np.place(y, y.T < 0, x[0].copy())
+    np.place(x, x > 0, [5.0, 6.0])
+
+
+@pytest.mark.parametrize("program", [_sorted_in_place, _put, _partitioned, _marked])
 def test_in_place(program: Any):
     compiled = jitflow.function(program)
     for size in (5, 7):
@@ -104,6 +110,17 @@ def test_in_place(program: Any):
 )
 def test_errors(program: Any, arguments: Any):
     check_function(program, *arguments)
+
+
+@pytest.mark.parametrize("function", [np.place, np.putmask])
+def test_masks_of_another_size(function: Any):
+    check_both(lambda x, m: function(x, m, 1.0), sample("f8", 3, 4), np.ones(4, bool))
+
+
+def test_a_copied_number_is_looked_up():
+    """It is in memory, not a number that the host program has."""
+    check_both(lambda x, i: (np.ravel(x.copy())[i], np.take(x.copy().reshape(1), i)), np.array(3.0), np.zeros(4, int))
+    check_compiled(lambda x, m, v: np.place(x, m, v), np.arange(4.0), np.arange(4) > 2, np.array(3.0))
 
 
 def test_compiled():

@@ -192,6 +192,7 @@ def test_weighted_averages():
     check(lambda x, w: np.average(x, axis=1, weights=w, returned=True), array, weights)
     check(lambda x: np.average(x, weights=np.abs(x)), array)
     check(lambda x: np.average(x, returned=True), array)
+    check(lambda x: np.average(x, axis=1, returned=True)[1].__iadd__(1), array)
     check(lambda x: np.average(x, axis=0, returned=True, keepdims=True), array)
     check(lambda x, w: np.average(x, axis=1, weights=w * 0), array, weights)
     check(lambda x, w: np.average(x, weights=w), array, weights)

@@ -185,6 +185,8 @@ def test_wrong_calls():
     x = sample("f4", 3)
     check(lambda x: np.add(x), x, message=False)
     check(lambda x: np.add(x, x, where=x), x, message=False)
+    check(lambda x: np.add(x, x, out=x.copy(), where=[0, 1, 2] + [0] * (len(x) - 3)), x)
+    check(lambda x: (np.add(x, x, out=x.copy(), where=0), np.sum(x, where=1)), x)
     check(lambda x: np.bitwise_and(x, 1), x)
     check(lambda x: np.subtract(x > 0, x > 0), x)
     check(lambda x: -(x > 0), x)
