@@ -216,3 +216,8 @@ def test_the_order_of_complex_scalars(compare: Any):
                 (np.array([a]), np.complex128(b)),
             ):
                 check(compare, left, right)
+
+
+@pytest.mark.parametrize("operand", [2, 2.5, np.float32(2), np.array(2.0), np.array([1.0, np.nan])], ids=repr)
+def test_no_number_is_none(operand: Any):
+    check(lambda x: (x == None, x != None, None == x), operand)  # noqa: E711, SIM300
