@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserValueError
+from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import ArraySource, array_operand, as_value, new, normalized_axis, numpy_says
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.calling import write_back
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.elementwise import where as choose_where
-from jitflow.frontend.numpy.indexing import unravelled
+from jitflow.frontend.numpy.indexing import has_elements, unravelled
 from jitflow.frontend.numpy.introspection import ndim
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
@@ -162,7 +162,14 @@ def _conditions(array: Any, condlist: Any) -> list[Any]:
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     given = None if weights is None else array_operand(weights)
     x = np.zeros(0, np.int64) if isinstance(x, list | tuple) and not x else x
-    arguments = split(array_operand(x), weights=given, minlength=minlength)
+    counted = array_operand(x)
+    if given is not None and values.rank(counted) == 1 and not has_elements(size := values.dims(counted)[0]):
+        if broadcasting.bound_by_call(size) or size == 0:
+            given = None  # as NumPy does
+        else:
+            some = emit("greater", values.size(size), values.size(0))
+            values.check(some, UserNotImplementedError, "np.bincount with weights of nothing, found when it runs")
+    arguments = split(counted, weights=given, minlength=minlength)
     return arguments.new(np.bincount, [(fresh("bins"),)])
 
 

@@ -122,10 +122,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     for axis, dim in enumerate(target):
         place = len(wanted) - len(target) + axis
         index.append(new(values.iota(I64, tuple(dim if other == place else 1 for other in range(len(wanted))), place)))
-    result = array_operand(new(table)[tuple(index)])
+    found = new(table)[tuple(index)]
+    result = array_operand(found)
     misfit = "choose: invalid shape for output array."
     require_shape(result, out, misfit, misfit, TypeError)
-    return new(result) if out is None else store_out(result, out, "unsafe")
+    return found if out is None else store_out(result, out, "unsafe")
 
 
 def _table(choices: Any) -> Value:

@@ -141,6 +141,7 @@ POSITIONS = np.array([[0, 2], [1, 1]])
         f(lambda x, i: np.take_along_axis(x, i, 0), LINE, np.array([7.0])),
         f(lambda x: np.take_along_axis(x, np.argmax(x, axis=1, keepdims=True), axis=1), CUBE),
         f(lambda i: np.choose(i, [1, 2, 3]), np.array([0, 2, 1])),
+        f(lambda i, x: (np.choose(i, [x, -x]), np.choose(i, [1, 2])), np.array(1), np.array(0.5)),
         f(lambda i, x: np.choose(i, [x, -x, 1.5]), np.array([[0], [2]]), LINE),
         f(lambda i, x: i.choose(x), np.array([0, 3, 1]), CUBE[:, 0, :3]),
         f(lambda i: np.choose(i, [1, 2]), np.array([0, 2, 1])),

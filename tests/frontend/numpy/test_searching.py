@@ -51,6 +51,8 @@ PLACES = [
     f(lambda x, y, z: np.interp(x, y, z), LINE, SORTED, SORTED[:2]),
     f(lambda x: np.bincount(x), np.array([1, 3, 1, 0])),
     f(lambda x, w: np.bincount(x, w), np.array([1, 3, 1, 0]), sample("f4", 4)),
+    f(lambda x, w: np.bincount(x, w), np.zeros(0, int), np.zeros(0)),
+    f(lambda x, w: np.bincount(x[x > 0], w[x > 0], 3), np.array([1, 0, 2]), sample("f4", 3)),
     f(lambda x: np.bincount(x, minlength=7), np.array([1, 3, 1, 0], "u1")),
     f(lambda x, n: np.bincount(x, minlength=n), np.array([1, 3, 1, 0]), 9),
     f(lambda x: np.bincount(x), np.zeros(0, int)),
