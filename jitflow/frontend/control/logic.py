@@ -19,10 +19,10 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import BOOL
 
-__all__ = ["OnlyTruth", "as_bool", "as_python_bool", "not_", "truth"]
+__all__ = ["SEVERAL", "OnlyTruth", "as_bool", "as_python_bool", "not_", "truth"]
 
 _EMPTY = "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
-_SEVERAL = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+SEVERAL = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
 
 
 def truth(thing: Any) -> bool | Value:
@@ -43,11 +43,11 @@ def truth(thing: Any) -> bool | Value:
         trace = current_trace()
         if others and not any(map(trace.is_open, others)):
             is_empty = any(trace.decide(dim, "==", 0, "the truth value of an array") for dim in others)
-            raise located(UserValueError(_EMPTY if is_empty else _SEVERAL))
+            raise located(UserValueError(_EMPTY if is_empty else SEVERAL))
         if others:
             count = values.size(product(others))
             values.check(values.emit("greater_equal", count, values.size(1)), ValueError, _EMPTY)
-            values.check(values.emit("less_equal", count, values.size(1)), ValueError, _SEVERAL)
+            values.check(values.emit("less_equal", count, values.size(1)), ValueError, SEVERAL)
         value = values.reshape(value, (), assumed=True)
     value = values.as_scalar(value)
     dtype = values.dtype_of_value(value)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError, UserTypeError, UserZeroDivisionError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError, UserZeroDivisionError
 from jitflow.frontend.arrays import runtime_sizes
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -25,13 +25,14 @@ from jitflow.frontend.arrays.operands import (
     require_no_less_than_zero,
 )
 from jitflow.frontend.arrays.promotion import convert, result_dtype
+from jitflow.frontend.control.logic import SEVERAL
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit, size_value
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, maximum
+from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import BOOL, C128, F32, F64, I64, DType, dtype_of
 
 __all__ = ["FUNCTIONS", "REPLACEMENTS", "arange", "line", "linspace"]
@@ -61,6 +62,11 @@ def arange(*bounds: Any, start: Any = ABSENT, stop: Any = ABSENT, step: Any = No
         names = " and ".join(f"'{_class_name(item)}'" for item in (last, first))
         raise UserTypeError(f"unsupported operand type(s) for -: {names}")
     first, last, pace = (tracers.as_size(pinned(item)) for item in (first, last, pace))
+    arrays = [item for item in (first, last, pace) if isinstance(item, tracers.ArrayTracer) and item.ndim]
+    if any(product(values.dims(item.value)) != 1 for item in arrays):
+        raise UserValueError(SEVERAL)
+    if arrays:
+        raise UserTypeError("only 0-dimensional arrays can be converted to Python scalars")
     kinds = [_kind(item) for item in (first, last, pace)]
     wanted = dtype_argument(kind, dtype_argument(np.result_type(np.int64, *(kind.numpy for kind in kinds if kind))))
     return new(line(first, pace, _steps(first, last, pace), wanted))

@@ -39,6 +39,8 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x: np.zeros_like(x), np.asarray(3)),
         f(lambda x: np.zeros_like(x[0]), LINE),
         f(lambda x: np.arange(x.shape[0]), MATRIX),
+        f(lambda x: np.arange(x), MATRIX),
+        f(lambda x: np.arange(0, x), np.array([7])),
         f(lambda x: np.arange(x.shape[0], dtype="f4"), MATRIX),
         f(lambda x: np.arange(1, x.shape[0]) + 0 * x[0, 0], MATRIX),
         f(lambda x: np.arange(x.shape[1], 0, -1), MATRIX),
