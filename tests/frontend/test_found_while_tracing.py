@@ -176,6 +176,32 @@ def test_what_was_stored_before_stays(program: Any) -> None:
     assert compiled.cache_info().misses == 1
 
 
+def appends(a: Any) -> Any:
+    a.append(7.0)
+    raise ValueError("x")
+
+
+def appends_and_misses(a: Any) -> Any:
+    a.append(7.0)
+    return getattr(a, "__nope__")  # noqa: B009
+
+
+def sorts_and_indexes(a: Any) -> Any:
+    a.sort()
+    return a[99]
+
+
+@pytest.mark.parametrize("program", [appends, appends_and_misses, sorts_and_indexes])
+@pytest.mark.parametrize("items", [[3.0, 1.0, 2.0], []])
+def test_what_was_done_to_a_list_before_stays(program: Any, items: list[float]) -> None:
+    theirs, ours = [*items], [*items]
+    with pytest.raises(Exception) as expected:
+        program(theirs)
+    with pytest.raises(expected.type):
+        jitflow.function(program)(ours)
+    assert ours == theirs
+
+
 def test_what_jitflow_refuses_changes_nothing() -> None:
     def refused(a: Any) -> Any:
         a[0] = 7.0

@@ -10,6 +10,7 @@ from jitflow.errors import UserError, UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.special_methods import TRUTH, answer_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.alternatives import Kinds
@@ -28,12 +29,16 @@ SEVERAL = "The truth value of an array with more than one element is ambiguous. 
 def truth(thing: Any) -> bool | Value:
     """Whether Python takes ``thing`` as true: an answer, or a bool of the running program."""
     if not isinstance(thing, tracers.Tracer):
-        return thing.truth() if isinstance(thing, Recorded | ArraySource) else bool(thing)
+        if isinstance(thing, Recorded | ArraySource):
+            own: bool | Value = thing.truth()
+            return own
+        answer: Any = answer_of(thing, *TRUTH)
+        return bool(thing) if answer is None else truth(answer)
     if type(thing) is tracers.Alternatives:
         number = surface.strong(thing)  # whose number it is makes no difference
         return truth(thing.each(as_bool) if number is None else number)
     if isinstance(thing, tracers.SizeTracer):
-        answer: Any = operator.ne(thing, 0)
+        answer = operator.ne(thing, 0)
         return tracers.lift(answer) if isinstance(answer, tracers.Tracer) else bool(answer)
     if isinstance(thing, tracers.NumberTracer) and thing.pinned() is not None:
         return bool(thing)

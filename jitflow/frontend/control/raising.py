@@ -20,6 +20,7 @@ from jitflow.frontend.control.merge import MaybeUnbound
 from jitflow.frontend.control.telling import Makers
 from jitflow.frontend.control.trying import VISIBLE, Statements
 from jitflow.frontend.outside.proxies import ClassProxy
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Signal
 from jitflow.frontend.recording.locate import in_pythons_words, raising_for_the_program
@@ -252,7 +253,7 @@ def _is_the_first(trace: Trace, error: Any) -> bool:
 def has_shown_something(trace: Trace) -> bool:
     """Whether the program has done something so far that can be seen from outside."""
     ops = [*trace.builder.ops, *(op for outer in trace.builder.ops for region in outer.regions for op in walk(region))]
-    return any(effect.kind in VISIBLE for op in ops for effect in op.own_effects)
+    return trace.state(Stores).are_made or any(effect.kind in VISIBLE for op in ops for effect in op.own_effects)
 
 
 def raise_when_run(error: UserError) -> None:

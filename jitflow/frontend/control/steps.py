@@ -12,6 +12,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
+from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
@@ -134,7 +135,8 @@ def bound_of(bound: Any) -> Any:
     """A bound of a range: a size, or Python's int. Raises TypeError for what is no integer."""
     if type(bound) is tracers.Alternatives:
         return bound.each(python_int)
-    size = tracers.as_size(pinned(bound))
+    answer = answer_of(bound, "__index__")
+    size = tracers.as_size(pinned(bound if answer is None else answer))
     if not isinstance(size, int) and not is_integer(size):
         kind = size.__class__.__name__
         raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))

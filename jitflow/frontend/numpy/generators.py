@@ -72,10 +72,8 @@ class _Traced:
         handler = _handlers(self.name).get(name)
         if handler is not None:
             return MethodType(handler, self)
-        if name.startswith("__"):
-            raise AttributeError(name)
         path = "Random" if self.name == "Random" else f"{self.kind.__module__}.{self.kind.__name__}"
-        if not hasattr(self.kind, name):
+        if name.startswith("__") or not hasattr(self.kind, name):
             raise located(UserAttributeError(f"'{path}' object has no attribute '{name}'"))
         raise located(refuse(f"{path}.{name} in a compiled function", "use it outside the compiled function"))
 

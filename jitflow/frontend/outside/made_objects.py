@@ -20,6 +20,7 @@ from typing import Any
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.outside.objects import CACHED_FUNCTION, is_compiled, is_frozen
 from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
+from jitflow.frontend.outside.special_methods import NUMBERS, as_python_takes_it
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import located
 
@@ -45,12 +46,19 @@ def made_class(proxy: Any) -> type | None:
     decisive = (members[name] for name in _DECISIVE & members.keys())
     if not all(functions_in(member) and all(map(_is_of_python, functions_in(member))) for member in decisive):
         return None
-    namespace: dict[str, Any] = {name: _Member(proxy, name, member) for name, member in members.items()}
+    read = {name: _Member(proxy, name, member) for name, member in members.items()}
+    namespace: dict[str, Any] = read | {name: _for_python(read[name], name) for name in NUMBERS & read.keys()}
     namespace |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, MADE_OF: proxy}
+    namespace["_jitflow_answers"] = lambda thing, name: read[name].__get__(thing)()
     if kind.__dictoffset__ == 0:
         namespace["__slots__"] = ()
     made: type = type(kind)(kind.__name__, (kind,), namespace)
     return made
+
+
+def _for_python(member: _Member, name: str) -> Callable[[Any], Any]:
+    """A method as Python asks for its answer."""
+    return lambda thing: as_python_takes_it(name, member.__get__(thing)())
 
 
 def is_made_object(thing: Any) -> bool:

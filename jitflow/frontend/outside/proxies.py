@@ -15,6 +15,7 @@ from jitflow.errors import UserAttributeError, UserNotImplementedError, UserType
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member, text_inside
+from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
@@ -77,7 +78,7 @@ class ObjectProxy:
         return text_inside(self, f"{self._jitflow_path}: {type(self._jitflow_object).__name__}")
 
     def __eq__(self, other: object) -> bool:
-        if _has(type(self._jitflow_object), "__eq__"):
+        if has_method(type(self._jitflow_object), "__eq__"):
             return bool(self._jitflow_special("__eq__")(other))
         return are_same(self, other)
 
@@ -85,36 +86,33 @@ class ObjectProxy:
         kind = type(self._jitflow_object)
         if kind.__hash__ is None:
             raise located(UserTypeError(f"unhashable type: '{kind.__name__}'"))
-        if _has(kind, "__hash__"):
+        if has_method(kind, "__hash__"):
             return int(self._jitflow_special("__hash__")())
         return hash(id(self._jitflow_object))
 
     def _jitflow_special(self, name: str) -> Any:
         """A method that Python looks up on the class, such as ``__call__``."""
         kind = type(self._jitflow_object)
-        if not _has(kind, name):
+        if not has_method(kind, name):
             raise located(UserTypeError(f"{self._jitflow_path} of type {kind.__name__} has no {name}"))
         return self._jitflow_read(name)
 
+    def _jitflow_answers(self, name: str) -> Any:
+        return self._jitflow_special(name)()
+
     def __iter__(self) -> Iterator[Any]:
         kind = type(self._jitflow_object)
-        by_index = not _has(kind, "__iter__") and _has(kind, "__getitem__")
+        by_index = not has_method(kind, "__iter__") and has_method(kind, "__getitem__")
         return _items(self) if by_index else iter(self._jitflow_special("__iter__")())
 
     def __contains__(self, item: Any) -> bool:
-        if _has(type(self._jitflow_object), "__contains__"):
+        if has_method(type(self._jitflow_object), "__contains__"):
             return bool(self._jitflow_special("__contains__")(item))
         return any(other is item or other == item for other in self)
 
     def __bool__(self) -> bool:
-        if _has(type(self._jitflow_object), "__bool__"):
-            return bool(self._jitflow_special("__bool__")())
-        return bool(len(self)) if _has(type(self._jitflow_object), "__len__") else True
-
-
-def _has(kind: type, name: str) -> bool:
-    """Whether the objects of a class have a method that Python looks up there, and not the one of every object."""
-    return any(name in vars(base) for base in kind.__mro__ if base is not object)
+        answer = answer_of(self, *TRUTH)
+        return True if answer is None else bool(answer)
 
 
 def _items(thing: Any) -> Iterator[Any]:
@@ -126,56 +124,7 @@ def _items(thing: Any) -> Iterator[Any]:
             return
 
 
-def _forward(name: str) -> Callable[..., Any]:
-    def method(self: ObjectProxy, *args: Any, **kwargs: Any) -> Any:
-        return self._jitflow_special(name)(*args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-def _operator(name: str) -> Callable[..., Any]:
-    """A method that may say ``NotImplemented``: then Python asks the other operand, unless its class is the same."""
-    other_name = _REFLECTED[name]
-
-    def method(self: ObjectProxy, other: Any, *modulus: Any) -> Any:
-        kind = type(self._jitflow_object)
-        found: Any = NotImplemented
-        if _has(kind, name):
-            found = self._jitflow_special(name)(other, *modulus)
-        is_asked = found is NotImplemented and type(other) is type(self) and type(other._jitflow_object) is not kind
-        if is_asked and not name.startswith("__r") and _has(type(other._jitflow_object), other_name):
-            return other._jitflow_special(other_name)(self)
-        return found
-
-    method.__name__ = name
-    return method
-
-
-_ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
-_REFLECTED = {"__lt__": "__gt__", "__le__": "__ge__", "__gt__": "__lt__", "__ge__": "__le__"}
-_REFLECTED |= {f"__{name}__": f"__r{name}__" for name in _ARITHMETIC}
-_REFLECTED |= {f"__r{name}__": f"__{name}__" for name in _ARITHMETIC}
-_FORWARDED = [
-    "__call__",
-    "__getitem__",
-    "__len__",
-    "__enter__",
-    "__exit__",
-    "__neg__",
-    "__pos__",
-    "__invert__",
-    "__abs__",
-    "__float__",
-    "__int__",
-    "__index__",
-    "__array__",
-]
-
-for _name in _FORWARDED:
-    setattr(ObjectProxy, _name, _forward(_name))
-for _name in _REFLECTED:
-    setattr(ObjectProxy, _name, _operator(_name))
+define_special_methods(ObjectProxy)
 
 
 class FunctionProxy(ObjectProxy):

@@ -18,15 +18,9 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
+from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.ranges import Range, traced_range
-from jitflow.frontend.control.sources import (
-    traced_enumerate,
-    traced_ndenumerate,
-    traced_ndindex,
-    traced_reversed,
-    traced_zip,
-)
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import is_made_object, known_as
@@ -55,6 +49,7 @@ from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.text_numbers import in_base, int_of_text
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, length_of, ord_
 from jitflow.frontend.texts.structure import known_text
@@ -178,6 +173,7 @@ def _sum(items: Any, *start: Any) -> Any:
     return conversions.sum_(items, *start)
 
 
+@raising_for_the_program
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
     if name == "__class__":
@@ -284,9 +280,9 @@ _FUNCTIONS: dict[str, Any] = {
     "any": conversions.any_,
     "all": conversions.all_,
     "range": _stand_in(range, traced_range, distributes=False),  # it must be there behind branches on its bounds' kinds
-    "enumerate": traced_enumerate,
-    "zip": traced_zip,
-    "reversed": traced_reversed,
+    "enumerate": sources.traced_enumerate,
+    "zip": sources.traced_zip,
+    "reversed": sources.traced_reversed,
     "max": partial(extremum_of, "max"),
     "min": partial(extremum_of, "min"),
     "int": _stand_in(int, _int),
@@ -331,8 +327,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         id(kind): (kind, _stand_in(kind, handler))
         for kind, handler in (
             (np.errstate, _errstate),
-            (np.ndindex, traced_ndindex),
-            (np.ndenumerate, traced_ndenumerate),
+            (np.ndindex, sources.traced_ndindex),
+            (np.ndenumerate, sources.traced_ndenumerate),
         )
     }
     for function in surface.functions:

@@ -23,6 +23,7 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
@@ -34,8 +35,15 @@ from jitflow.ir.dtypes import BOOL, C128, F64, I64
 __all__ = ["all_", "any_", "bool_", "complex_", "float_", "fold", "int_", "item", "sum_"]
 
 
+def _asked(args: tuple[Any, ...], *methods: str) -> tuple[Any, ...]:
+    """The arguments, but for an object that says what it is as a number."""
+    number = answer_of(args[0], *methods) if args else None
+    return args if number is None else (number, *args[1:])
+
+
 def int_(*args: Any, **keywords: Any) -> Any:
     """`int`."""
+    args = _asked(args, "__int__", "__index__")
     if not args or not isinstance(args[0], tracers.Tracer):
         return builtins.int(*args, **keywords)
     (number,) = args
@@ -55,6 +63,7 @@ def _integer(value: Value) -> Any:
 
 def float_(*args: Any) -> Any:
     """`float`."""
+    args = _asked(args, "__float__", "__index__")
     if not args or not isinstance(args[0], tracers.Tracer):
         return builtins.float(*args)
     value = _number(args[0], "float")
@@ -73,6 +82,7 @@ def _real(thing: Any, value: Value, message: str) -> Value:
 
 def complex_(*args: Any) -> Any:
     """`complex`."""
+    args = _asked(args, "__complex__", "__float__", "__index__")
     if not any(isinstance(argument, tracers.Tracer) for argument in args):
         return builtins.complex(*args)
     numbers = [_number(argument, "complex") for argument in args]

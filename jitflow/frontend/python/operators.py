@@ -13,6 +13,7 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.comparisons import compared, contains, is_
 from jitflow.frontend.control.logic import as_bool, not_
+from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.recording.values import dtype_of_value, is_weak
 from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
@@ -24,6 +25,8 @@ __all__ = ["OPERATORS"]
 
 def index(number: Any) -> Any:
     """`operator.index`: what is an int already, as Python's."""
+    answer = answer_of(number, "__index__")
+    number = number if answer is None else answer
     if not isinstance(number, Tracer):
         return operator.index(number)
     if isinstance(number, SizeTracer):

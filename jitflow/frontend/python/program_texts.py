@@ -28,6 +28,7 @@ from jitflow.frontend.python.list_operations import steps_of
 from jitflow.frontend.python.making_texts import empty_text, program_text
 from jitflow.frontend.python.text_methods import TextMethods
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.building import can_be_built, is_text, put_text
 from jitflow.frontend.texts.characters import character, numbers_of
@@ -230,6 +231,7 @@ def digits_of(text: Any) -> ProgramText:
     return found
 
 
+@raising_for_the_program
 def text_attribute(text: TracedText, name: str) -> Any:
     """An attribute of text that is a template, as yet."""
     if not waits(text) or not can_be_built(text) or not hasattr(str, name):

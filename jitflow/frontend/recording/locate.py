@@ -128,11 +128,16 @@ def is_of_the_program(error: BaseException) -> bool:
 
 
 def _innermost(error: BaseException) -> CodeType | None:
-    """The code that raised an exception."""
+    """The code that raised an exception, or that asked an object for an attribute which it says that it lacks."""
     code, traceback = None, error.__traceback__
-    while traceback is not None:
+    while traceback is not None and not (traceback.tb_next is None and _is_answer(error, traceback.tb_frame)):
         code, traceback = traceback.tb_frame.f_code, traceback.tb_next
     return code
+
+
+def _is_answer(error: BaseException, frame: FrameType) -> bool:
+    is_asked = frame.f_code.co_name == "__getattr__"
+    return is_asked and isinstance(error, AttributeError) and frame.f_locals.get("self") is error.obj
 
 
 def raising_for_the_program(function: Function) -> Function:

@@ -71,7 +71,7 @@ class TracedText:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise AttributeError(f"'str' object has no attribute '{name}'")
         return surface.text_attribute(self, name)
 
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.recording.trace import active_trace, current_trace
-from jitflow.frontend.tracers.base import Tracer, located
+from jitflow.frontend.tracers.base import Tracer, lacking, located
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY, define_operators
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -106,7 +106,7 @@ class Alternatives(Tracer):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise AttributeError(lacking(next(iter(self.options.values())), name))
         if any(_is_method(option, name) for option in self.options.values()):
             return partial(self._call_method, name)
         return self.each(lambda thing: getattr(thing, name))

@@ -15,8 +15,8 @@ from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "escaped", "located", "may_be_pinned", "needs_number",
-           "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+__all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "escaped", "lacking", "located", "may_be_pinned",
+           "needs_number", "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
 
 
 TRACED = "<traced "
@@ -100,7 +100,7 @@ class Tracer:
     def __getattr__(self, name: str) -> Any:
         # Only names that the class lacks arrive here.
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise AttributeError(lacking(self, name))  # Python may ask for it as well
         if name in surface.attributes:
             return surface.attributes[name](self)
         if name in surface.methods:
@@ -114,8 +114,7 @@ class Tracer:
                     mend="write it with other NumPy functions, or do it outside the compiled function",
                 )
             )
-        module = "" if stands_for.__module__ == "builtins" else f"{stands_for.__module__}."
-        raise located(UserAttributeError(f"'{module}{stands_for.__name__}' object has no attribute '{name}'"))
+        raise located(UserAttributeError(lacking(self, name)))
 
     def _describe(self) -> str:
         return f"a value of type {str(self._value.type).removeprefix('py')}"
@@ -181,6 +180,13 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     error = located(UserNotImplementedError(message, found=found, mend=mend))
     error.needs_number = True
     return may_be_pinned(error, tracer)
+
+
+def lacking(thing: Any, name: str) -> str:
+    """What Python says of an object that lacks an attribute."""
+    kind = thing.__class__
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"'{module}{kind.__name__}' object has no attribute '{name}'"
 
 
 def may_be_pinned(error: UserError, tracer: Tracer) -> UserError:

@@ -12,7 +12,7 @@ import numpy as np
 from jitflow.errors import UserError, UserTypeError
 from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.tracers.alternatives import Alternatives
-from jitflow.frontend.tracers.base import Tracer, asked, located, ufunc_binary, ufunc_unary
+from jitflow.frontend.tracers.base import Tracer, asked, lacking, located, ufunc_binary, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -168,7 +168,7 @@ class NumberTracer(ScalarTracer):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise AttributeError(lacking(self, name))
         return surface.number_attribute(self, name)
 
     def __round__(self, digits: int | None = None) -> Any:

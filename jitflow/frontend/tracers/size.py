@@ -6,7 +6,7 @@ from typing import Any, SupportsIndex
 
 from jitflow.errors import UserTypeError, UserZeroDivisionError
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
-from jitflow.frontend.tracers.base import Tracer, escaped, located
+from jitflow.frontend.tracers.base import Tracer, escaped, lacking, located
 from jitflow.frontend.tracers.operators import define_operators
 from jitflow.frontend.tracers.scalar import NumberTracer, number_binary
 from jitflow.frontend.tracers.surface import surface
@@ -98,7 +98,7 @@ class SizeTracer(Tracer):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise AttributeError(lacking(self, name))
         if name in ("real", "numerator"):
             return self
         if name in ("imag", "denominator"):
@@ -106,7 +106,7 @@ class SizeTracer(Tracer):
         if name in ("conjugate", "__pos__"):
             return lambda: self
         if not hasattr(int, name):
-            raise AttributeError(f"'int' object has no attribute {name!r}")
+            raise AttributeError(lacking(self, name))
         return getattr(self._number(f"the attribute {name!r} of a size"), name)
 
 

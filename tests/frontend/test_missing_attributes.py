@@ -1,0 +1,66 @@
+"""Attributes that there are not: Python's own error, whoever is asked, by an attribute or by `getattr`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+
+
+def _list(n: int) -> list[int]:
+    found = []
+    for k in range(n):
+        if k % 2:
+            found.append(k)
+    return found
+
+
+def _dict(n: int) -> dict[int, int]:
+    found = {}
+    for k in range(n):
+        found[k * n] = k
+    return found
+
+
+def _text(n: int) -> str:
+    found = ""
+    for k in range(n):
+        found += chr(97 + k)
+    return found
+
+
+MAKERS: list[Callable[[int], Any]] = [
+    _list,
+    _dict,
+    _text,
+    lambda n: n,
+    lambda n: n * 1.5,
+    lambda n: n if n > 2 else n * 1.5,
+    lambda n: len(np.ones(n)),
+    lambda n: np.float32(n),
+    lambda n: np.ones(n),
+    lambda n: f"{n}",
+    lambda n: (1, n),
+    lambda n: None,
+    lambda n: range(n),
+    lambda n: np.random.default_rng(n),
+    lambda n: ValueError(n),
+    lambda n: int,
+]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("name", ["nope", "__nope__"])
+def test_attributes_that_there_are_not(maker: Callable[[int], Any], name: str) -> None:
+    if name == "nope":
+        programs = [lambda n: maker(n).nope, lambda n: getattr(maker(n), name)]
+    else:
+        programs = [lambda n: maker(n).__nope__, lambda n: getattr(maker(n), name)]
+    for program in programs:
+        with pytest.raises(AttributeError, match=f"object( 'int')? has no attribute '{name}'"):
+            jitflow.function(program)(5)
+    assert jitflow.function(lambda n: (hasattr(maker(n), name), getattr(maker(n), name, 3)))(5) == (False, 3)

@@ -1,0 +1,176 @@
+"""Methods that Python looks up on the class: operators in place, conversions, items, truth."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.frontend.outside.special_methods import NUMBERS
+
+
+class Counter:
+    """An object that answers to whatever Python asks."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.items = value, [0, 1, 2]
+
+    def __iadd__(self, other: Any) -> Any:
+        self.value += other
+        return self
+
+    def __isub__(self, other: Any) -> Any:
+        return NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return Counter(self.value - other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self.value * other
+
+    def __imatmul__(self, other: Any) -> Any:
+        self.value *= other.value
+        return self
+
+    def __setitem__(self, place: int, item: Any) -> None:
+        self.items[place] = item
+
+    def __delitem__(self, place: int) -> None:
+        del self.items[place]
+
+    def __getitem__(self, place: int) -> Any:
+        return self.items[place]
+
+    def __len__(self) -> int:
+        return 3
+
+    def __bool__(self) -> bool:
+        return self.value > 3
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __float__(self) -> float:
+        return self.value * 1.5
+
+    def __complex__(self) -> complex:
+        return self.value * 1j
+
+    def __round__(self, digits: int = 7) -> Any:
+        return self.value + digits
+
+    def __trunc__(self) -> Any:
+        return self.value + 1
+
+    def __floor__(self) -> Any:
+        return self.value + 2
+
+    def __hash__(self) -> int:
+        return self.value
+
+
+class Reversible(Counter):
+    def __reversed__(self) -> Any:
+        return [self.value, 1]
+
+
+class Index:
+    """An object of which Python makes floats by its index."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def adds_in_place(x):
+    y = x
+    for k in range(x.value):
+        x += k
+    return x.value, y is x
+
+
+def goes_on_with_the_other(x):
+    x -= 2
+    return x.value
+
+
+def becomes_a_number(x):
+    x *= 2
+    return x
+
+
+def multiplies_itself(x):
+    x @= x
+    return x.value
+
+
+def changes_items(x):
+    x[0] += 3
+    x[1] = 2.5
+    del x[2]
+    return x.items
+
+
+def converts(x):
+    return float(x), int(x), complex(x), math.floor(x)
+
+
+def rounds(x):
+    return round(x), round(x, 2), math.trunc(x), [*reversed(x)]
+
+
+def decides(x):
+    return (1 if x else 2), bool(x), not x, [*range(x)], np.arange(9)[x], hash(x)
+
+
+def converts_an_index(x):
+    return float(x), int(x), complex(x), math.ceil(x), [7, 8, 9, 10][x]
+
+
+PROGRAMS = (adds_in_place, goes_on_with_the_other, becomes_a_number, multiplies_itself, changes_items, converts, rounds,
+            decides)  # fmt: skip
+
+
+def test_objects_answer_as_python_asks_them() -> None:
+    made = [converts, decides, adds_in_place]
+    for program in PROGRAMS:
+        compiled = jitflow.function(program)
+        for kind in (Counter, Reversible):
+            for value in (3, 4):
+                thing, plain = kind(value), kind(value)
+                assert repr(compiled(thing)) == repr(program(plain))
+                assert vars(thing) == vars(plain)
+    for program in made:
+        compiled = jitflow.function(lambda value, program=program: program(Counter(value)))
+        for value in (3, 4):
+            assert repr(compiled(value)) == repr(program(Counter(value)))
+    assert jitflow.function(converts_an_index)(Index(3)) == converts_an_index(Index(3))
+    assert not [name for name in NUMBERS if name != "__index__" and not hasattr(Counter, name)]
+
+
+class Wrong:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __bool__(self) -> Any:
+        return self.value + 1
+
+    def __float__(self) -> Any:
+        return self.value
+
+
+@pytest.mark.parametrize("program", [float, bool, round, lambda x: 3 if x else 4, lambda x: int(x)])
+def test_answers_that_python_does_not_take(program: Any) -> None:
+    for call in (program, lambda x: program(Wrong(x.value))):
+        with pytest.raises(TypeError) as expected:
+            call(Wrong(3))
+        with pytest.raises(type(expected.value)):
+            jitflow.function(lambda x, call=call: call(x))(Wrong(3))
