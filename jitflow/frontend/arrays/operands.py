@@ -17,7 +17,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import may_be_pinned
+from jitflow.frontend.tracers.base import class_name, may_be_pinned
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -41,6 +41,7 @@ __all__ = [
     "operand",
     "read_only_view",
     "refuse",
+    "require_integer",
     "require_no_less_than_zero",
     "shape_argument",
     "static_int",
@@ -170,6 +171,8 @@ def static_int(item: Any, name: str) -> int:
 
     A size is fixed to its number, and a number that was read from outside the function is guarded by its value.
     """
+    if isinstance(item, tracers.ScalarTracer):
+        require_integer(item, item.value)
     item = pinned(item)
     if isinstance(item, tracers.ArrayTracer | tracers.ScalarTracer):
         error = UserTypeError(
@@ -178,6 +181,13 @@ def static_int(item: Any, name: str) -> int:
         )
         raise may_be_pinned(error, item)
     return numpy_says(operator.index, item)
+
+
+def require_integer(item: object, value: Value) -> None:
+    """Raise TypeError if Python takes something, of that value, for no integer. NumPy's bools are none."""
+    dtype = values.dtype_of_value(value)
+    if not (dtype.is_integer or (dtype == BOOL and values.is_weak(value))):
+        raise UserTypeError(f"'{class_name(item)}' object cannot be interpreted as an integer")
 
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:

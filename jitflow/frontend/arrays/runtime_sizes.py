@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
+from jitflow.frontend.arrays.operands import require_integer
 from jitflow.frontend.arrays.promotion import check_range
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
@@ -39,10 +40,12 @@ def is_running(item: object) -> bool:
 
 
 def integer(item: object) -> Value:
-    """The integer as an i64 of the IR. Raises OverflowError, as NumPy does, if it is none."""
+    """The integer as an i64 of the IR. Raises TypeError for what is none, OverflowError for what is too large."""
     if type(item) is tracers.Alternatives:
         item = item.each(lambda one: tracers.wrap(integer(one)))
     value = values.as_scalar(item if isinstance(item, Value) else tracers.lift(item))
+    if not isinstance(item, Value):
+        require_integer(item, value)
     if values.rank(value):
         raise UserTypeError("only integer scalar arrays can be converted to a scalar index")
     if values.dtype_of_value(value) == U64:

@@ -17,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.ranges import Range
-from jitflow.frontend.control.steps import Source, Steps
+from jitflow.frontend.control.steps import Source, Steps, python_int
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import numbers_of
@@ -220,7 +220,7 @@ def traced_enumerate(iterable: Any, start: Any = 0) -> Any:
     if source is None:
         return builtins.enumerate(iterable, start)
     source.begin()
-    return Enumerated(source, start)
+    return Enumerated(source, start if type(start) is int else python_int(start))
 
 
 def traced_zip(*iterables: Any, strict: bool = False) -> Any:

@@ -167,4 +167,4 @@ def _letter(kind: Type) -> str:
 
 def _plain(number: Any) -> Any:
     """A number as Python's."""
-    return number if type(number) in (bool, int, float) else number.item()
+    return number if type(number) in (bool, int, float, complex) else number.item()

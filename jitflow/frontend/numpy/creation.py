@@ -211,18 +211,21 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    return np.atleast_1d(_in_order(asarray(a, dtype), "C"))
+    return _in_order(asarray(a, dtype), "C")
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    return np.atleast_1d(_in_order(asarray(a, dtype), "F"))
+    return _in_order(asarray(a, dtype), "F")
 
 
 def _in_order(array: Any, order: str) -> Any:
+    """The array if it lies like that, else a copy; there is an axis, as NumPy's have."""
     value = as_value(array)
+    if not values.rank(value):
+        return np.reshape(array, (1,))
     axes = range(values.rank(value))[:: -1 if order == "F" else 1]
     turned = values.transpose(value, axes)
-    found = layouts.in_order(turned, "a contiguous array") if values.rank(value) else turned
+    found = layouts.in_order(turned, "a contiguous array")
     return array if found is turned else view(values.transpose(found, axes))
 
 

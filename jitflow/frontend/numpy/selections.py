@@ -145,7 +145,7 @@ def flag_positions(flag: Any) -> Value:
     flag = pinned(flag)
     if isinstance(flag, tracers.Tracer):
         trace = current_trace()
-        count: Dim = runtime_sizes.bind(runtime_sizes.integer(flag), "found", 1)
+        count: Dim = runtime_sizes.bind(values.cast(values.as_scalar(tracers.lift(flag)), I64), "found", 1)
         trace.found_sizes.update(symbols(count))
     else:
         count = int(bool(flag))

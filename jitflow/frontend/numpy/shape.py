@@ -291,8 +291,9 @@ def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
 
 def expand_dims(a: Any, axis: Any) -> Any:
     value = array_operand(a)
-    count = len(axis) if isinstance(axis, tuple | list) else 1
-    added = normalized_axes(axis, values.rank(value) + count)
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    count = len(axes)
+    added = normalized_axes(axes, values.rank(value) + count)
     rest = iter(values.dims(value))
     return view(values.reshape(value, tuple(1 if place in added else next(rest)
                                             for place in range(values.rank(value) + count))))  # fmt: skip

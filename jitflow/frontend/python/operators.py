@@ -8,8 +8,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.comparisons import compared, contains, is_
 from jitflow.frontend.control.logic import as_bool, not_
@@ -17,6 +15,7 @@ from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.recording.values import dtype_of_value, is_weak
 from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
+from jitflow.frontend.tracers.base import class_name
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.dtypes import BOOL, I64
 
@@ -31,13 +30,12 @@ def index(number: Any) -> Any:
         return operator.index(number)
     if isinstance(number, SizeTracer):
         return number
-    value, kind = lift(number), number.__class__
+    value = lift(number)
     dtype = dtype_of_value(value)
     if isinstance(number, ArrayTracer) and (number.ndim or dtype.kind not in "iu"):
         raise located(UserTypeError("only integer scalar arrays can be converted to a scalar index"))
     if dtype.kind not in "iu" and not (dtype == BOOL and is_weak(value)):
-        name = f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
-        raise located(UserTypeError(f"'{name}' object cannot be interpreted as an integer"))
+        raise located(UserTypeError(f"'{class_name(number)}' object cannot be interpreted as an integer"))
     return wrap(as_weak(value, I64))
 
 

@@ -89,7 +89,7 @@ class TextMethods(ProgramContainer):
     def replace(self, old: Any, new: Any, count: Any = -1) -> Any:
         """``str.replace``."""
         return programs.replaced(
-            empty_text(), self, text_argument("replace", old), text_argument("replace", new), count
+            empty_text(), self, text_argument("replace", old), text_argument("replace", new), python_int(integer(count))
         )
 
     def partition(self, sep: Any) -> Any:
@@ -110,7 +110,7 @@ class TextMethods(ProgramContainer):
 
     def split(self, sep: Any = None, maxsplit: Any = -1) -> Any:
         """``str.split``."""
-        found = text_list()
+        found, maxsplit = text_list(), python_int(integer(maxsplit))
         if sep is None:
             return programs.split_at_spaces(found, self, maxsplit)
         separator = text_argument("split", sep)

@@ -103,7 +103,7 @@ def _result(code: CodeType, even_if_straight: bool = False) -> _Result:
 # -- is there anything to do? ----------------------------------------------------------------------
 
 _FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING")
-_HOOKED_NAMES = frozenset({"format", "join", "__class__"})
+_HOOKED_NAMES = frozenset({"count", "format", "join", "__class__"})
 
 
 def _deciding() -> frozenset[int]:

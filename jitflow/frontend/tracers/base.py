@@ -15,8 +15,8 @@ from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "escaped", "lacking", "located", "may_be_pinned",
-           "needs_number", "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+__all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "class_name", "escaped", "lacking", "located",
+           "may_be_pinned", "needs_number", "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
 
 
 TRACED = "<traced "
@@ -184,9 +184,13 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
 
 def lacking(thing: Any, name: str) -> str:
     """What Python says of an object that lacks an attribute."""
+    return f"'{class_name(thing)}' object has no attribute '{name}'"
+
+
+def class_name(thing: Any) -> str:
+    """The name of the class of an object, as messages of Python's and NumPy's have it."""
     kind = thing.__class__
-    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-    return f"'{module}{kind.__name__}' object has no attribute '{name}'"
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def may_be_pinned(error: UserError, tracer: Tracer) -> UserError:

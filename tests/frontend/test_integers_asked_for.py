@@ -1,0 +1,77 @@
+"""Where Python asks for an integer, a float, a complex number or NumPy's bool is a TypeError, whatever is indexed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from tests.truth.whole.same import assert_does_what_python_does
+
+
+def _list(n: int) -> list[int]:
+    found = []
+    for k in range(n):
+        if k > -1:
+            found.append(k)
+    return found
+
+
+def _deque(n: int) -> deque[int]:
+    found: deque[int] = deque()
+    for k in range(n):
+        if k > -1:
+            found.append(k)
+    return found
+
+
+def _text(n: int) -> str:
+    found = ""
+    for k in range(n):
+        found += chr(97 + k)
+    return found
+
+
+PROGRAMS: list[Callable[[int, Any], Any]] = [
+    lambda n, k: _list(n)[k],
+    lambda n, k: _list(n).pop(k),
+    lambda n, k: _list(n).insert(k, 3),
+    lambda n, k: _list(n).__setitem__(k, 3),
+    lambda n, k: _deque(n)[k],
+    lambda n, k: list(range(n))[k],
+    lambda n, k: (_text(n).find("c", k), _text(n).find("c", 0, k)),
+    lambda n, k: (_text(n).count("c", k), _text(n).startswith("b", k)),
+    lambda n, k: _text(n).replace("b", "x", k),
+    lambda n, k: (_text(n).split("c", k), _text(n).split(None, k)),
+    lambda n, k: (_text(n).center(k), _text(n).zfill(k)),
+    lambda n, k: list(enumerate(_list(n), k)),
+    lambda n, k: np.expand_dims(np.ones(n), k),
+    lambda n, k: np.ones((n, 2)).sum(axis=k),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_only_integers_are_integers(program: Callable[[int, Any], Any]) -> None:
+    for wrong in (1.0, 1 + 0j, np.float64(1), np.True_):
+        with pytest.raises(TypeError):
+            jitflow.function(program)(6, wrong)
+    with pytest.raises(TypeError):
+        jitflow.function(lambda n: program(n, n / 2))(6)
+    assert_does_what_python_does(program, [(6, 1), (6, np.int8(1)), (6, 0)])
+
+
+def test_counts_of_what_functions_without_control_flow_get() -> None:
+    for program in (lambda n: _list(n).count(3), lambda n: _text(n).count("c"), lambda n: list(range(n)).count(2)):
+        assert_does_what_python_does(program, [(5,), (2,)])
+
+
+def test_arrays_in_order_have_an_axis() -> None:
+    for function in (np.asfortranarray, np.ascontiguousarray):
+        for thing in (np.array(3), 4.5, np.float32(2)):
+            found, expected = jitflow.function(lambda x, function=function: function(x))(thing), function(thing)
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    assert_does_what_python_does(lambda x: np.arange(6)[x], [(np.True_,), (np.False_,)])
