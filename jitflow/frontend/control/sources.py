@@ -72,6 +72,13 @@ class Rest(Source):
         return self.source.item(tracers.size_of(self.start) + position)
 
 
+class _Left(Rest):
+    """What `next` has left of a source, which is gone through once."""
+
+    def begin(self) -> None:
+        self.source.begin()
+
+
 class Enumerated(Source):
     def __init__(self, source: Source, start: Any) -> None:
         self.source, self.start = source, start
@@ -196,7 +203,9 @@ class Placed(Source):
 def as_source(thing: Any) -> Source | None:
     """The source that a loop over ``thing`` has, None if Python iterates it: lists, dicts, generators."""
     if isinstance(thing, Source):
-        return thing.gone_through()
+        source = thing.gone_through()
+        is_whole = type(source.taken) is int and source.taken == 0
+        return source if is_whole else _Left(source, minimum(tracers.dim_of(source.taken), source.count))
     if type(thing) is TracedText and numbers_of(thing) is None and waits(thing):
         return as_source(surface.program_text(thing))
     if type(thing) is range:

@@ -32,6 +32,8 @@ class Source:
     span: Dim
     once = True
     used = False
+    taken: Any = 0
+    """How many items `next` has taken."""
 
     def gone_through(self) -> Source:
         """What a loop over it goes through."""
@@ -63,9 +65,9 @@ class Source:
 
     def __iter__(self) -> Iterator[Any]:
         self.begin()
-        items = self.gone_through()
+        items, first = self.gone_through(), self.taken
         turns = current_trace().fix_turns(items.count, "an iteration by Python")
-        return iter([items.item(position) for position in range(turns)])
+        return iter([items.item(position) for position in range(first if type(first) is int else int(first), turns)])
 
     def __getitem__(self, position: Any) -> Any:
         return self.item(position)

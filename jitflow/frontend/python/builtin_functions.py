@@ -34,7 +34,7 @@ from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.copies import COPIES
-from jitflow.frontend.python.filters import filter_
+from jitflow.frontend.python.filters import filter_, next_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running, map_
 from jitflow.frontend.python.list_functions import ON_LISTS
@@ -283,6 +283,7 @@ _FUNCTIONS: dict[str, Any] = {
     "enumerate": sources.traced_enumerate,
     "zip": sources.traced_zip,
     "reversed": sources.traced_reversed,
+    "next": next_,
     "max": partial(extremum_of, "max"),
     "min": partial(extremum_of, "min"),
     "int": _stand_in(int, _int),

@@ -1,17 +1,47 @@
-"""`filter` of what only the running program knows: the items that are left are a list of the program, made at once."""
+"""Iterators of what only the running program knows.
+
+Of `filter`, the items that are left are a list of the program, made at once. `next` takes the items of a source one by
+one.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import if_
 from jitflow.frontend.control.comparisons import is_traced
 from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.sources import Rest, as_source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.made_containers import made_container
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
 
-__all__ = ["filter_"]
+__all__ = ["filter_", "next_"]
+
+
+class Filtered(Rest):
+    """The items that are left, to be gone through once."""
+
+    once = True
+
+
+@raising_for_the_program
+def next_(iterator: Any, *default: Any) -> Any:
+    """`next`."""
+    if not isinstance(iterator, Source) or isinstance(iterator, Recorded):
+        found: Any = iterator
+        return next(found, *default)
+    if iterator.once and iterator.used:
+        iterator.begin()  # which raises
+    place, iterator.taken = iterator.taken, iterator.taken + 1
+    items = iterator.gone_through()
+    if default:
+        return programs.item_or(items, place, tracers.size_of(items.count), *default)
+    return programs.item_at(items, place, tracers.size_of(items.count))
 
 
 def filter_(function: Any, items: Any) -> Any:
@@ -27,4 +57,5 @@ def _left(function: Any, items: Any) -> Any:
         if_(item if function is None else function(item), lambda: found.append(item), lambda: None, (), ())
 
     own_loop(items, turn)
-    return iter(found) if type(found) is list else found
+    left = as_source(found)
+    return iter(found) if left is None else Filtered(left, 0)

@@ -6,8 +6,8 @@ from typing import Any
 
 from jitflow.frontend.python.container_programs import program
 
-__all__ = ["accumulated", "advanced", "advanced_combination", "advanced_repetition", "dropped", "grouped", "kept",
-           "require_length", "taken"]  # fmt: skip
+__all__ = ["accumulated", "advanced", "advanced_combination", "advanced_repetition", "dropped", "grouped", "item_at",
+           "item_or", "kept", "require_length", "taken"]  # fmt: skip
 
 
 @program
@@ -18,6 +18,22 @@ def accumulated(found: Any, items: Any, function: Any) -> Any:
             found.append(item)
         else:
             found.append(function(found[-1], item))
+
+
+@program
+def item_at(items: Any, place: Any, length: Any) -> Any:
+    """`next`."""
+    if place >= length:
+        raise StopIteration
+    return items[place]
+
+
+@program
+def item_or(items: Any, place: Any, length: Any, default: Any) -> Any:
+    """`next`, with a default."""
+    if place >= length:
+        return default
+    return items[place]
 
 
 @program

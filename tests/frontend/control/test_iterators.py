@@ -114,3 +114,59 @@ def begins_anew_in_each_turn(u, k):
 @pytest.mark.parametrize("k", [0, 1, 2, 5])
 def test_it_does_what_python_does(program, k):
     assert jitflow.function(program)(U, k) == program(U, k)
+
+
+def asks_for_the_next(u, k):
+    numbers, pairs, left = reversed(range(k)), zip(u, u[::-1], strict=True), filter(lambda v: v > k, u)
+    total = 0.0
+    for _ in range(len(u) - 2):
+        one, other = next(pairs)
+        total += one * other
+    place, first = next(enumerate(u))
+    return (
+        next(numbers, -1),
+        next(numbers, -2),
+        total,
+        place,
+        first,
+        next(left, None),
+        next(pairs),
+        max(left, default=7),
+    )
+
+
+def asks_for_all(u, k):
+    numbers, total = reversed(range(k)), 0
+    while (number := next(numbers, None)) is not None:
+        total += 3 * number
+    return total, sorted(filter(None, range(k))), sum(filter(lambda v: v % 2, range(k)))
+
+
+def goes_on_behind_the_next(u, k):
+    numbers, total = reversed(range(k)), 0
+    next(numbers, None)
+    for number in numbers:
+        total += number * 2
+    return total, next(filter(None, u))
+
+
+def asks_for_one_too_many(u, k):
+    numbers = reversed(range(k))
+    try:
+        return next(numbers), next(numbers)
+    except StopIteration:
+        return -1
+
+
+@pytest.mark.parametrize("program", [asks_for_the_next, asks_for_all, goes_on_behind_the_next, asks_for_one_too_many])
+def test_items_are_asked_for_one_by_one(program):
+    for k in (0, 1, 2, 5):
+        assert repr(jitflow.function(program)(U, k)) == repr(program(U, k))
+
+
+def test_what_is_no_iterator_has_no_next_item():
+    for thing in (lambda n: range(n), lambda n: [v for v in range(n) if v % 2], np.ones):
+        with pytest.raises(TypeError, match="is not an iterator"):
+            jitflow.function(lambda n, thing=thing: next(thing(n)))(3)
+    with pytest.raises(TypeError, match="cannot be returned"):
+        jitflow.function(lambda n: filter(None, [n, 1]))(3)
