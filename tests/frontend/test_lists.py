@@ -99,3 +99,27 @@ def compares(u):
 def test_what_tolist_gives_is_a_list_as_any_other(program):
     for u in (U, np.array([1.0, 2.0]), U[:0]):
         assert jitflow.function(program)(u) == program(u)
+
+
+def repeats(n):
+    text = ""
+    for k in range(3):
+        text += chr(97 + k)
+    items = [1, 2]
+    for k in range(2):
+        if k:
+            items *= n
+    return len([0] * n), len(items), len(text * n)
+
+
+def repeats_too_often(n):
+    return [n] * (1 << 60)
+
+
+def test_lists_and_texts_that_no_memory_holds():
+    assert jitflow.function(repeats)(4) == repeats(4)
+    programs = [repeats, repeats_too_often, lambda n: len([n, 1] * (n - 1)), lambda n: len("ab" * n)]
+    programs += [lambda n: len(repr(n // 2) * n)]
+    for program in programs:
+        with pytest.raises(MemoryError):
+            jitflow.function(program)(1 << 60)

@@ -10,7 +10,7 @@ from jitflow.frontend.python.container_programs import program
 from jitflow.frontend.python.held_items import python_int
 from jitflow.ir.core import Value
 
-__all__ = ["delete_slice", "is_before", "repeat_items", "steps_of", "store_slice", "take_slice"]
+__all__ = ["delete_slice", "is_before", "repeat_items", "require_memory", "steps_of", "store_slice", "take_slice"]
 
 
 def steps_of(position: slice, length: Value) -> tuple[Any, Any, Any]:
@@ -78,8 +78,16 @@ def _delete_steps(items: Any, start: Any, step: Any, count: Any) -> Any:
 
 
 @program
+def require_memory(number: Any, length: Any) -> None:
+    """Raise what Python raises for a list of more items than a processor has addresses for, 2 ** 47 bytes."""
+    if length > 0 and number > (1 << 44) // length:
+        raise MemoryError
+
+
+@program
 def repeat_items(items: Any, number: Any) -> Any:
     """``items *= number``."""
+    require_memory(number, len(items))
     once = items.copy()
     if number < 1:
         items.clear()

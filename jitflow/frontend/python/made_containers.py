@@ -23,6 +23,7 @@ from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.growing_lists import Growing, as_growing
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
+from jitflow.frontend.python.list_operations import require_memory
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.python.program_counters import ProgramCounter
@@ -151,6 +152,7 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
     if _is_in_place():
         begin_anew_with(items)
         raise refusal("`*=` of this list by a number that only the running program knows", "write items = items * n")
+    require_memory(number, len(items))
     found = _list_at(_site(name), type_of_container(items))
 
     def turn(_: Any) -> None:

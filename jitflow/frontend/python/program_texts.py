@@ -24,7 +24,7 @@ from jitflow.frontend.python import letters
 from jitflow.frontend.python import text_programs as programs
 from jitflow.frontend.python.containers import columns_of, refusal
 from jitflow.frontend.python.held_items import KINDS, class_of, place_of, python_int, size_of
-from jitflow.frontend.python.list_operations import steps_of
+from jitflow.frontend.python.list_operations import require_memory, steps_of
 from jitflow.frontend.python.making_texts import empty_text, program_text
 from jitflow.frontend.python.text_methods import TextMethods
 from jitflow.frontend.recording import values
@@ -131,6 +131,7 @@ class ProgramText(TextMethods, Source):
         return _together(other, self) if is_text(other) else NotImplemented
 
     def __mul__(self, number: Any) -> Any:
+        require_memory(number, self.length)
         found = empty_text()
         own_loop(traced_range(number), lambda _: found.put_all(self))
         return found
