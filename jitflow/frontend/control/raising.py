@@ -110,6 +110,8 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
             error.call(cause)
         raise EndOfPath
     raised = error() if isinstance(error, type) else error
+    if not isinstance(raised, BaseException):
+        fail(TypeError, "exceptions must derive from BaseException")
     kind, arguments = type(raised), raised.args
     if _makes_itself(kind) or vars(raised):
         if trace is not None and trace.scope is trace.root and all(map(is_known, arguments)):

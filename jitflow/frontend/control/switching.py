@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
+from jitflow.errors import UserError, as_user_error
 from jitflow.frontend.control.alike import are_alike
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
@@ -165,7 +165,7 @@ def _done_apart(
         of_this_kind,
         lambda: _done_apart(things, more, use, reached, given),
         (*thing.options.values(), reached),
-        (UserTypeError, UserAttributeError, TypeError, AttributeError),
+        (TypeError, AttributeError, LookupError),
     )
 
 
@@ -176,6 +176,8 @@ def _used(use: Callable[[], Any]) -> Any:
     except (LookupError, ValueError, ArithmeticError, TypeError) as error:
         if isinstance(error, UserError) or is_bug(error):
             raise
+        if isinstance(error, KeyError):  # whose text is that of the key
+            raise located(as_user_error(error)) from None
         raise located(
             as_user_error(type(error)(in_pythons_words(str(error), current_trace().refused_operand)))
         ) from None

@@ -32,7 +32,7 @@ from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, ty
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.records import dataclass
-from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
+from jitflow.runtime.plan import ConstantObject, DictOf, IsObject, ListOf, Result, SameObject, StructOf, TupleOf
 from jitflow.runtime.texts import filled
 
 __all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated", "with_stores"]
@@ -283,7 +283,14 @@ class Results:
         if isinstance(key, Tracer):
             hash(key)  # raises, or fixes a size
             return int(key)
-        return key
+        if type(key) in (tuple, frozenset):
+            return type(key)(map(self._key, key))
+        register = outside_register(key)
+        if register is None:
+            return key
+        thing = key._jitflow_object
+        current_trace().state(Stores).inputs.guard(IsObject(register, thing))
+        return thing
 
 
 def with_stores(result: Any, stores: Stores, results: Results) -> ResultTree:

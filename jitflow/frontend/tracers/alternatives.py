@@ -17,6 +17,7 @@ from functools import partial, wraps
 from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import Tracer, lacking, located
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY, define_operators
@@ -54,7 +55,6 @@ class Alternatives(Tracer):
     """
 
     __slots__ = ("chosen", "name", "options", "words")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, chosen: Any, options: Mapping[int, Any], name: str, words: Mapping[int, str]) -> None:
         self._trace = current_trace()
@@ -147,6 +147,7 @@ class Alternatives(Tracer):
 
     __bool__ = __float__ = __int__ = __complex__ = __index__ = __str__ = __len__ = __needed
     __array__ = __contains__ = __reduce__ = __trunc__ = __floor__ = __ceil__ = __needed
+    __hash__ = __needed  # type: ignore[assignment]  # a key has to be of one kind
 
     def __repr__(self) -> str:
         return f"<{self.name}: {' or '.join(self.words.values())}>"
@@ -172,6 +173,7 @@ def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Map
     if not things:
         return function(*args, **keywords)
 
+    @raising_for_the_program
     def use(*options: Any) -> Any:
         known = dict(zip(things, options, strict=True))
         return function(
