@@ -165,7 +165,7 @@ def _done_apart(
         of_this_kind,
         lambda: _done_apart(things, more, use, reached, given),
         (*thing.options.values(), reached),
-        (TypeError, AttributeError, LookupError),
+        (TypeError, AttributeError, KeyError),
     )
 
 

@@ -147,7 +147,7 @@ class Alternatives(Tracer):
 
     __bool__ = __float__ = __int__ = __complex__ = __index__ = __str__ = __len__ = __needed
     __array__ = __contains__ = __reduce__ = __trunc__ = __floor__ = __ceil__ = __needed
-    __hash__ = __needed  # type: ignore[assignment]  # a key has to be of one kind
+    __hash__ = __needed  # a key has to be of one kind
 
     def __repr__(self) -> str:
         return f"<{self.name}: {' or '.join(self.words.values())}>"
