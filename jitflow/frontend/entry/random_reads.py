@@ -13,6 +13,7 @@ import numpy as np
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.numpy.generators import RandomModule, TracedRandom, member_of_numpy_random, traced_generator
 from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.runtime.plan import Attribute, EqualsConstant, Global, IsObject, IsSame, IsType, Read
 
 __all__ = ["RandomReads"]
@@ -67,7 +68,7 @@ class RandomReads:
         """What stands for ``numpy.random``, or for something in it."""
         if isinstance(thing, ModuleType):
             return RandomModule(thing, partial(self._member, thing))
-        found = member_of_numpy_random(thing, self._legacy_generator)
+        found = replacement(thing) or member_of_numpy_random(thing, self._legacy_generator)
         name = getattr(thing, "__name__", type(thing).__name__)
         home = "random" if getattr(thing, "__module__", "") == "random" else "numpy.random"
         return Impure(f"{home}.{name}", thing) if found is None else found

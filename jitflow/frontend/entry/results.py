@@ -24,6 +24,7 @@ from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.returned_containers import Returned, kind_of_container, returned_containers
 from jitflow.frontend.recording.trace import current_trace
@@ -195,7 +196,7 @@ class Results:
         if dataclasses.is_dataclass(result) and not isinstance(result, type):
             return self._dataclass(result, path)
         if is_constant(result):
-            return ConstantObject(result)
+            return ConstantObject(replaced_by(result))
         raise _unreturnable(result, path)
 
     def _one_of(self, result: ArrayTracer) -> ResultTree:
@@ -287,7 +288,7 @@ class Results:
             return type(key)(map(self._key, key))
         register = outside_register(key)
         if register is None:
-            return key
+            return replaced_by(key)
         thing = key._jitflow_object
         current_trace().state(Stores).inputs.guard(IsObject(register, thing))
         return thing

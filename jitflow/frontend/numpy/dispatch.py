@@ -18,6 +18,7 @@ from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
 from jitflow.frontend.arrays.operands import refuse
 from jitflow.frontend.numpy import (
     assignment,
+    axes,
     calling,
     creation,
     decompositions,
@@ -25,6 +26,7 @@ from jitflow.frontend.numpy import (
     editing,
     einsum,
     elementwise,
+    generators,
     grids,
     histograms,
     indexing,
@@ -90,6 +92,7 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **creation.FUNCTIONS,
         **ranges.FUNCTIONS,
         **shape.FUNCTIONS,
+        **axes.FUNCTIONS,
         **joining.FUNCTIONS,
         **rearranging.FUNCTIONS,
         **taking.FUNCTIONS,
@@ -283,9 +286,9 @@ ATTRIBUTES: Mapping[str, Handler] = MappingProxyType(
 """From an attribute of an array to ``handler(array)``. What a tracer knows by itself is not here."""
 
 REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
-    {function: _located(handler) for function, handler in _REPLACEMENTS.items()}
+    {function: _located(handler) for function, handler in {**_REPLACEMENTS, **generators.CLASSES}.items()}
 )
-"""From a NumPy function that does not dispatch on its arguments to what runs in its place while tracing."""
+"""From a function or class of NumPy that does not dispatch on its arguments to what runs in its place."""
 
 surface.install(
     apply_ufunc=apply_ufunc,

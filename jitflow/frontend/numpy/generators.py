@@ -32,7 +32,8 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
 from jitflow.runtime.drawing import make
 
-__all__ = ["Made", "RandomModule", "TracedGenerator", "TracedRandom", "TracedRandomState", "traced_generator"]
+__all__ = ["CLASSES", "Made", "RandomModule", "TracedGenerator", "TracedRandom", "TracedRandomState",
+           "traced_generator"]  # fmt: skip
 
 
 class Made:
@@ -201,27 +202,27 @@ class _BitGenerator:
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
-class _Class:
-    """A class of NumPy's generators: what the program makes of it is made when it runs."""
+def _around(kind: type[_Traced], name: str, key: str, *args: Any, **kwargs: Any) -> Any:
+    """A generator around a bit generator that the program makes, or NumPy's of a seed."""
+    source = bound(name, {key: None}, args, kwargs)[key]
+    if isinstance(source, _BitGenerator):
+        return source.generator(kind, name)
+    if name == "RandomState":
+        return _made(kind, name, source)
+    raise located(UserTypeError("expected a bit generator that the compiled function makes, as np.random.PCG64(0)"))
 
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        name = self.kind.__name__
-        if name in BIT_GENERATORS:
-            return _BitGenerator(name, _located(bound)(name, {"seed": None}, args, kwargs)["seed"])
-        key = "bit_generator" if name == "Generator" else "seed"
-        source = _located(bound)(name, {key: None}, args, kwargs)[key]
-        kind = TracedGenerator if name == "Generator" else TracedRandomState
-        if isinstance(source, _BitGenerator):
-            return source.generator(kind, name)
-        if name == "RandomState":
-            return _made(kind, name, source)
-        raise located(UserTypeError("expected a bit generator that the compiled function makes, as np.random.PCG64(0)"))
+def _bit_generator(name: str, *args: Any, **kwargs: Any) -> _BitGenerator:
+    return _BitGenerator(name, bound(name, {"seed": None}, args, kwargs)["seed"])
 
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self.kind)
+
+CLASSES: Mapping[type, Callable[..., Any]] = {
+    random.Random: partial(_made_random, TracedRandom),
+    np.random.Generator: partial(_around, TracedGenerator, "Generator", "bit_generator"),
+    np.random.RandomState: partial(_around, TracedRandomState, "RandomState", "seed"),
+    **{getattr(np.random, name): partial(_bit_generator, name) for name in BIT_GENERATORS},
+}
+"""From a class of generators to what a call of it does: its objects are made when the program runs."""
 
 
 class RandomModule:
@@ -243,11 +244,7 @@ class RandomModule:
 
 
 def member_of_numpy_random(thing: Any, state: Callable[[], Any]) -> Any:
-    """What stands for a function or class of ``numpy.random``; ``state`` gives the generator behind its functions."""
-    if thing is random.Random:
-        return partial(_made_random, TracedRandom)
-    if isinstance(thing, type):
-        return _Class(thing) if thing.__name__ in (*BIT_GENERATORS, "Generator", "RandomState") else None
+    """What stands for a function of ``numpy.random``; ``state`` gives the generator behind its functions."""
     name = getattr(thing, "__name__", "")
     if name == "default_rng":
         return _default_rng

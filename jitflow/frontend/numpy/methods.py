@@ -11,6 +11,7 @@ import numpy as np
 from jitflow.frontend.arrays.operands import as_value, dtype_argument, refuse, view
 from jitflow.frontend.numpy import (
     assignment,
+    axes,
     creation,
     elementwise,
     flat,
@@ -95,7 +96,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "flatten": shape.flatten,
         "transpose": shape.transpose_method,
         "swapaxes": shape.swapaxes,
-        "squeeze": shape.squeeze,
+        "squeeze": axes.squeeze,
         "diagonal": matrices.diagonal,
         "repeat": rearranging.repeat,
         "take": taking.take,

@@ -1,4 +1,4 @@
-"""The same elements in another shape: reshape, axes in another order, axes that come and go, broadcasting."""
+"""The same elements in another shape: reshape, axes in another order, broadcasting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "squeeze", "swapaxes", "transpose"]
+__all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "swapaxes", "transpose"]
 
 
 def reshape_value(value: Value, shape: Any, order: str = "C", what: str | None = None) -> Value:
@@ -222,7 +222,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
         return view(values.transpose(value, range(rank)[::-1]))
     if isinstance(axes, tracers.ArrayTracer) and axes.ndim == 1:
         axes = tuple(axes)
-    wanted = axes if isinstance(axes, tuple | list) else (axes,)
+    wanted = axes if isinstance(axes, tuple | list) else (static_int(axes, "axes"),)
     if len(wanted) != rank:
         raise UserValueError("axes don't match array")
     order = [normalized_axis(axis, rank) for axis in wanted]
@@ -286,59 +286,6 @@ def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     return view(moved_axis(value, source, target - (source < target)))
 
 
-# -- axes that come and go ----------------------------------------------------------------------------------
-
-
-def expand_dims(a: Any, axis: Any) -> Any:
-    value = array_operand(a)
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    count = len(axes)
-    added = normalized_axes(axes, values.rank(value) + count)
-    rest = iter(values.dims(value))
-    return view(values.reshape(value, tuple(1 if place in added else next(rest)
-                                            for place in range(values.rank(value) + count))))  # fmt: skip
-
-
-def squeeze(a: Any, axis: Any = None) -> Any:
-    value = array_operand(a)
-    dims = values.dims(value)
-    if isinstance(a, np.generic):
-        normalized_axes(axis or 0, 1)
-        return a
-    if axis is None:
-        dropped = [place for place, dim in enumerate(dims) if broadcasting.is_one(dim)]
-    else:
-        dropped = list(normalized_axes(axis, len(dims)))
-        if not all(broadcasting.is_one(dims[place]) for place in dropped):
-            raise UserValueError("cannot select an axis to squeeze out which has size not equal to one")
-    if not dropped and isinstance(a, tracers.ArrayTracer):
-        return a
-    return view(values.reshape(value, tuple(dim for place, dim in enumerate(dims) if place not in dropped),
-                               assumed=True))  # fmt: skip
-
-
-def at_least(rank: int) -> Any:
-    """``atleast_1d`` and its like: where the new axes go is NumPy's choice."""
-
-    def widen(value: Value) -> Value:
-        dims = values.dims(value)
-        if len(dims) >= rank:
-            return value
-        padded = {0: (1,) * rank, 1: (1, *dims, 1)[:rank] if rank == 3 else (1, *dims), 2: (*dims, 1)}[len(dims)]
-        return values.reshape(value, padded)
-
-    def handler(*arrays: Any) -> Any:
-        widened = tuple(
-            array
-            if isinstance(array, tracers.ArrayTracer) and array.ndim >= rank
-            else view(widen(array_operand(array)))
-            for array in arrays
-        )
-        return widened[0] if len(widened) == 1 else widened
-
-    return handler
-
-
 # -- broadcasting ---------------------------------------------------------------------------------------------
 
 
@@ -389,11 +336,6 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.swapaxes: swapaxes,
         np.moveaxis: moveaxis,
         np.rollaxis: rollaxis,
-        np.expand_dims: expand_dims,
-        np.squeeze: squeeze,
-        np.atleast_1d: at_least(1),
-        np.atleast_2d: at_least(2),
-        np.atleast_3d: at_least(3),
         np.broadcast_to: broadcast_to,
         np.broadcast_arrays: broadcast_arrays,
         np.broadcast_shapes: broadcast_shapes,

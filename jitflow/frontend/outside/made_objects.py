@@ -24,8 +24,8 @@ from jitflow.frontend.outside.special_methods import NUMBERS, as_python_takes_it
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import located
 
-__all__ = ["MADE_OF", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class", "made_with",
-           "runs_unseen", "users_class"]  # fmt: skip
+__all__ = ["MADE_OF", "STANDS_FOR", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class",
+           "made_with", "runs_unseen", "users_class"]  # fmt: skip
 
 _DECISIVE = frozenset(
     ["__new__", "__init_subclass__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"]
@@ -33,6 +33,8 @@ _DECISIVE = frozenset(
 """Methods that change what an object is: a class that has written one is none of ours."""
 MADE_OF = "__jitflow_proxy__"
 """The attribute of such a class that holds the proxy of the user's."""
+STANDS_FOR = "__jitflow_stands_for__"
+"""The attribute of a class of jitflow's that runs in the place of one of Python's or NumPy's: that class."""
 _OF_PYTHON = (MemberDescriptorType, GetSetDescriptorType)
 _CONSTRUCTORS = ("__init__", "__new__")
 
@@ -77,10 +79,13 @@ class Classes(dict[int, Any]):
 
 
 def known_as(kind: Any) -> Any:
-    """What the program knows a class of the user's as, or one that is derived from it; any other thing is itself."""
+    """The one thing by which a class is known: the proxy of one of the user's, and what a stand-in stands for.
+
+    Any other thing is itself.
+    """
     if not issubclass(type(kind), type):
         return kind
-    return vars(kind).get(MADE_OF) or current_trace().state(Classes).get(id(kind), kind)
+    return vars(kind).get(MADE_OF) or vars(kind).get(STANDS_FOR) or current_trace().state(Classes).get(id(kind), kind)
 
 
 def fields_of(thing: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any
 
@@ -17,7 +17,7 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.tracers import located
 
-__all__ = ["RecordProxy", "is_record"]
+__all__ = ["OF_DATACLASSES", "RecordProxy", "is_record"]
 
 
 def is_record(thing: Any) -> bool:
@@ -56,3 +56,22 @@ class RecordProxy(ObjectProxy):
             is_own = found.__self__._jitflow_object is self._jitflow_object
             return MethodType(found.__func__, self) if is_own else found
         return found
+
+
+def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
+    """`dataclasses.replace` and its like: of a proxy, they get an object of the class with the traced fields."""
+    if function is dataclasses.is_dataclass and isinstance(thing, ObjectProxy):
+        return function(thing._jitflow_object)
+    if isinstance(thing, ObjectProxy) and dataclasses.is_dataclass(thing.__class__):
+        fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing.__class__)}
+        thing = object.__new__(thing.__class__)
+        for name, value in fields.items():
+            object.__setattr__(thing, name, value)
+    return function(thing, *args, **keywords)
+
+
+OF_DATACLASSES: Mapping[Any, Any] = {
+    function: functools.partial(_of_dataclass, function)
+    for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple, dataclasses.is_dataclass)
+}
+"""From functions of `dataclasses` to what runs in their places."""

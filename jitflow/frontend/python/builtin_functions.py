@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import cmath
-import dataclasses
 import math
 import operator
 import sys
@@ -23,10 +22,10 @@ from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.known_arrays import adopted
-from jitflow.frontend.outside.made_objects import is_made_object, known_as
+from jitflow.frontend.outside.made_objects import STANDS_FOR, is_made_object, known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.outside.records import OF_DATACLASSES, RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.outside.superclasses import SuperProxy
 from jitflow.frontend.python import conversions
@@ -173,11 +172,23 @@ def _sum(items: Any, *start: Any) -> Any:
     return conversions.sum_(items, *start)
 
 
+_VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, ArraySource)
+"""What stands for values of Python's and NumPy's."""
+
+
+def _hasattr(thing: Any, name: Any) -> bool:
+    """`hasattr`: a value has the attributes of its class, whatever stands for it."""
+    kind = replaced_by(class_of(thing))
+    return any(name in vars(base) for base in kind.__mro__) if isinstance(thing, _VALUES) else hasattr(thing, name)
+
+
 @raising_for_the_program
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
     if name == "__class__":
         return class_of(thing)
+    if default and isinstance(thing, _VALUES) and not _hasattr(thing, name):
+        return default[0]
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
 
 
@@ -214,30 +225,18 @@ def _stand_in(kind: type, handler: Callable[..., Any], *, distributes: bool = Tr
             return issubclass(subclass, kind)
 
         def __eq__(cls, other: object) -> bool:
-            return other is cls or other is kind
+            return True if other is cls or other is kind else NotImplemented  # a dtype knows whether it is this one
 
         def __hash__(cls) -> int:
             return hash(kind)
 
-    members: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__}
+    members: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__, STANDS_FOR: kind}
     if kind in (bool, int, float, complex):
         members["dtype"] = np.dtype(kind)  # NumPy asks a class that it does not know for it
         members |= methods_of_numbers(kind)
     elif kind in (str, *CONSTRUCTORS):
         members |= methods_of_containers(kind)
     return StandIn(kind.__name__, () if kind in (bool, range) else (kind,), members)
-
-
-def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
-    """`dataclasses.replace` and its like: of a proxy, they get an object of the class with the traced fields."""
-    if function is dataclasses.is_dataclass and isinstance(thing, ObjectProxy):
-        return function(thing._jitflow_object)
-    if isinstance(thing, ObjectProxy) and dataclasses.is_dataclass(thing.__class__):
-        fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing.__class__)}
-        thing = object.__new__(thing.__class__)
-        for name, value in fields.items():
-            object.__setattr__(thing, name, value)
-    return function(thing, *args, **keywords)
 
 
 def _numpy_function(function: Any) -> Callable[..., Any]:
@@ -304,7 +303,7 @@ _FUNCTIONS: dict[str, Any] = {
     "print": print_,
     "breakpoint": _breakpoint,
     "getattr": _getattr,
-    "hasattr": partial(_known, hasattr),
+    "hasattr": _hasattr,
     "callable": partial(_known, _callable),
     "issubclass": _issubclass,
     "isinstance": _isinstance,
@@ -324,14 +323,13 @@ BUILTIN_FUNCTIONS = {
 
 @cache
 def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
-    table: dict[int, tuple[Any, Callable[..., Any]]] = {
-        id(kind): (kind, _stand_in(kind, handler))
-        for kind, handler in (
-            (np.errstate, _errstate),
-            (np.ndindex, sources.traced_ndindex),
-            (np.ndenumerate, sources.traced_ndenumerate),
-        )
+    kinds: dict[Any, Callable[..., Any]] = {
+        np.errstate: _errstate,
+        np.ndindex: sources.traced_ndindex,
+        np.ndenumerate: sources.traced_ndenumerate,
+        **CONSTRUCTORS,
     }
+    table: dict[int, tuple[Any, Any]] = {id(kind): (kind, _stand_in(kind, handler)) for kind, handler in kinds.items()}
     for function in surface.functions:
         if not isinstance(function, np.ufunc | type):
             table[id(function)] = (function, _numpy_function(function))
@@ -339,16 +337,11 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
-    for kind, function in CONSTRUCTORS.items():
-        table[id(kind)] = (kind, _stand_in(kind, function))
-    for function, program in (*ON_LISTS.items(), *CACHES.items(), *ITERATED.items()):
+    others = {np.nditer: traced_nditer, variables: variables_in, **OF_DATACLASSES}
+    for function, program in (*ON_LISTS.items(), *CACHES.items(), *ITERATED.items(), *others.items()):
         table[id(function)] = (function, program)
     for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
         table[id(function)] = (function, kind_by_kind(stand_in))
-    table[id(np.nditer)] = (np.nditer, traced_nditer)
-    table[id(variables)] = (variables, variables_in)
-    for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple, dataclasses.is_dataclass):
-        table[id(function)] = (function, partial(_of_dataclass, function))
     for name, function in BUILTIN_FUNCTIONS.items():
         table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
     for original, thing in surface.objects.items():

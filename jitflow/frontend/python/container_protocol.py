@@ -32,6 +32,9 @@ class PythonProtocol:
         error.needs_number = True
         raise error
 
+    def __index__(self) -> int:
+        raise self._unknown("sizes, axes or counts in", "write them as a tuple: (items[0], items[1])")
+
     def _unknown(self, what: str, mend: str) -> UserNotImplementedError:
         message = f"{what} a {self.held.kind} that the running program changes"
         error = located(UserNotImplementedError(message, mend=mend))

@@ -235,7 +235,9 @@ def digits_of(text: Any) -> ProgramText:
 @raising_for_the_program
 def text_attribute(text: TracedText, name: str) -> Any:
     """An attribute of text that is a template, as yet."""
-    if not waits(text) or not can_be_built(text) or not hasattr(str, name):
+    if not hasattr(str, name):
+        raise AttributeError(f"'str' object has no attribute '{name}'")
+    if not waits(text) or not can_be_built(text):
         return getattr(str(text), name)
     if name == "count":
         name = "count_of"

@@ -1,0 +1,122 @@
+"""Classes of Python's and NumPy's as values: compared, looked for, returned, and asked for attributes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitflow import function
+from tests.compare import assert_same
+
+X = np.array([3.75, -2.5, 0.0, 7.0])
+KINDS = [np.bool_, np.float32, np.float64]
+
+
+def dtypes_and_classes(x: Any, dtype: Any) -> Any:
+    kind = x.dtype.type
+    return (
+        [kind is np.float64, np.float64 is kind, kind is not np.float64, dtype.type is float],
+        [dtype == np.float64, np.float64 == dtype, np.float64 != dtype, np.int32 == dtype],
+        [
+            dtype in KINDS,
+            dtype in (int, float),
+            float == x.dtype,
+            kind in KINDS,
+            KINDS.index(dtype),
+            KINDS.count(np.dtype(int)),
+        ],
+    )
+
+
+def returned_classes(x: Any, dtype: Any) -> Any:
+    kinds = {"first": np.float32, int: float, np.int8: [bool, list]}
+    return kinds, np.float64 if x[0] > 3 else np.float32, np.int64 if x[0] < 3 else np.int32
+
+
+def attributes_that_some_lack(x: Any, dtype: Any) -> Any:
+    items, text = [1, 2], str(int(x[0]))
+    if x[0] > 1:
+        items.append(4)
+    found = []
+    for thing in (x, items, len(x), text, f"{x[0]}", x[0]):
+        try:
+            found.append(thing.dtype)
+        except AttributeError:
+            found.append(getattr(thing, "__of_nobody__", None))
+    return found
+
+
+NAMES = ("__iter__", "__len__", "__index__", "__float__", "__array__", "__matmul__", "__call__", "__dict__", "shape",
+         "is_integer", "append", "keys", "foo")  # fmt: skip
+
+
+def attributes_that_some_have(x: Any, dtype: Any) -> Any:
+    items = [0, 1, 2]
+    if x[0] > 1:
+        items.append(3)
+    things = (x, x[0], x[0] > 1, x.shape[0], float(x[0]), int(x[0]), items, range(int(x[0])), f"{x[0]}", {1: 2}, dtype)
+    found = [[hasattr(thing, name) for name in NAMES] for thing in things]
+    return found, getattr(int(x[0]), "__iter__", None), getattr(x[0], "keys", dtype)
+
+
+def indices(x: Any, index: Any) -> Any:
+    made = np.zeros((4, 4))
+    if not hasattr(index, "__iter__"):
+        index = (index,) * 2
+    made[index] = 1
+    return made
+
+
+@pytest.mark.parametrize(
+    "program", [dtypes_and_classes, returned_classes, attributes_that_some_lack, attributes_that_some_have]
+)
+def test_it_is_as_in_python(program: Any) -> None:
+    assert_same(function(program)(X, X.dtype), program(X, X.dtype))
+
+
+def test_indices_that_are_numbers_or_tuples() -> None:
+    for index in (2, (1, 3), [1]):
+        assert_same(function(indices)(X, index), indices(X, index))
+
+
+def test_returned_classes_are_the_very_ones() -> None:
+    kinds, first, second = function(returned_classes)(X, X.dtype)
+    assert kinds["first"] is np.float32
+    assert [type(key) for key in kinds] == [str, type, type]
+    assert (first, second) == (np.float64, np.int32)
+    assert type(first) is type
+
+
+def test_lists_that_are_passed_lack_attributes() -> None:
+    def dtype_of(thing: Any) -> Any:
+        try:
+            return thing.dtype
+        except AttributeError:
+            return np.dtype(int)
+
+    for thing in ([1, 2], [[1, 2], [3, 4]], [[1], []], {1: 2}, 3, "a", X):
+        assert function(dtype_of)(thing) == dtype_of(thing)
+
+
+class Plain:
+    pass
+
+
+def test_classes_of_generators() -> None:
+    def program(thing: Any) -> Any:
+        kinds = np.random.Generator | np.random.RandomState
+        return (
+            [
+                isinstance(thing, kinds),
+                isinstance(thing, Plain | np.random.Generator),
+                isinstance(thing, random.Random),
+            ],
+            [type(thing) is np.random.Generator, type(thing) is random.Random, type(thing) is Plain],
+            [np.random.Generator is np.random.Generator, type(thing)],
+        )
+
+    for thing in (np.random.default_rng(0), np.random.RandomState(0), random.Random(0), Plain(), 3):
+        assert function(program)(thing) == program(thing)
