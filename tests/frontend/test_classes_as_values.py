@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jitflow import function
+from jitflow.errors import UserNotImplementedError
 from tests.compare import assert_same
 
 X = np.array([3.75, -2.5, 0.0, 7.0])
@@ -120,3 +121,54 @@ def test_classes_of_generators() -> None:
 
     for thing in (np.random.default_rng(0), np.random.RandomState(0), random.Random(0), Plain(), 3):
         assert function(program)(thing) == program(thing)
+
+
+class Box:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @classmethod
+    def unchecked(cls, value: Any) -> Box:
+        made = object.__new__(cls)
+        made.value = np.asarray(value)
+        return made
+
+    def doubled(self) -> Box:
+        made = self.__class__.unchecked(self.value)
+        made.value = made.value * 2
+        return made
+
+
+def test_objects_whose_constructor_does_not_run() -> None:
+    def program(x: Any) -> Any:
+        box = Box.unchecked(x)
+        for _ in range(3):
+            box = box.doubled()
+        return box.value, type(box) is Box, type(object()) is object
+
+    assert_same(function(program)(X), program(X))
+
+
+def test_classes_that_the_program_derives() -> None:
+    def program(x: Any) -> Any:
+        class Base(object):  # noqa: UP004 - written as a user writes it
+            def __init__(self, value: Any) -> None:
+                self.value = value
+
+        class Items(list[int]):
+            def total(self) -> int:
+                return sum(self)
+
+        return Base(x).value, isinstance(Base(x), object), Items([1, 2]).total()
+
+    assert_same(function(program)(X), program(X))
+
+
+def test_what_arrays_are_made_of() -> None:
+    def copied(x: Any, copy: Any = None) -> Any:
+        return np.array(x, copy=np._CopyMode.IF_NEEDED if copy is None else copy)
+
+    assert function(copied)(X) is X
+    assert function(copied)(X, True) is not X
+    with pytest.raises(UserNotImplementedError, match="an array of None"):
+        function(lambda x: np.asarray(None).dtype)(X)

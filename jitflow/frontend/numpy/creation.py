@@ -163,6 +163,8 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
 
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
+    if object is None:
+        raise refuse("an array of None", "arrays hold numbers; ask `is None` before")
     value = array_operand(object) if dtype is None else values.as_array(array_object(object, dtype_argument(dtype)))
     most = static_int(ndmax, "ndmax")
     if most and isinstance(object, list | tuple) and values.rank(value) > most:
@@ -172,6 +174,7 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     if missing > 0:
         value = values.reshape(value, (1,) * missing + values.dims(value))
     shows = isinstance(object, tracers.ArrayTracer) and values.dtype_of_value(value) == object.type.dtype
+    copy = None if copy is np._CopyMode.IF_NEEDED else copy
     if copy or not shows:
         found: Any = None if copy is None or copy else numpy_says(np.array, 0, copy=False)  # which raises
         return layouts.made(new(value), order, value)

@@ -164,6 +164,9 @@ class ClassProxy(ObjectProxy):
         return issubclass(inner, self._jitflow_object)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._jitflow_traced()(*args, **kwargs)
+
+    def _jitflow_traced(self) -> type:
         kind = self._jitflow_class()
         if kind is None:
             raise located(
@@ -173,7 +176,7 @@ class ClassProxy(ObjectProxy):
                     mend="make the object outside the compiled function and pass it as an argument",
                 )
             )
-        return kind(*args, **kwargs)
+        return kind
 
     def _jitflow_class(self) -> type | None:
         """The class of what the program makes of it: the user's if that has no methods; None if there is none."""

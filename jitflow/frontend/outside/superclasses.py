@@ -8,10 +8,10 @@ from typing import Any
 
 from jitflow.errors import UserAttributeError
 from jitflow.frontend.outside.made_objects import is_made_object, known_as
-from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy
 from jitflow.frontend.tracers import located
 
-__all__ = ["SuperProxy"]
+__all__ = ["SuperProxy", "new_object"]
 
 
 class SuperProxy:
@@ -43,3 +43,9 @@ class SuperProxy:
             is_method = isinstance(found, FunctionType) and not isinstance(member, staticmethod)
             return MethodType(found, thing) if is_method else found
         raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))
+
+
+def new_object(kind: Any, *args: Any, **kwargs: Any) -> Any:
+    """`object.__new__`, of the class that is traced. Arguments that `__init__` takes are none of its own."""
+    made: Any = kind._jitflow_traced() if isinstance(kind, ClassProxy) else kind
+    return object.__new__(made, *args, **kwargs) if made.__init__ is object.__init__ else object.__new__(made)

@@ -27,7 +27,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.records import OF_DATACLASSES, RecordProxy
 from jitflow.frontend.outside.structures import variables_in
-from jitflow.frontend.outside.superclasses import SuperProxy
+from jitflow.frontend.outside.superclasses import SuperProxy, new_object
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
@@ -215,6 +215,8 @@ def _stand_in(kind: type, handler: Callable[..., Any], *, distributes: bool = Tr
 
     class StandIn(type):
         def __call__(cls, *args: Any, **keywords: Any) -> Any:
+            if STANDS_FOR not in vars(cls):  # a class that the program derives from it
+                return super().__call__(*args, **keywords)
             each = distributes and holds_alternatives(args)
             return distributed(handler, args, keywords) if each else handler(*args, **keywords)
 
@@ -234,6 +236,8 @@ def _stand_in(kind: type, handler: Callable[..., Any], *, distributes: bool = Tr
     if kind in (bool, int, float, complex):
         members["dtype"] = np.dtype(kind)  # NumPy asks a class that it does not know for it
         members |= methods_of_numbers(kind)
+    elif kind is object:
+        members["__new__"] = new_object
     elif kind in (str, *CONSTRUCTORS):
         members |= methods_of_containers(kind)
     return StandIn(kind.__name__, () if kind in (bool, range) else (kind,), members)
@@ -291,6 +295,7 @@ _FUNCTIONS: dict[str, Any] = {
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
     "super": _stand_in(super, _super),
+    "object": _stand_in(object, object),
     "chr": chr_,
     "ord": ord_,
     "str": _stand_in(str, str_),
@@ -337,7 +342,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
-    others = {np.nditer: traced_nditer, variables: variables_in, **OF_DATACLASSES}
+    others = {np.nditer: traced_nditer, variables: variables_in, object.__new__: new_object, **OF_DATACLASSES}
     for function, program in (*ON_LISTS.items(), *CACHES.items(), *ITERATED.items(), *others.items()):
         table[id(function)] = (function, program)
     for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
