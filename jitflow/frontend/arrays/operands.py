@@ -43,6 +43,7 @@ __all__ = [
     "refuse",
     "require_integer",
     "require_no_less_than_zero",
+    "sequence_of",
     "shape_argument",
     "static_int",
     "view",
@@ -166,6 +167,12 @@ def normalized_axes(axis: Any, rank: int, name: str | None = None) -> tuple[int,
     return tuple(numpy_says(normalize_axis_tuple, tuple(static_int(item, "axis") for item in items), rank, name))
 
 
+def sequence_of(thing: Any) -> Sequence[Any]:
+    """The items of what NumPy takes as a sequence of sizes or axes; any other thing is the only one."""
+    is_line = isinstance(thing, tracers.ArrayTracer) and thing.ndim == 1
+    return tuple(thing) if is_line or isinstance(thing, tuple | list | range) else (thing,)
+
+
 def static_int(item: Any, name: str) -> int:
     """An integer that must be known while tracing: an axis, a number of dimensions.
 
@@ -192,10 +199,7 @@ def require_integer(item: object, value: Value) -> None:
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:
     """The dims that a ``shape`` argument names: a size or a sequence of them."""
-    if isinstance(shape, tracers.ArrayTracer) and shape.ndim == 1:
-        shape = tuple(shape)
-    items: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
-    found = tuple(tracers.dim_of(item) for item in items)
+    found = tuple(tracers.dim_of(item) for item in sequence_of(shape))
     for dim in found:
         require_no_less_than_zero(dim)
     return found

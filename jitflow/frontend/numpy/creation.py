@@ -146,7 +146,7 @@ def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: str = "x
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
-    dims, kind = shape_argument(dimensions), dtype_argument(dtype)
+    dims, kind = shape_argument(tuple(dimensions)), dtype_argument(dtype)
     if sparse:
         shapes = [tuple(dim if place == axis else 1 for place, dim in enumerate(dims)) for axis in range(len(dims))]
         return tuple(new(values.iota(kind, shape, axis)) for axis, shape in enumerate(shapes))

@@ -19,6 +19,7 @@ from jitflow.frontend.arrays.operands import (
     numpy_says,
     operand,
     refuse,
+    sequence_of,
     shape_argument,
     static_int,
 )
@@ -42,10 +43,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         flat = values.reshape(value, (broadcasting.total_size(value),))
         return new(values.reshape(_rolled(flat, shift, 0), values.dims(value)))
-    places = [
-        normalized_axis(item, values.rank(value)) for item in (axis if isinstance(axis, tuple | list) else (axis,))
-    ]
-    shifts = list(shift) if isinstance(shift, tuple | list) else [shift] * len(places)
+    places = [normalized_axis(item, values.rank(value)) for item in sequence_of(axis)]
+    shifts = list(shift) if isinstance(shift, tuple | list | range) else [shift] * len(places)
     if len(places) == 1:
         places *= len(shifts)
     if len(shifts) != len(places):

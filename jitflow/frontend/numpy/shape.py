@@ -19,6 +19,7 @@ from jitflow.frontend.arrays.operands import (
     normalized_axis,
     read_only_view,
     refuse,
+    sequence_of,
     shape_argument,
     static_int,
     view,
@@ -220,9 +221,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     rank = values.rank(value)
     if axes is None:
         return view(values.transpose(value, range(rank)[::-1]))
-    if isinstance(axes, tracers.ArrayTracer) and axes.ndim == 1:
-        axes = tuple(axes)
-    wanted = axes if isinstance(axes, tuple | list) else (static_int(axes, "axes"),)
+    wanted = [static_int(axis, "axis") for axis in sequence_of(axes)]
     if len(wanted) != rank:
         raise UserValueError("axes don't match array")
     order = [normalized_axis(axis, rank) for axis in wanted]
@@ -261,7 +260,8 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     value = array_operand(a)
     rank = values.rank(value)
-    origins, targets = normalized_axes(source, rank, "source"), normalized_axes(destination, rank, "destination")
+    origins = normalized_axes(sequence_of(source), rank, "source")
+    targets = normalized_axes(sequence_of(destination), rank, "destination")
     if len(origins) != len(targets):
         raise UserValueError("`source` and `destination` arguments must have the same number of elements")
     order = [axis for axis in range(rank) if axis not in origins]

@@ -45,6 +45,21 @@ def test_without_an_axis_the_rank_is_not_left_to_the_run(program: Any) -> None:
 @pytest.mark.parametrize(
     "program",
     [
+        lambda x: np.transpose(x, range(3)[::-1]),
+        lambda x: x.transpose(range(x.ndim)),
+        lambda x: np.moveaxis(x, range(2), range(1, 3)),
+        lambda x: np.roll(x, range(2), range(2)),
+        lambda x: np.zeros(range(2, 4)) + np.tile(x[0, 0], range(2, 3)).sum(),
+        lambda x: np.indices(size for size in x.shape[:2]),
+    ],
+)
+def test_ranges_are_sequences(program: Any) -> None:
+    assert_same(function(program)(np.arange(12.0).reshape(2, 2, 3)), program(np.arange(12.0).reshape(2, 2, 3)))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
         lambda x, axes: np.transpose(x, axes),
         lambda x, axes: x.transpose(axes),
         lambda x, axes: np.zeros(axes),
