@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 import random
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,18 @@ def attributes_that_some_have(x: Any, dtype: Any) -> Any:
     return found, getattr(int(x[0]), "__iter__", None), getattr(x[0], "keys", dtype)
 
 
+NUMBER = int | float
+KINDS_OF_VALUES = (Iterable, Sized, Iterator, Hashable, Sequence, numbers.Real, numbers.Integral, (NUMBER, list), str)
+
+
+def values_of_kinds(x: Any, dtype: Any) -> Any:
+    items = [0, 1, 2]
+    if x[0] > 1:
+        items.append(3)
+    things = (x, x[0], x[0] > 1, x.shape[0], float(x[0]), int(x[0]), items, range(int(x[0])), f"{x[0]}", {1: 2}, dtype)
+    return [[isinstance(thing, kind) for kind in KINDS_OF_VALUES] for thing in things], isinstance(x.size, NUMBER)
+
+
 def indices(x: Any, index: Any) -> Any:
     made = np.zeros((4, 4))
     if not hasattr(index, "__iter__"):
@@ -72,7 +86,8 @@ def indices(x: Any, index: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "program", [dtypes_and_classes, returned_classes, attributes_that_some_lack, attributes_that_some_have]
+    "program",
+    [dtypes_and_classes, returned_classes, attributes_that_some_lack, attributes_that_some_have, values_of_kinds],
 )
 def test_it_is_as_in_python(program: Any) -> None:
     assert_same(function(program)(X, X.dtype), program(X, X.dtype))

@@ -10,6 +10,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import pairwise
 from threading import local
 from types import FrameType, FunctionType, MethodType
@@ -29,7 +30,7 @@ from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers import located, size_of
 from jitflow.frontend.tracers.surface import surface
 
-__all__ = ["called_out"]
+__all__ = ["called_out", "errstate"]
 
 _LEVELS = {name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error", "critical")}
 _LEVELS |= {"warn": logging.WARNING, "fatal": logging.CRITICAL}
@@ -219,6 +220,20 @@ def _frame_outside(number: int) -> FrameType:
         frame = frame.f_back
         number -= not is_internal(frame.f_code.co_filename)
     return frame
+
+
+def errstate(**kinds: Any) -> Any:
+    """`numpy.errstate`: jitflow emits no warnings, and cannot raise at the elements that NumPy would raise at."""
+    for name, kind in kinds.items():
+        if kind not in (None, "ignore", "warn"):
+            raise located(
+                UserNotImplementedError(
+                    f"np.errstate({name}={kind!r}) is not compiled",
+                    expected="ignore or warn; compiled code gives the values that NumPy gives, without warnings",
+                    mend="test the values: np.isfinite(x).all()",
+                )
+            )
+    return nullcontext()
 
 
 surface.install(called_out=called_out)

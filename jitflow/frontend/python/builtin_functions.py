@@ -8,9 +8,8 @@ import math
 import operator
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import cache, partial, wraps
-from types import FunctionType
+from types import FunctionType, UnionType
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from jitflow.frontend.outside.records import OF_DATACLASSES, RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.outside.superclasses import SuperProxy, new_object
 from jitflow.frontend.python import conversions
+from jitflow.frontend.python.announced import errstate
 from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
@@ -121,6 +121,10 @@ def _breakpoint(*args: Any, **keywords: Any) -> None:
     breakpoint_(*args, **keywords)
 
 
+_VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, ArraySource)
+"""What stands for values of Python's and NumPy's."""
+
+
 def _known(function: Callable[..., Any], *args: Any) -> Any:
     """A question about what an object is, which nobody can answer of an argument that is not given."""
     for thing in args[:1]:
@@ -129,18 +133,24 @@ def _known(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
+def _classes(kinds: Any) -> Any:
+    """What `isinstance` is asked about: of a union, which may stand for one from outside, its classes."""
+    if isinstance(kinds, tuple):
+        return tuple(map(_classes, kinds))
+    return kinds.__args__ if isinstance(kinds, UnionType) else kinds
+
+
 def _isinstance(thing: Any, kinds: Any) -> bool:
-    """`isinstance`."""
-    if (kind := python_class(thing)) is not None:
-        return issubclass(kind, kinds)
-    if isinstance(thing, ObjectProxy):  # classes that ask for methods would find those of the proxy
-        return isinstance(thing._jitflow_object, kinds)
-    return bool(_known(isinstance, [] if isinstance(thing, Listed) else thing, kinds))
+    """`isinstance`: classes that ask for methods would find those of what stands for a value."""
+    kinds = _classes(kinds)
+    if isinstance(thing, _VALUES):
+        return issubclass(replaced_by(class_of(thing)), kinds)
+    return bool(_known(isinstance, thing._jitflow_object if isinstance(thing, ObjectProxy) else thing, kinds))
 
 
 def _issubclass(kind: Any, kinds: Any) -> bool:
     """`issubclass`."""
-    return issubclass(kind._jitflow_object if isinstance(kind, ClassProxy) else kind, kinds)
+    return issubclass(kind._jitflow_object if isinstance(kind, ClassProxy) else kind, _classes(kinds))
 
 
 def _callable(thing: Any) -> bool:
@@ -170,10 +180,6 @@ def _sum(items: Any, *start: Any) -> Any:
     if is_running(items):
         return conversions.fold(items, start[0] if start else 0, operator.add)
     return conversions.sum_(items, *start)
-
-
-_VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, ArraySource)
-"""What stands for values of Python's and NumPy's."""
 
 
 def _hasattr(thing: Any, name: Any) -> bool:
@@ -263,20 +269,6 @@ def _holds_tracer(thing: Any) -> bool:
     return any(map(_holds_tracer, thing)) if of_items else isinstance(thing, Tracer | Source | ArraySource)
 
 
-def _errstate(**kinds: Any) -> Any:
-    """`numpy.errstate`: jitflow emits no warnings, and cannot raise at the elements that NumPy would raise at."""
-    for name, kind in kinds.items():
-        if kind not in (None, "ignore", "warn"):
-            raise located(
-                UserNotImplementedError(
-                    f"np.errstate({name}={kind!r}) is not compiled",
-                    expected="ignore or warn; compiled code gives the values that NumPy gives, without warnings",
-                    mend="test the values: np.isfinite(x).all()",
-                )
-            )
-    return nullcontext()
-
-
 _FUNCTIONS: dict[str, Any] = {
     "len": traced_len,
     "sum": _sum,
@@ -329,7 +321,7 @@ BUILTIN_FUNCTIONS = {
 @cache
 def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
     kinds: dict[Any, Callable[..., Any]] = {
-        np.errstate: _errstate,
+        np.errstate: errstate,
         np.ndindex: sources.traced_ndindex,
         np.ndenumerate: sources.traced_ndenumerate,
         **CONSTRUCTORS,
