@@ -652,3 +652,20 @@ def test_a_list_may_leave_its_branch():
 def test_a_list_that_changes_in_a_loop_over_its_numbered_items_is_refused():
     with pytest.raises(NotImplementedError, match="changes while a loop goes through enumerate"):
         jitflow.function(changes_while_it_is_gone_through)(U)
+
+
+def rows_of_a_display(u, k):
+    rows, others, deep = [[1, 2], [3]], [[k], []], [[[1], [2]], [[3]]]
+    if u[0] > k:
+        rows.append([4])
+        others[1].append(5)
+        deep[0].append([])
+    for item in u:
+        if item > 0:
+            rows[0].append(k)
+            rows.append([])
+    return rows, others, deep, len(rows), sum(rows[0])
+
+
+def test_rows_that_are_written_in_a_display_may_grow():
+    assert_does_what_python_does(rows_of_a_display, CALLS)

@@ -286,9 +286,9 @@ ATTRIBUTES: Mapping[str, Handler] = MappingProxyType(
 """From an attribute of an array to ``handler(array)``. What a tracer knows by itself is not here."""
 
 REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
-    {function: _located(handler) for function, handler in {**_REPLACEMENTS, **generators.CLASSES}.items()}
+    {function: _located(handler) for function, handler in _REPLACEMENTS.items()}
 )
-"""From a function or class of NumPy that does not dispatch on its arguments to what runs in its place."""
+"""From a NumPy function that does not dispatch on its arguments to what runs in its place while tracing."""
 
 surface.install(
     apply_ufunc=apply_ufunc,
@@ -299,7 +299,7 @@ surface.install(
     set_attribute=set_attribute,
     methods=METHODS,
     attributes=ATTRIBUTES,
-    replacements=REPLACEMENTS,
+    replacements={**REPLACEMENTS, **{kind: _located(make) for kind, make in generators.CLASSES.items()}},
     by_path=MappingProxyType(
         {
             path: _located(handler)

@@ -121,6 +121,8 @@ class Expressions(ast.NodeTransformer):
             return self.hook("made_set", value, constant(name), *items_of(value))
         if isinstance(value, ast.Dict) and not has_known_keys(value):
             return self.hook("made_dict", value, constant(name), *pairs_of(value))
+        if isinstance(value, ast.List):  # whose rows may become some as well
+            value.elts = [self.made(item, f"an item of {name}") if is_container(item) else item for item in value.elts]
         return self.hook("made_container", value, value, constant(name))
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
@@ -252,15 +254,13 @@ class Expressions(ast.NodeTransformer):
             return node
         return self.hook("unpacked", node, constant(name), *items_of(node))
 
-    def visit_Set(self, node: ast.Set) -> ast.expr:
+    def visit_Set(self, node: ast.Set | ast.Dict) -> ast.expr:
         name = ast.unparse(node)
         self.generic_visit(node)
-        return node if is_plain_set(node) else self.made(node, name)
+        is_plain = is_plain_set(node) if isinstance(node, ast.Set) else has_known_keys(node)
+        return node if is_plain else self.made(node, name)
 
-    def visit_Dict(self, node: ast.Dict) -> ast.expr:
-        name = ast.unparse(node)
-        self.generic_visit(node)
-        return node if has_known_keys(node) else self.made(node, name)
+    visit_Dict = visit_Set  # noqa: N815 - a name of `ast`
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load):
