@@ -144,7 +144,7 @@ def dtype_argument(dtype: Any, default: DType | None = None) -> DType:
         return default or F64
     if isinstance(dtype, DType):
         return dtype
-    found = numpy_says(np.dtype, dtype)
+    found = numpy_says(np.dtype, str(dtype) if isinstance(dtype, str) else dtype)  # of a text that must be known
     known = dtype_of(found)
     if known is None:
         raise UserTypeError(

@@ -163,8 +163,6 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
 
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
-    if object is None:
-        raise refuse("an array of None", "arrays hold numbers; ask `is None` before")
     value = array_operand(object) if dtype is None else values.as_array(array_object(object, dtype_argument(dtype)))
     most = static_int(ndmax, "ndmax")
     if most and isinstance(object, list | tuple) and values.rank(value) > most:
