@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from warnings import filterwarnings
 
 import numpy as np
 import pytest
@@ -28,6 +29,23 @@ def warns(x):
             warnings.warn(f"large {i}", RuntimeWarning, stacklevel=1)
     warnings.warn("outside", stacklevel=2)
     return warned_about(x[0], "x")
+
+
+def filters(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        filterwarnings("ignore", message="hid")
+        for message in ("hidden", "seen"):
+            warnings.warn(message, stacklevel=1)
+        if x[0] > 0:
+            warnings.warn("old", DeprecationWarning, stacklevel=1)
+    warnings.warn("hidden no more", DeprecationWarning, stacklevel=1)
+    with warnings.catch_warnings(action="ignore"):
+        for value in x:
+            if value > 1:
+                return value
+            warnings.warn("turn", stacklevel=1)
+    return 0.0
 
 
 def logs(x, n):
@@ -58,6 +76,35 @@ def test_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(RuntimeWarning, match="large 2"):
             compiled(np.arange(4.0))
+
+
+def test_filters():
+    compiled = jitflow.function(filters)
+    for x in (np.arange(4.0), np.ones(2)):
+        assert heard(compiled, x) == heard(filters, x)
+
+
+def makes_errors(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return np.log(x)
+
+
+def records(x):
+    with warnings.catch_warnings(record=True):
+        return np.log(x)
+
+
+def sets_a_filter(x):
+    if x[0] > 0:
+        warnings.simplefilter("ignore")
+    return x
+
+
+@pytest.mark.parametrize("program", [makes_errors, records, sets_a_filter])
+def test_filters_that_are_refused(program):
+    with pytest.raises(NotImplementedError, match="not compiled|in a compiled function"):
+        jitflow.function(program)(np.ones(2))
 
 
 def test_records(caplog):

@@ -137,9 +137,9 @@ def is_foreign_impure(name: str) -> bool:
 
 
 def announces(thing: Any) -> bool:
-    """Whether this is a logger, or a class or function of progress bars: calls of them are called out."""
-    is_bar = isinstance(thing, type | FunctionType) and (thing.__module__ or "").startswith("tqdm.")
-    return is_bar or type(thing).__module__ == "logging"
+    """Whether this is a logger, or a class or function of such, of warnings or of progress bars: their calls go out."""
+    home = (thing.__module__ or "") if isinstance(thing, type | FunctionType) else type(thing).__module__
+    return home in ("logging", "warnings") or home.startswith("tqdm.")
 
 
 def is_impure_member(module: ModuleType, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""`warnings.warn`, `logging` and `tqdm`: calls out, in order with everything else that can be seen.
+"""Warnings and their filters, `logging` and `tqdm`: calls out, in order with everything else that can be seen.
 
 The user's line is known when the program is traced, and there is no frame of it when the program runs. So a warning or
 a record is made by hand, with that place in it, and Python decides what becomes of it: filters, levels and handlers.
@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from itertools import pairwise
 from threading import local
 from types import FrameType, FunctionType, MethodType
@@ -40,6 +41,10 @@ def called_out(thing: Any) -> Callable[..., Any] | None:
     """What records the call of ``thing``, a function or method of Python's own library; None of what is refused."""
     if thing is warnings.warn:
         return _warn
+    if thing is warnings.catch_warnings:
+        return _catch_warnings
+    if thing in (warnings.simplefilter, warnings.filterwarnings):
+        return partial(_filter, thing)
     if thing is logging.getLogger:
         return lambda *name: Impure("a logger", logging.getLogger(*name))
     if isinstance(thing, MethodType) and isinstance(thing.__self__, logging.Logger):
@@ -109,18 +114,88 @@ def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any =
                 mend='give the text and the class: warnings.warn("...", RuntimeWarning)',
             )
         )
-    kind = category._jitflow_object if isinstance(category, ClassProxy) else category or UserWarning
+    kind = _class_of_warning(category) or UserWarning
     if not (isinstance(kind, type) and issubclass(kind, Warning)):
         raise located(UserTypeError(f"category must be a Warning subclass, not '{type(kind).__name__}'"))
-    places = _places()
+    places, filters = _places(), [one for caught in current_trace().state(_Caught) for one in caught.filters]
 
     def warn(text: str) -> None:
         outside = stacklevel - len(places)
         place = _place(_frame_outside(outside)) if outside > 0 else places[max(stacklevel, 1) - 1]
         registry = place.namespace.setdefault("__warningregistry__", {})
-        warnings.warn_explicit(text, kind, place.file, place.line, place.namespace.get("__name__"), registry)
+        with warnings.catch_warnings() if filters else nullcontext():
+            for set_filter in filters:
+                set_filter()
+            warnings.warn_explicit(text, kind, place.file, place.line, place.namespace.get("__name__"), registry)
 
     record_call(current_trace(), warn, None, (message,), {})
+
+
+def _class_of_warning(category: Any) -> Any:
+    return category._jitflow_object if isinstance(category, ClassProxy) else category
+
+
+class _Caught(list["_CatchWarnings"]):
+    """The blocks whose filters hold, outermost first."""
+
+
+class _CatchWarnings:
+    """`warnings.catch_warnings`: the filters that its block sets hold for the warnings that the block makes.
+
+    These are known when the program is traced; NumPy's own warnings are not made.
+    """
+
+    def __init__(self) -> None:
+        self.filters: list[Callable[[], None]] = []
+        self.scope = current_trace().scope
+
+    def __enter__(self) -> None:
+        current_trace().state(_Caught).append(self)
+
+    def __exit__(self, *raised: object) -> None:
+        current_trace().state(_Caught).pop()
+
+
+def _catch_warnings(*, record: Any = False, module: Any = None, **options: Any) -> Any:
+    """`warnings.catch_warnings`, but for one that records them."""
+    if record or module is not None:
+        raise located(
+            UserNotImplementedError(
+                "warnings.catch_warnings(record=True) is not compiled", mend="catch them where the function is called"
+            )
+        )
+    caught = _CatchWarnings()
+    if options.get("action") is not None:
+        caught.filters.append(_filter_of(warnings.simplefilter, **options))
+    return caught
+
+
+def _filter(set_filter: Callable[..., None], *args: Any, **keywords: Any) -> None:
+    """A filter for what stands behind it in the block that is being traced."""
+    caught = current_trace().state(_Caught)
+    if not caught or caught[-1].scope is not current_trace().scope:
+        raise located(
+            UserNotImplementedError(
+                f"warnings.{set_filter.__name__} in a compiled function, but for the first level of a block",
+                mend="call it before, or write it at the beginning of `with warnings.catch_warnings():`",
+            )
+        )
+    caught[-1].filters.append(_filter_of(set_filter, *args, **keywords))
+
+
+def _filter_of(set_filter: Callable[..., None], action: Any, *args: Any, **keywords: Any) -> Callable[[], None]:
+    if action == "error":
+        raise located(
+            UserNotImplementedError(
+                "a filter that makes errors of warnings is not compiled",
+                expected="another action; compiled code gives the values that NumPy gives, without warnings",
+                mend="test the values: np.isfinite(x).all()",
+            )
+        )
+    given = [_class_of_warning(one) for one in args], {name: _class_of_warning(one) for name, one in keywords.items()}
+    with warnings.catch_warnings():
+        set_filter(action, *given[0], **given[1])  # which raises for what is no filter
+    return partial(set_filter, action, *given[0], **given[1])
 
 
 # -- progress bars ---------------------------------------------------------------------------------
