@@ -103,7 +103,7 @@ def sets_a_filter(x):
 
 @pytest.mark.parametrize("program", [makes_errors, records, sets_a_filter])
 def test_filters_that_are_refused(program):
-    with pytest.raises(NotImplementedError, match="not compiled|in a compiled function"):
+    with pytest.raises(NotImplementedError, match=r"not compiled|in a compiled function"):
         jitflow.function(program)(np.ones(2))
 
 
