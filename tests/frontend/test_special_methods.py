@@ -174,3 +174,47 @@ def test_answers_that_python_does_not_take(program: Any) -> None:
             call(Wrong(3))
         with pytest.raises(type(expected.value)):
             jitflow.function(lambda x, call=call: call(x))(Wrong(3))
+
+
+class Stack:
+    """Its length is that of a list that the running program makes longer."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def lengths_that_are_found(x):
+    class Sized:
+        def __init__(self, n):
+            self.n = n
+
+        def __len__(self):
+            return self.n
+
+        def __int__(self):
+            return self.n + 1
+
+    stack, sized = Stack(), Sized(np.int64(3))
+    for value in x:
+        if value > 0:
+            stack.items.append(value)
+    found = Sized(int(x.sum()))
+    return len(stack) + 1, 1 if stack else 2, bool(stack), len(sized), len(found), bool(found), int(found)
+
+
+@pytest.mark.parametrize("x", [np.array([-1.0, 2, 3]), -np.zeros(2), np.array([-2.0])])
+def test_lengths_that_the_running_program_finds(x):
+    compiled = jitflow.function(lengths_that_are_found)
+    compiled(np.ones(3))
+    try:
+        expected = lengths_that_are_found(x)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=str(error).partition("(")[0]):
+            compiled(x)
+        return
+    found = compiled(x)
+    assert found == expected
+    assert [*map(type, found)] == [*map(type, expected)]

@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from jitflow.errors import UserTypeError
+from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.tracers import Tracer, located
 
 __all__ = ["NUMBERS", "TRUTH", "answer_of", "as_python_takes_it", "define_special_methods", "has_method"]
@@ -60,17 +63,20 @@ def answer_of(thing: Any, *methods: str) -> Any:
 
     None if it has none of them, and of all else. Raises `UserTypeError` for what is no number of the type.
     """
-    if not hasattr(type(thing), "_jitflow_answers"):
-        return None
-    for name in methods:
-        if has_method(thing.__class__, name):
-            return _checked(name, type(thing)._jitflow_answers(thing, name))
+    kind = type(thing)
+    if hasattr(kind, "_jitflow_answers"):
+        name = next((name for name in methods if has_method(thing.__class__, name)), None)
+        return None if name is None else _checked(name, kind._jitflow_answers(thing, name))
+    for name in methods:  # of a class that the program makes
+        method = getattr(kind, name, None)
+        if isinstance(method, FunctionType) and not is_internal(method.__code__.co_filename):
+            return _checked(name, method(thing))
     return None
 
 
 def _checked(name: str, answer: Any) -> Any:
     expected, kind = NUMBERS.get(name, (int, None))[0], answer.__class__
-    if not issubclass(kind, expected):
+    if not issubclass(kind, (expected, np.integer) if name == "__len__" else expected):
         raise located(UserTypeError(f"{name} should return {expected.__name__}, returned {kind.__name__}"))
     return answer
 

@@ -85,7 +85,7 @@ def traced_len(thing: Any) -> Any:
         raise thing.needed()
     if isinstance(thing, Tracer):
         raise located(UserTypeError(f"object of type '{thing.__class__.__name__}' has no len()"))
-    return len(thing)
+    return conversions.length_of_object(thing)
 
 
 def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:

@@ -41,6 +41,24 @@ def _asked(args: tuple[Any, ...], *methods: str) -> tuple[Any, ...]:
     return args if number is None else (number, *args[1:])
 
 
+def length_of_object(thing: Any) -> Any:
+    """`len` of what is no array and no container of the program."""
+    answer = answer_of(thing, "__len__")
+    if answer is None:
+        return len(thing)
+    number = int_(answer)
+    if not isinstance(number, tracers.Tracer):
+        if number < 0:
+            raise located(UserValueError(_NEGATIVE_LENGTH))
+        return number
+    value = values.as_scalar(tracers.lift(number))
+    values.check(values.emit("greater_equal", value, values.constant(0, I64)), ValueError, _NEGATIVE_LENGTH)
+    return number
+
+
+_NEGATIVE_LENGTH = "__len__() should return >= 0"
+
+
 def int_(*args: Any, **keywords: Any) -> Any:
     """`int`."""
     args = _asked(args, "__int__", "__index__")
@@ -95,7 +113,7 @@ def complex_(*args: Any) -> Any:
 
 def bool_(*args: Any) -> Any:
     """`bool`."""
-    if not args or not isinstance(args[0], tracers.Tracer | Recorded | Range):
+    if len(args) != 1:
         return builtins.bool(*args)
     answer = truth(args[0])
     return answer if isinstance(answer, builtins.bool) else as_python_bool(answer)
