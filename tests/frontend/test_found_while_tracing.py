@@ -205,7 +205,7 @@ def test_what_was_done_to_a_list_before_stays(program: Any, items: list[float]) 
 def test_what_jitflow_refuses_changes_nothing() -> None:
     def refused(a: Any) -> Any:
         a[0] = 7.0
-        return a.flags
+        return a.ctypes
 
     a = np.ones(3)
     with pytest.raises(NotImplementedError):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.arrays import broadcasting, promotion
+from jitflow.errors import UserAttributeError, UserKeyError, UserNotImplementedError
+from jitflow.frontend.arrays import broadcasting, layouts, promotion
 from jitflow.frontend.arrays.operands import as_value, normalized_axes, numpy_says, operand
 from jitflow.frontend.numpy.shape import broadcast_shapes
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import DType
 
@@ -38,6 +41,63 @@ def size(a: Any, axis: Any = None) -> Any:
 def nbytes(a: Any) -> Any:
     value = as_value(a)
     return tracers.size_of(broadcasting.total_size(value) * values.dtype_of_value(value).itemsize)
+
+
+class Flags:
+    """``x.flags``: how the elements lie in memory. Who owns it, and who may write to it, the program does not know."""
+
+    def __init__(self, array: Any) -> None:
+        self._value = as_value(array)
+
+    @property
+    def c_contiguous(self) -> bool:
+        return self._lies_in_order(self._value)
+
+    @property
+    def f_contiguous(self) -> bool:
+        return self._lies_in_order(values.transpose(self._value, range(values.rank(self._value))[::-1]))
+
+    @property
+    def fnc(self) -> bool:
+        return self.f_contiguous and not self.c_contiguous
+
+    @property
+    def forc(self) -> bool:
+        return self.f_contiguous or self.c_contiguous
+
+    aligned = True
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("contiguous", "owndata", "writeable", "writebackifcopy", "behaved", "carray", "farray", "num"):
+            return self.c_contiguous if name == "contiguous" else self._refuse(name)
+        raise UserAttributeError(f"'numpy._core.multiarray.flagsobj' object has no attribute '{name}'")
+
+    def __getitem__(self, key: Any) -> Any:
+        if key not in _FLAGS:
+            raise UserKeyError("Unknown flag")
+        return getattr(self, _FLAGS[key])
+
+    def _lies_in_order(self, value: Value) -> bool:
+        trace = current_trace()
+        for dim in values.dims(value):
+            if trace.known(dim, ">=", 1) is None and trace.is_open(dim):
+                self._refuse("contiguous")
+            if not trace.decide(dim, ">=", 1, "the flags of an array"):
+                return True
+        found = None if trace.storage.imitations.shows(value) else layouts.is_contiguous(value)
+        return self._refuse("contiguous") if found is None else found
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise UserNotImplementedError(
+            f"x.flags.{name} of an array of which the program does not know it",
+            mend="ask outside of the compiled function; np.ascontiguousarray(x) copies only where it must",
+        )
+
+
+_FLAGS = {"C": "c_contiguous", "F": "f_contiguous", "A": "aligned", "O": "owndata", "W": "writeable", "FA": "farray",
+          "CA": "carray", "B": "behaved", "X": "writebackifcopy"}  # fmt: skip
+_FLAGS |= {name.upper(): name for name in (*_FLAGS.values(), "contiguous", "fortran", "fnc", "forc")}
+_FLAGS["FORTRAN"] = "f_contiguous"
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:

@@ -134,6 +134,7 @@ ATTRIBUTES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "flat": flat.Flat,
         "size": introspection.size,
         "nbytes": introspection.nbytes,
+        "flags": introspection.Flags,
         "itemsize": _itemsize,
         "strides": reinterpreted.strides,
         "device": lambda array: "cpu",

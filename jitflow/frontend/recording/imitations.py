@@ -40,6 +40,10 @@ class Imitations:
         """``copy`` imitates a view of ``source``; ``what`` made it."""
         self.of[copy] = _Imitation(source, what)
 
+    def shows(self, value: Value) -> bool:
+        """Whether an array is an imitated view, or a view of one."""
+        return bool(self._among(value))
+
     def read(self, value: Value) -> None:
         """The program reads an array. Raises `UserNotImplementedError` if NumPy's would have changed meanwhile."""
         for copy in self._among(value):

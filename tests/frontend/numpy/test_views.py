@@ -218,6 +218,26 @@ def test_views(function, name):
         assert_same(ours, theirs)
 
 
+def flags_of(x: Any) -> Any:
+    found = []
+    for array in (x, x.T, x[1:], x[:0], x.copy(), x.ravel(), np.ascontiguousarray(x.T)):
+        flags = array.flags
+        found.append((flags.c_contiguous, flags.f_contiguous, flags["C"], flags["F_CONTIGUOUS"], flags.forc, flags.fnc))
+    return found
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_flags(name: str) -> None:
+    try:
+        found = jitflow.function(flags_of)(ARRAYS[name]())
+    except NotImplementedError:
+        assert name in ("turned axes", "rows with gaps", "columns with gaps", "complex with gaps")
+    else:
+        assert found == flags_of(ARRAYS[name]())
+    with pytest.raises(NotImplementedError, match="writeable"):
+        jitflow.function(lambda x: x.flags.writeable)(ARRAYS[name]())
+
+
 def test_an_imitated_view_is_not_read_after_a_write():
     def read_late(x):
         y = x.reshape(-1)
