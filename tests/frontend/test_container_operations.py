@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import copy
 import functools
 import heapq
@@ -259,3 +260,28 @@ def test_methods_of_classes_and_containers_of_all_classes():
     assert_does_what_python_does(by_their_classes, calls)
     with pytest.raises(TypeError, match="descriptor 'append' for 'list' objects doesn't apply to a 'int' object"):
         jitflow.function(lambda n: list.append(n, 1))(3)
+
+
+# -- lists that Python has made -------------------------------------------------------------------------------
+
+
+def bisects_what_is_sorted(x):
+    items, numbers = sorted(x.tolist()), sorted(x)
+    bisect.insort(numbers, 4)
+    bisect.insort_left(items, 4, 1, 3)
+    rest = list(reversed(x.tolist()))
+    bisect.insort(rest, int(x[1]) + 1)
+    return items, numbers, rest, bisect.bisect_left(items, 3), bisect.bisect(items, x[0]), bisect.bisect(items, 99)
+
+
+def heaps_what_is_sorted(x):
+    items, pairs = sorted(x.tolist(), reverse=True), sorted((int(v) % 4, k) for k, v in enumerate(x))
+    heapq.heapify(items)
+    heapq.heappush(pairs, (2, 9))
+    taken = heapq.heappop(items), heapq.heapreplace(items, 6), heapq.heappushpop(items, -9), heapq.heappop(pairs)
+    return items, pairs, taken
+
+
+@pytest.mark.parametrize("program", [bisects_what_is_sorted, heaps_what_is_sorted])
+def test_functions_of_lists_that_python_has_made(program):
+    assert_does_what_python_does(program, [(X,), (X[::-1] - 5,), (X * 1.5,)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import heapq
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -13,6 +14,8 @@ from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import refusal
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
+from jitflow.frontend.python.lists import Listed
+from jitflow.frontend.python.made_containers import list_of_program
 from jitflow.frontend.python.program_lists import ProgramList
 
 __all__ = ["ON_LISTS", "holds_tracer"]
@@ -28,9 +31,16 @@ def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: A
     if is_outside or is_passed:
         raise refusal(f"{function.__name__}() of {items.path}, a list that the caller passes",
                       f"use a copy of it: items = {items.path}[:]")  # fmt: skip
-    if not isinstance(items, ProgramList):
-        return function(items, *args, **keywords)
-    return program(items, *args, **keywords)
+    if isinstance(items, ProgramList):
+        return program(items, *args, **keywords)
+    if isinstance(items, Listed):
+        items.change()
+    if type(items) is list and any(map(holds_tracer, (*items, *args))):  # one that Python has made, as `sorted` does
+        made, longer = list_of_program(items), _LONGER.get(function, 0)
+        found = program(made, *args, **keywords)
+        items[:] = [made[place] for place in range(len(items) + longer)]
+        return found
+    return function(items, *args, **keywords)
 
 
 def holds_tracer(thing: Any) -> bool:
@@ -54,5 +64,12 @@ _PROGRAMS: Mapping[Any, Callable[..., Any]] = {
     bisect.insort_left: partial(_insort, _LEFT),
     bisect.insort_right: partial(_insort, _RIGHT),
 }
+_LONGER: Mapping[Any, int] = {
+    bisect.insort_left: 1,
+    bisect.insort_right: 1,
+    heapq.heappush: 1,
+    heapq.heappop: -1,
+}
+"""By how many items a function makes a list longer."""
 ON_LISTS = {function: partial(_on_list, function, program) for function, program in _PROGRAMS.items()}
 """What runs in the place of functions of `heapq` and `bisect`."""

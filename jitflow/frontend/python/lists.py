@@ -186,16 +186,17 @@ class Listed(Recorded, Source, ArraySource):
         """``list.copy``."""
         return self
 
-    def _differ(self, *_: Any, **__: Any) -> Any:
+    def change(self, *_: Any, **__: Any) -> Any:
+        """Start the trace anew with a list that can change, if it may be one."""
         if self.site is not None and not current_trace().choices.is_settled(self.site):
             raise current_trace().begin_anew(Restart(self.site))
         raise _refusal("arithmetic with, or a change of, a list of which only the running program knows the length",
                        "keep the array, and use NumPy's functions on it")  # fmt: skip
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _differ
-    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _differ
-    __setitem__ = __delitem__ = _differ
-    append = extend = insert = remove = pop = clear = index = sort = reverse = _differ
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = change
+    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = change
+    __setitem__ = __delitem__ = change
+    append = extend = insert = remove = pop = clear = index = sort = reverse = change
     __hash__ = object.__hash__
 
 
