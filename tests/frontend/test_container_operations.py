@@ -285,3 +285,25 @@ def heaps_what_is_sorted(x):
 @pytest.mark.parametrize("program", [bisects_what_is_sorted, heaps_what_is_sorted])
 def test_functions_of_lists_that_python_has_made(program):
     assert_does_what_python_does(program, [(X,), (X[::-1] - 5,), (X * 1.5,)])
+
+
+# -- generator expressions in each other ----------------------------------------------------------------------
+
+
+def sums_of_generators(x):
+    w = 3
+    total = sum(v * v + w for v in (w + 1 for w in x if w > 2) if v < 9)
+    pairs = sum(a * b for a, b in ((u, v) for u in x for v in x[:2] if u > v))
+    return total, pairs, w, next((v for v in (w for w in x if w > 4) if v > 5), None)
+
+
+def containers_of_generators(x):
+    items = [v * 2 for v in (w for w in (int(u) + 1 for u in x if u > 2) if w < 9)]
+    table = {int(k): v for k, v in ((w // 2, w) for w in x if w > 2)}
+    found = any(v > 8 for v in (w + 1 for w in x if w < 3)), all(v > 2 for v in (w for w in x if w > 2))
+    return items, table, found, sorted(v for v in (w for w in x if w > 2)), max(v for v in (abs(w) for w in x) if v)
+
+
+@pytest.mark.parametrize("program", [sums_of_generators, containers_of_generators])
+def test_generator_expressions_in_each_other(program):
+    assert_does_what_python_does(program, [(X,), (X[::-1] - 2,), (X * 1.5,)])

@@ -49,8 +49,8 @@ from jitflow.frontend.syntax.build import (
 )
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, parameters_of
 
-__all__ = ["Comprehension", "can_loop", "consumer", "decides", "gathers", "loop_of", "names_of_items", "over_item",
-           "rename"]  # fmt: skip
+__all__ = ["Comprehension", "can_loop", "consumer", "decides", "flatten", "gathers", "loop_of", "names_of_items",
+           "over_item", "rename"]  # fmt: skip
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
 _CONSUMERS = frozenset(
@@ -150,6 +150,23 @@ def names_of_items(target: ast.expr) -> list[str]:
         if all(isinstance(part, ast.Name) for part in parts)
         else []
     )
+
+
+def flatten(node: Comprehension | ast.GeneratorExp, fresh: Fresh) -> ast.expr:
+    """``f(x) for x in (g(y) for y in ys if t(y))`` as ``f(x) for y in ys if t(y) for x in (g(y),)``, in place.
+
+    Returns what it goes through first.
+    """
+    place = 0
+    while place < len(node.generators):
+        inner = node.generators[place].iter
+        if not isinstance(inner, ast.GeneratorExp):
+            place += 1
+            continue
+        _rename_inside(inner, {name: fresh.name("each") for name in sorted(_targets(inner))})
+        node.generators[place].iter = placed(ast.Tuple([inner.elt], ast.Load()), inner)
+        node.generators[place:place] = inner.generators
+    return node.generators[0].iter
 
 
 def rename(node: Comprehension, mentioned: Collection[str], fresh: Fresh) -> None:

@@ -42,6 +42,7 @@ from jitflow.frontend.syntax.comprehensions import (
     can_loop,
     consumer,
     decides,
+    flatten,
     gathers,
     loop_of,
     names_of_items,
@@ -359,7 +360,7 @@ class Expressions(ast.NodeTransformer):
         """What a comprehension goes through, itself over an argument, its loop, and whether it leaves items out."""
         if self._define is None or not can_loop(node):
             return None
-        source, leaves_out = node.generators[0].iter, constant(decides(node))
+        source, leaves_out = flatten(node, self._fresh), constant(decides(node))
         plain = over_item(node)
         (self._inside if isinstance(node, ast.GeneratorExp) else self._comprehension)(plain.body)  # type: ignore[arg-type]
         loop = loop_of(node, consumed_by, others, self._fresh)
@@ -367,8 +368,7 @@ class Expressions(ast.NodeTransformer):
         return [self.rewrite(source), plain, load(loop.name), leaves_out]
 
     def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> ast.expr:
-        name = constant(ast.unparse(node))
-        forms = self._forms(node)
+        name, forms = constant(ast.unparse(node)), self._forms(node)
         if forms is None:
             return self._comprehension(node)
         forms[-1] = constant(None)  # how many keys there are it tells itself
