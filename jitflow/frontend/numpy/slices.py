@@ -40,9 +40,11 @@ def _bounds(item: slice, size: Dim) -> tuple[Dim, Dim, Dim]:
     if step is None:
         return _running_bounds(item, size)
     backwards = not current_trace().decide(step, ">=", 1, "the step of a slice")
-    if step == 1 and _is_next(item.start, item.stop):
-        return _one_or_none(_bound(item.start, size, False), _bound(item.stop, size, False))
-    return _known_bounds(_bound(item.start, size, backwards), _bound(item.stop, size, backwards), size, step, backwards)
+    numbers = [tracers.as_size(pinned(bound)) for bound in (item.start, item.stop)]
+    start, stop = (_bound(number, size, backwards) for number in numbers)
+    if step == 1 and _is_next(*numbers):
+        return _one_or_none(start, stop)
+    return _known_bounds(start, stop, size, step, backwards)
 
 
 def _known_bounds(start: Dim | None, stop: Dim | None, size: Dim, step: Dim, backwards: bool) -> tuple[Dim, Dim, Dim]:
@@ -77,8 +79,8 @@ def _known_bounds(start: Dim | None, stop: Dim | None, size: Dim, step: Dim, bac
 
 
 def _is_next(start: Any, stop: Any) -> bool:
-    """Whether both bounds are known when the program runs, and ``stop`` is ``start + 1``."""
-    if not all(isinstance(bound, tracers.NumberTracer) and runtime_sizes.is_running(bound) for bound in (start, stop)):
+    """Whether both bounds are known when the program runs, so that they are clamped, and ``stop`` is ``start + 1``."""
+    if not all(isinstance(bound, tracers.NumberTracer) for bound in (start, stop)):
         return False
     (base, number), (other, another) = (runtime_sizes.sum_of(bound.value) for bound in (start, stop))
     return base is other and another == number + 1
@@ -104,7 +106,6 @@ def _count(span: Dim, stride: Dim) -> Dim:
 def _bound(bound: Any, size: Dim, backwards: bool) -> Dim | None:
     if bound is None:
         return None
-    bound = tracers.as_size(pinned(bound))
     if runtime_sizes.is_running(bound):
         return runtime_sizes.clamped(_integral(bound), size, backwards=backwards)
     return _dim(bound)

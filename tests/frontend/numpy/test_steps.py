@@ -109,3 +109,14 @@ def test_steps_are_integers():
     for step in (1.5, np.float64(2)):
         with pytest.raises(TypeError, match="slice indices must be integers"):
             jitflow.function(stepped)(np.zeros(5), step)
+
+
+def test_a_slice_of_one_element_is_empty_beyond_the_end():
+    def written(x, n):
+        part = x[n : n + 1]
+        part += 1
+        return part, part.sum(), x
+
+    compiled = jitflow.function(written)
+    for n in range(-6, 7):
+        assert_same(compiled(np.arange(4.0), n), written(np.arange(4.0), n))
