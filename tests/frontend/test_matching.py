@@ -1,4 +1,4 @@
-"""``match`` with patterns that name classes, and guards of what they bind."""
+"""``match`` with patterns that name classes, sequences and mappings, and guards of what they bind."""
 
 from __future__ import annotations
 
@@ -122,4 +122,75 @@ SHAPES = [Point(2.0), Solid(1.0, 2.0, 3.0), Pair(X), Pair(X, 9.0), Circle(1.0), 
     ],
 )
 def test_patterns_that_name_classes(program, calls):
+    assert_does_what_python_does(program, calls)
+
+
+def in_the_callers_list(items, n):
+    match items:
+        case []:
+            items.append(n)
+        case [first]:
+            items[0] = first + n
+        case [first, second] if first > n:
+            items[1] += 2
+        case [_, (2 | 3) as second, *others]:
+            items[0] = second
+            return others
+        case [first, *others, last]:
+            return first, others, last, len(items)
+    return items
+
+
+def of_a_list_that_grows(x, n):
+    items = [1]
+    for i in range(n):
+        items.append(i)
+    match items:
+        case [one]:
+            return one
+        case [one, *others]:
+            items[0] = 5
+            return one, others, items
+
+
+def of_several_kinds(x, n):
+    thing = None if n > 2 else (x[0], n) if n else [x[1], 3, n]
+    match thing:
+        case None:
+            return x
+        case [a, b]:
+            return a + b
+        case [a, [] | 3 as b, *c]:
+            return b, c
+
+
+def what_is_no_sequence(thing):
+    match thing:
+        case [a, b]:
+            return a, b
+        case {"a": [a, *_], **others}:
+            others["new"] = a
+            return others
+        case {"b": b}:
+            return b
+        case {}:
+            return "a mapping"
+    return "another"
+
+
+LISTS = [[], [3], [9, 1], [1, 2], [1, 3, 4], [1, 5, 6, 7], [0.5, 2.0], [0.5, 1, 2.5]]
+THINGS = [(1, 2), [1, 2], [X, 2], range(2), {}, {"b": 2}, {"a": (1, 2), "c": 3}, {"a": 1, "b": 2}, "ab", X, 3, None,
+          Pair(1), Circle(2.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("program", "calls"),
+    [
+        (in_the_callers_list, [(items, n) for items in LISTS for n in (1, 20)]),
+        (of_a_list_that_grows, [(X, n) for n in range(4)]),
+        (of_several_kinds, [(X, n) for n in (0, 1, 3)]),
+        (what_is_no_sequence, [(thing,) for thing in THINGS]),
+    ],
+)
+def test_patterns_of_sequences_and_mappings(program, calls):
     assert_does_what_python_does(program, calls)

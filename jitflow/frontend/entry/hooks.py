@@ -22,12 +22,13 @@ from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
 from jitflow.frontend.python.iterated import spread
 from jitflow.frontend.python.made_containers import made_container, made_dict, made_set, repeated, unpacked
-from jitflow.frontend.python.matching import is_of, part_of
+from jitflow.frontend.python.matching import has_length, is_mapping, is_of, is_sequence, part_of
 from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.texts import percent, text
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "class_of", "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered",
-           "if_", "indexed", "is_", "is_of", "known_error", "listed", "made_container", "made_dict", "made_set",
-           "method", "not_", "or_", "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread",
-           "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
+           "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error", "listed",
+           "made_container", "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent", "raise_",
+           "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
+           "while_"]  # fmt: skip

@@ -12,9 +12,9 @@
                                         else:
                                             ...
 
-Patterns are literals, dotted names, classes with such patterns for what they hold, ``Point(x, y=0)``, alternatives of
-them, names and ``_``; if the subject is written as a tuple, also tuples of these of the same length. All other
-statements stay Python's, which asks for lengths and keys.
+Patterns are literals, dotted names, classes, sequences and mappings with such patterns for what they hold,
+``Point(x, y=0)``, ``[first, *others]``, alternatives of them, names and ``_``. A subject that is written as a tuple is
+matched item by item, where all patterns are tuples of the same length. All other statements stay Python's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["branches_of"]
 
 
 class _Other(Exception):
-    """A pattern that asks for lengths or keys."""
+    """A pattern that no chain of ``if`` asks for."""
 
 
 @dataclass
@@ -117,8 +117,41 @@ def _ask(pattern: ast.pattern, subject: ast.expr, tried: _Tried) -> None:
                 _ask(part, hook("part_of", cloned(subject), cloned(kind), constant(place)), tried)
             for name, part in zip(names, named, strict=True):
                 _ask(part, ast.Attribute(cloned(subject), name, ast.Load()), tried)
+        case ast.MatchSequence(patterns=parts):
+            _ask_items(pattern, parts, subject, tried)
+        case ast.MatchMapping(keys=keys, patterns=parts, rest=rest):
+            tried.tests.append(placed(hook("is_mapping", cloned(subject)), pattern))
+            tried.tests += [placed(ast.Compare(cloned(key), [ast.In()], [cloned(subject)]), pattern) for key in keys]
+            for key, part in zip(keys, parts, strict=True):
+                _ask(part, ast.Subscript(cloned(subject), cloned(key), ast.Load()), tried)
+            if rest is not None:
+                tried.names.append(placed(assign(rest, _without(subject, keys)), pattern))
         case _:
             tried.tests.append(_test(pattern, subject))
+
+
+def _ask_items(pattern: ast.pattern, parts: list[ast.pattern], subject: ast.expr, tried: _Tried) -> None:
+    starred = next((place for place, part in enumerate(parts) if isinstance(part, ast.MatchStar)), None)
+    count = len(parts) - (starred is not None)
+    length = hook("has_length", cloned(subject), constant(count), constant(starred is not None))
+    tried.tests += [placed(test, pattern) for test in (hook("is_sequence", cloned(subject)), length)]
+    for place, part in enumerate(parts):
+        if not isinstance(part, ast.MatchStar):
+            from_end = starred is not None and place > starred
+            _ask(part, ast.Subscript(cloned(subject), constant(place - len(parts) * from_end), ast.Load()), tried)
+        elif part.name is not None:
+            behind = len(parts) - 1 - place
+            items = ast.List([ast.Starred(cloned(subject), ast.Load())], ast.Load())
+            between = ast.Slice(constant(place), constant(-behind) if behind else None)
+            tried.names.append(placed(assign(part.name, ast.Subscript(items, between, ast.Load())), pattern))
+
+
+def _without(subject: ast.expr, keys: list[ast.expr]) -> ast.expr:
+    """The dict of what a mapping holds by other keys."""
+    pair = ast.Tuple([ast.Name("key", ast.Store()), ast.Name("item", ast.Store())], ast.Store())
+    is_another = ast.Compare(load("key"), [ast.NotIn()], [ast.Tuple([*map(cloned, keys)], ast.Load())])
+    items = ast.Call(ast.Attribute(cloned(subject), "items", ast.Load()), [], [])
+    return ast.DictComp(load("key"), load("item"), [ast.comprehension(pair, items, [is_another], 0)])
 
 
 def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr:
@@ -130,7 +163,7 @@ def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr:
             return placed(ast.Compare(cloned(subject), [ast.Is()], [ast.Constant(value)]), pattern)
         case ast.MatchOr(patterns=patterns):
             return placed(ast.BoolOp(ast.Or(), [_test(part, subject) for part in patterns]), pattern)
-        case ast.MatchClass():
+        case ast.MatchClass() | ast.MatchSequence() | ast.MatchMapping():
             tried = _Tried()
             _ask(pattern, subject, tried)
             if not tried.names:
