@@ -15,7 +15,7 @@ from jitflow.frontend.control.calls_out import record_call, template_of
 from jitflow.frontend.control.foreseen import foretold
 from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
-from jitflow.frontend.control.trying import raised_by
+from jitflow.frontend.control.trying import Statements, raised_by
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields
 from jitflow.frontend.outside.overlays import content_of, is_stored
@@ -103,7 +103,9 @@ def _make_all(stores: Stores) -> None:
 
 
 def _call(stores: Stores, function: Any, things: Sequence[Any]) -> None:
-    record_call(current_trace(), function, None, tuple(things), {}, own=partial(_template, stores), name="store")
+    trace = current_trace()
+    record_call(trace, function, None, tuple(things), {}, own=partial(_template, stores), name="store")
+    trace.state(Statements).foreseen.add(trace.builder.ops[-1])  # no handler has to do with it
 
 
 def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | None:

@@ -16,6 +16,7 @@ from numpy.linalg import LinAlgError
 
 from jitflow.errors import UserError, UserNotImplementedError, exception_class
 from jitflow.frontend.outside.proxies import ClassProxy
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording.choices import Choice, Restart, Signal, Site
 from jitflow.frontend.recording.locate import is_of_the_program
 from jitflow.frontend.recording.regions import Scope
@@ -72,7 +73,7 @@ class Statements:
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         self.unfinished: list[Op | None] = []
         self.foreseen: set[Op] = set()
-        """Ops that run only where they raise nothing."""
+        """Ops that run only where they raise nothing, and those that never do."""
         self.raised_by_calls: dict[str, tuple[type[BaseException], ...]] = {}
         """What functions that call themselves raise, as far as is known; `asked_of`: those of which somebody asked."""
         self.asked_of: set[str] = set()
@@ -102,7 +103,7 @@ class Handlers:
 
     def first_raised(self, op: Op) -> type[BaseException] | None:
         """What the op may raise that a handler is for: anything, if it calls a function of the user's."""
-        if isinstance(_routine(op), Routine):
+        if isinstance(_routine(op), Routine) and raised_by(op):
             return next((kind for named in self._handled() for kind in _classes(named)), None)
         return next((kind for kind in raised_by(op) if self.handles(kind)), None)
 
@@ -166,12 +167,17 @@ class finishing(watched):  # noqa: N801
     def __init__(self, jumps: bool, line: int | None = None) -> None:
         self._jumps, self._line = jumps, line
 
+    def __enter__(self) -> None:
+        super().__enter__()
+        if self._trace is not None:
+            self._contents = self._trace.state(Stores).contents()
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is None:
             return
         leaving = self._trace.state(Statements).unfinished.pop()
         raises = error is not None and not is_for_the_compiler(error)
-        if leaving is not None and (self._jumps or raises or any(map(_is_seen, _since(self._scope, self._first)))):
+        if leaving is not None and (self._jumps or raises or self._is_missed()):
             if self._line is not None:
                 self._trace.begin_anew(Restart(site_of(self._line, "finally")))
                 return
@@ -180,6 +186,11 @@ class finishing(watched):  # noqa: N801
                 f"finally behind something that may raise {name} when the compiled code runs",
                 mend="test for it with if before it happens, or write the try statement outside the compiled function",
             ))  # fmt: skip
+
+    def _is_missed(self) -> bool:
+        """Whether somebody would miss what the block does."""
+        has_stored = current_trace().state(Stores).has_changed(self._contents)
+        return has_stored or any(map(_is_seen, _since(self._scope, self._first)))
 
 
 def _is_seen(op: Op) -> bool:

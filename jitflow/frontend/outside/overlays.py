@@ -12,7 +12,7 @@ from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.ir.dtypes import BOOL
 from jitflow.records import dataclass
 
-__all__ = ["Container", "Overlay", "content_of", "is_stored"]
+__all__ = ["Container", "Overlay", "content_of", "differ", "is_stored"]
 
 
 def is_stored(name: str) -> str:
@@ -77,10 +77,14 @@ class Container:
     @property
     def is_changed(self) -> bool:
         """Whether it holds something else."""
-        now, before = content_of(self.thing), self.before
-        if isinstance(now, dict):
-            return [*now] != [*before] or any(item is not before[key] for key, item in now.items())
-        return len(now) != len(before) or any(map(operator.is_not, now, before))
+        return differ(content_of(self.thing), self.before)
+
+
+def differ(one: Any, other: Any) -> bool:
+    """Whether two lists or dicts hold something else."""
+    if isinstance(one, dict):
+        return [*one] != [*other] or any(item is not other[key] for key, item in one.items())
+    return len(one) != len(other) or any(map(operator.is_not, one, other))
 
 
 def content_of(thing: Any) -> Any:

@@ -19,6 +19,7 @@ from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_sp
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, type_of
 
@@ -278,6 +279,7 @@ def _pass_as_array(items: OutsideList | OutsideDict) -> None:
 def _changing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     """A method of lists or dicts that changes them."""
 
+    @raising_for_the_program
     def method(self: OutsideList | OutsideDict, *args: Any, **kwargs: Any) -> Any:
         if self.is_closed:
             if name == "__setitem__" and isinstance(args[1], ArrayTracer) and _is_there(self, *args):

@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
 from jitflow.frontend.outside.arguments import NumberClass, array_class
-from jitflow.frontend.outside.overlays import Container, Overlay, content_of, is_stored
+from jitflow.frontend.outside.overlays import Container, Overlay, content_of, differ, is_stored
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers import (
@@ -99,8 +99,7 @@ class Stores:
         """What stands for an object: the same, by whatever path it is found, if the program stores to objects."""
         known = self._found.get(id(thing))
         if known is None:
-            self._things[register] = thing
-            made = make()
+            self._things[register], made = thing, make()
             self._found[id(thing)] = register, made
             return made
         trace = current_trace()
@@ -303,6 +302,15 @@ class Stores:
         for tail, _, _ in self.tails.values():
             tail.clear()
 
+    def contents(self) -> dict[int, Any]:
+        """What those lists and dicts hold of Python's own that are stored to, by register."""
+        tails = {register: [*tail] for register, (tail, *_) in self.tails.items() if isinstance(tail, list)}
+        return tails | {register: content_of(container.thing) for register, container in self.containers.items()}
+
+    def has_changed(self, before: Mapping[int, Any]) -> bool:
+        """Whether they hold something else than before."""
+        return any(register not in before or differ(now, before[register]) for register, now in self.contents().items())
+
     # -- the end of the trace ------------------------------------------------------------------------
 
     @property
@@ -368,10 +376,8 @@ class Stores:
 def active_stores() -> Stores | None:
     """The stores of the trace that is being recorded, if there are some."""
     trace = active_trace()
-    if trace is None:
-        return None
-    found = trace.state(Stores)
-    return found if found.are_made else None
+    found = None if trace is None else trace.state(Stores)
+    return found if found is not None and found.are_made else None
 
 
 def store_attribute(proxy: Any, name: str, value: Any) -> None:

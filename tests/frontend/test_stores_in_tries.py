@@ -1,0 +1,101 @@
+"""The caller's lists and dicts, changed before, in and behind a ``try`` of which the running program decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tests.truth.whole.same import assert_does_what_python_does
+
+
+def before(held, x, n):
+    held["z"] = 3
+    try:
+        y = x[n]
+    except KeyError:
+        y = 1
+    except IndexError:
+        y = held["z"]
+    held["z"] = 4
+    return y, x[n - 3]
+
+
+def another_handler(held, x, n):
+    held["items"].append(n)
+    try:
+        return x[n]
+    except KeyError as error:
+        return error.args
+
+
+def in_the_handler(held, x, n):
+    held["z"] = 3
+    try:
+        y = x[n]
+        x[0] = 2
+    except IndexError as error:
+        held["z"] = 7
+        y = str(error)
+    return y, held["z"]
+
+
+def key_in_finally(held, x, n):
+    held["z"] = 1
+    try:
+        return x[n]
+    finally:
+        held["last"] = held.pop("z")
+
+
+def append_in_finally(held, x, n):
+    try:
+        return x[n]
+    finally:
+        held["items"].append(n)
+
+
+def store_in_finally(held, x, n):
+    try:
+        return x[n]
+    finally:
+        held["items"][0] = 7.5
+
+
+def finally_in_a_loop(held, x, n):
+    for i in range(n + 1):
+        try:
+            x[i] += 1
+        finally:
+            held["last"] = i
+
+
+def key_that_is_not_there(held, x, n):
+    x[0] = 5
+    held["a"] = held.pop("missing")
+
+
+def key_that_is_deleted_twice(held, x, n):
+    try:
+        for _ in x:
+            del held["a"]
+    except LookupError:
+        held["a"] = 2
+    return held.pop("missing", n)
+
+
+def what_appended_lists_are(held, x, n):
+    items = held["items"]
+    items.append(n)
+    return isinstance(items, list), isinstance(items, Sequence), isinstance(items, tuple)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [before, another_handler, in_the_handler, key_in_finally, append_in_finally, store_in_finally, finally_in_a_loop,
+     key_that_is_not_there, key_that_is_deleted_twice, what_appended_lists_are],
+)  # fmt: skip
+def test_they_hold_what_they_hold_in_python(program):
+    calls = [({"a": 1, "items": [1, 2.5]}, np.arange(3.0), n) for n in (0, 2, 3, 7)]
+    assert_does_what_python_does(program, calls)
