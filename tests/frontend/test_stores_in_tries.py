@@ -10,6 +10,10 @@ import pytest
 from tests.truth.whole.same import assert_does_what_python_does
 
 
+class Thing:
+    """It has no attributes yet."""
+
+
 def before(held, x, n):
     held["z"] = 3
     try:
@@ -85,6 +89,30 @@ def key_that_is_deleted_twice(held, x, n):
     return held.pop("missing", n)
 
 
+def key_that_a_local_dict_lacks(held, x, n):
+    table = {"a": n}
+    try:
+        y = table.pop("b")
+    except Exception as error:
+        y = type(error).__name__
+    return y, {"a": x}.pop("a"), table.pop("c")
+
+
+def new_attribute(held, x, n):
+    thing, i = held["thing"], 0
+    while i < n:
+        i += 1
+        thing.turns = i
+    return thing.turns
+
+
+def names_of_what_was_raised(held, x, n):
+    try:
+        return x[n], 5 // n
+    except Exception as error:
+        return type(error).__name__, error.__class__.__qualname__
+
+
 def what_appended_lists_are(held, x, n):
     items = held["items"]
     items.append(n)
@@ -94,8 +122,9 @@ def what_appended_lists_are(held, x, n):
 @pytest.mark.parametrize(
     "program",
     [before, another_handler, in_the_handler, key_in_finally, append_in_finally, store_in_finally, finally_in_a_loop,
-     key_that_is_not_there, key_that_is_deleted_twice, what_appended_lists_are],
+     key_that_is_not_there, key_that_is_deleted_twice, key_that_a_local_dict_lacks, new_attribute,
+     names_of_what_was_raised, what_appended_lists_are],
 )  # fmt: skip
 def test_they_hold_what_they_hold_in_python(program):
-    calls = [({"a": 1, "items": [1, 2.5]}, np.arange(3.0), n) for n in (0, 2, 3, 7)]
+    calls = [({"a": 1, "items": [1, 2.5], "thing": Thing()}, np.arange(3.0), n) for n in (0, 2, 3, 7)]
     assert_does_what_python_does(program, calls)

@@ -41,9 +41,9 @@ class Cells:
             return UNBOUND
 
     def set(self, name: str, thing: Any) -> None:
-        """Bind a local, or unbind it."""
+        """Bind a local, or unbind it. What stands for an object without an attribute says so by holding `UNBOUND`."""
         cell = self._cell(name)
-        if thing is not UNBOUND:
+        if thing is not UNBOUND or name in self._items:
             cell.cell_contents = thing
         elif self.get(name) is not UNBOUND:
             del self._cells[name].cell_contents

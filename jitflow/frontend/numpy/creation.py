@@ -176,7 +176,7 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     if copy or not shows:
         found: Any = None if copy is None or copy else numpy_says(np.array, 0, copy=False)  # which raises
         return layouts.made(new(value), order, value)
-    found = object if value is object.value else view(value)
+    found = view(value) if missing > 0 else object
     ordered = _in_order(found, order) if order in ("C", "F") else found
     return ordered if copy is None or ordered is found else numpy_says(np.array, 0, copy=False)
 

@@ -31,6 +31,7 @@ from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDic
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
 from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import characters_of
@@ -366,6 +367,7 @@ def keyed(owner: Any, name: str) -> Any:
     if not (is_placed or type(owner) in _OWN) or active_trace() is None:
         return method
 
+    @raising_for_the_program
     def call(*args: Any, **keywords: Any) -> Any:
         if args and type(owner) in (list, collections.deque, OutsideList):
             if _is_running(args[0]) or (type(owner) is collections.deque and any(map(_is_running, owner))):

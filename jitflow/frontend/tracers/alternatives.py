@@ -105,7 +105,7 @@ class Alternatives(Tracer):
         return Alternatives
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and not all(isinstance(option, type) for option in self.options.values()):
             raise AttributeError(lacking(next(iter(self.options.values())), name))
         if any(_is_method(option, name) for option in self.options.values()):
             return partial(self._call_method, name)

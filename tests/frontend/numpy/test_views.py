@@ -308,3 +308,15 @@ def test_dlpack_shows_the_array():
     assert_same(found, expected)
     with pytest.raises(AttributeError, match="'float' object has no attribute '__dlpack__'"):
         jitflow.function(lambda x: np.from_dlpack(x))(2.0)
+
+
+@pytest.mark.parametrize("function", [np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d])
+def test_a_written_array_is_itself(function):
+    def program(x, n):
+        x[1] = 5
+        y = function(x)
+        return y if n else None, y is x, function(x)
+
+    x = np.arange(3.0)
+    found = jitflow.function(program)(x, 2)
+    assert [found[0] is x, found[1], found[2] is x] == [True, True, True]
