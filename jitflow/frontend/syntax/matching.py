@@ -148,10 +148,10 @@ def _ask_items(pattern: ast.pattern, parts: list[ast.pattern], subject: ast.expr
 
 def _without(subject: ast.expr, keys: list[ast.expr]) -> ast.expr:
     """The dict of what a mapping holds by other keys."""
-    pair = ast.Tuple([ast.Name("key", ast.Store()), ast.Name("item", ast.Store())], ast.Store())
-    is_another = ast.Compare(load("key"), [ast.NotIn()], [ast.Tuple([*map(cloned, keys)], ast.Load())])
+    pair = ast.Tuple([ast.Name("match__key", ast.Store()), ast.Name("match__item", ast.Store())], ast.Store())
+    is_another = ast.Compare(load("match__key"), [ast.NotIn()], [ast.Tuple([*map(cloned, keys)], ast.Load())])
     items = ast.Call(ast.Attribute(cloned(subject), "items", ast.Load()), [], [])
-    return ast.DictComp(load("key"), load("item"), [ast.comprehension(pair, items, [is_another], 0)])
+    return ast.DictComp(load("match__key"), load("match__item"), [ast.comprehension(pair, items, [is_another], 0)])
 
 
 def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr:

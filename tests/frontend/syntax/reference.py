@@ -12,10 +12,10 @@ from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
-           "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
-           "is_", "is_of", "known_error", "listed", "made_container", "made_dict", "made_set", "method", "not_",
-           "or_", "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying",
-           "unpacked", "watched", "while_"]  # fmt: skip
+           "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "has_length",
+           "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error", "listed", "made_container",
+           "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent", "raise_", "raised_again",
+           "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -295,6 +295,27 @@ def is_of(thing: Any, kind: Any, count: int, *names: str) -> bool:
 def part_of(thing: Any, kind: Any, place: int) -> Any:
     """What a pattern at a place is about."""
     return thing if _holds_itself(kind) else getattr(thing, kind.__match_args__[place])
+
+
+def is_sequence(thing: Any) -> bool:
+    """``case [...]``."""
+    match thing:
+        case [*_]:
+            return True
+    return False
+
+
+def is_mapping(thing: Any) -> bool:
+    """``case {...}``."""
+    match thing:
+        case {}:
+            return True
+    return False
+
+
+def has_length(thing: Any, count: int, or_more: bool) -> bool:
+    """``case [first, *others]``."""
+    return len(thing) >= count if or_more else len(thing) == count
 
 
 def _holds_itself(kind: Any) -> bool:
