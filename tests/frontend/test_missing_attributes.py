@@ -64,3 +64,14 @@ def test_attributes_that_there_are_not(maker: Callable[[int], Any], name: str) -
         with pytest.raises(AttributeError, match=f"object( 'int')? has no attribute '{name}'"):
             jitflow.function(program)(5)
     assert jitflow.function(lambda n: (hasattr(maker(n), name), getattr(maker(n), name, 3)))(5) == (False, 3)
+
+
+@pytest.mark.parametrize("thing", [3, 2.5, True, np.float32(2), np.ones((2, 3))], ids=repr)
+def test_what_stands_for_a_thing_has_what_its_class_has(thing: Any) -> None:
+    def asked(x: Any) -> Any:
+        names = ["dtype", "shape", "value", "_value", "is_python_number", "__array__", "__array_namespace__", "real"]
+        things = x, int, float, bool, np.shape(x)
+        found = [hasattr(one, name) for one in things for name in names]
+        return found, getattr(int, "dtype", 4), getattr(x, "value", 5)
+
+    assert jitflow.function(asked)(thing) == asked(thing)

@@ -33,6 +33,8 @@ __all__ = [
     "PythonNumber",
     "array_operand",
     "as_value",
+    "converted_axes",
+    "converted_axis",
     "dtype_argument",
     "new",
     "normalized_axes",
@@ -171,6 +173,23 @@ def sequence_of(thing: Any) -> Sequence[Any]:
     """The items of what NumPy takes as a sequence of sizes or axes; any other thing is the only one."""
     is_line = isinstance(thing, tracers.ArrayTracer) and thing.ndim == 1
     return tuple(thing) if is_line or isinstance(thing, tuple | list | range) else (thing,)
+
+
+def converted_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """The same as NumPy's functions in C read it: None, an integer or a tuple of such, no list, and no bools."""
+    found = axis if isinstance(axis, tuple) else tuple(range(rank)) if axis is None else (axis,)
+    return normalized_axes(tuple(_converted(item, "an integer is required") for item in found), rank)
+
+
+def converted_axis(axis: Any, rank: int) -> int:
+    """A single axis as NumPy's functions in C read it: bools are none."""
+    return normalized_axis(_converted(axis, "an integer is required for the axis"), rank)
+
+
+def _converted(axis: Any, words: str) -> int:
+    if isinstance(axis, bool):
+        raise UserTypeError(words)
+    return static_int(axis, "axis")
 
 
 def static_int(item: Any, name: str) -> int:

@@ -63,7 +63,7 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         _counting(*counted, body, test, state, temporaries)
         return
     source = as_source(iterable)
-    if source is None and (source := _as_product(iterable, test)) is not None:
+    if source is None and (source := _as_product(iterable, test)) is not None and _is_held(iterable):
         deque(iterable, 0)  # which Python leaves at its end
     if source is None:
         _through_pythons(iterable, loop, body, test)
@@ -158,7 +158,7 @@ def _counting(
 
 def _as_product(iterable: Any, test: Test | None) -> Product | None:
     """What ``itertools.product`` gives, if it is more than a few and nobody sees how far the loop came."""
-    if type(iterable) is not itertools.product or (test is not None and _is_held(iterable)):
+    if not isinstance(iterable, itertools.product) or (test is not None and _is_held(iterable)):
         return None
     reduced: Any = iterable.__reduce__()
     _, pools, *state = reduced

@@ -7,6 +7,8 @@ after, gives back what was there, and writes the turns out or refuses. What an i
 
 from __future__ import annotations
 
+import gc
+import itertools
 import operator
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -28,10 +30,12 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.records import dataclass
 
-__all__ = ["Held", "Mutables", "container_in", "held"]
+__all__ = ["GIVEN", "Held", "Mutables", "container_in", "held"]
 
 _OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
+GIVEN = "_given_while_tracing"
+"""The attribute of iterators that tells how many items they have given, where Python does not."""
 _WRITTEN_BY_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__")
 
 
@@ -309,18 +313,25 @@ def _progress(iterator: Any) -> Any:
     """What tells how far an iterator is."""
     if isinstance(iterator, GeneratorType):
         return None if iterator.gi_frame is None else iterator.gi_frame.f_lasti
-    if type(iterator).__module__ == "itertools":
+    if type(iterator) in (itertools.count, itertools.repeat):
         return repr(iterator)
-    return [operator.length_hint(iterator, -1), *map(_progress, _iterators_inside(iterator))]
+    numbers = [part for part in _parts(iterator) if type(part) is int]
+    found = operator.length_hint(iterator, -1), getattr(iterator, GIVEN, 0), *numbers
+    return [*found, *map(_progress, _iterators_inside(iterator))]
 
 
 def _iterators_inside(iterator: Any) -> list[Any]:
     """The iterators that one takes its items from."""
+    return [part for part in _parts(iterator) if isinstance(part, Iterator)]
+
+
+def _parts(iterator: Any) -> list[Any]:
+    """What an iterator is made of."""
     try:
         parts = iterator.__reduce__()[1:]
     except (TypeError, AttributeError):
-        return []
-    return [part for group in parts if isinstance(group, tuple) for part in group if isinstance(part, Iterator)]
+        parts = [] if isinstance(iterator, GeneratorType) else [tuple(gc.get_referents(iterator))]
+    return [part for group in parts if isinstance(group, tuple) for part in group]
 
 
 def _with_inner(iterator: Any) -> Iterator[Any]:

@@ -36,7 +36,7 @@ __all__ = ["Path", "trace_path"]
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserTypeError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
-_RAISED_BY_PYTHON = (ArithmeticError, LookupError, TypeError, ValueError)
+_RAISED_BY_PYTHON = (ArithmeticError, LookupError, StopIteration, TypeError, ValueError)
 """What Python raises of values that are known, on a path that may not be taken."""
 
 

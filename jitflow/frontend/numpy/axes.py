@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, normalized_axes, view
+from jitflow.frontend.arrays.operands import array_operand, converted_axes, normalized_axes, view
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
@@ -46,11 +46,11 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     value = array_operand(a)
     dims = values.dims(value)
     if isinstance(a, np.generic):
-        normalized_axes(axis or 0, 1)
+        converted_axes(() if axis is None else axis, 1)
         return a
     dropped = [place for place, dim in enumerate(dims) if broadcasting.is_one(dim)]
     if axis is not None:
-        ones, dropped = dropped, list(normalized_axes(axis, len(dims)))
+        ones, dropped = dropped, list(converted_axes(axis, len(dims)))
         if any(broadcasting.bound_by_call(dims[place]) for place in dropped if place not in ones):
             raise UserValueError(_NOT_ONE)
     for place, dim in enumerate(dims):

@@ -16,6 +16,7 @@ from jitflow.frontend.arrays.casts import require_cast
 from jitflow.frontend.arrays.operands import (
     ArraySource,
     array_operand,
+    converted_axis,
     dtype_argument,
     new,
     normalized_axis,
@@ -113,7 +114,7 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
         return _finish(concatenate_values(flat, 0, kind, casting), out)
     if not values.rank(found[0]):
         raise UserValueError("zero-dimensional arrays cannot be concatenated")
-    return _finish(concatenate_values(found, normalized_axis(axis, values.rank(found[0])), kind, casting), out)
+    return _finish(concatenate_values(found, converted_axis(axis, values.rank(found[0])), kind, casting), out)
 
 
 def _joined_dtype(dtype: Any, out: Any) -> DType | None:

@@ -15,8 +15,8 @@ from jitflow.errors import UserLinAlgError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     array_operand,
+    converted_axes,
     new,
-    normalized_axes,
     normalized_axis,
     read_only_view,
     static_int,
@@ -207,12 +207,17 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
             result = np.sqrt(np.sum(_squares(np.ravel(array))))
             return np.reshape(result, (1,) * array.ndim) if keepdims else result
         axis = tuple(range(array.ndim))
-    axes = normalized_axes(axis, array.ndim)
+    axes = _axes(axis, array.ndim)
     if len(axes) == 1:
         return _vector_norm(array, ord, axes[0], keepdims)
     if len(axes) != 2:
         raise UserValueError("Improper number of dimensions to norm.")
     return _matrix_norm(array, ord, axes, keepdims)
+
+
+def _axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """The axes of a norm, which NumPy reads by `int` if they are no tuple."""
+    return converted_axes(axis, rank) if isinstance(axis, tuple | list) else (normalized_axis(axis, rank),)
 
 
 def _squares(array: Any) -> Any:
@@ -273,7 +278,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: Any = False, ord: Any 
     if axis is None:
         result = _vector_norm(np.ravel(array), ord, 0, False)
         return np.reshape(result, (1,) * array.ndim) if keepdims else result
-    axes = normalized_axes(axis, array.ndim)
+    axes = _axes(axis, array.ndim)
     if len(axes) == 1:
         return _vector_norm(array, ord, axes[0], keepdims)
     rest = [place for place in range(array.ndim) if place not in axes]

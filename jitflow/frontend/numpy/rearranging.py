@@ -13,6 +13,7 @@ from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     array_operand,
+    converted_axis,
     new,
     normalized_axes,
     normalized_axis,
@@ -107,7 +108,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     else:
         if not values.rank(value):
             value = values.reshape(value, (1,))  # NumPy repeats a 0-d array as one of one element
-        place = normalized_axis(axis, values.rank(value))
+        place = converted_axis(axis, values.rank(value))
     if not isinstance(repeats, np.ndarray) and result_dtype(operand(repeats)).numpy.kind in "bf":
         repeats = new(positions_of(repeats, "safe"))
     if isinstance(repeats, list | tuple | np.ndarray) and not isinstance(repeats, tracers.Tracer):

@@ -18,13 +18,13 @@ from jitflow.frontend.arrays.casts import as_element
 from jitflow.frontend.arrays.operands import (
     array_operand,
     as_value,
+    converted_axes,
+    converted_axis,
     dtype_argument,
     new,
-    normalized_axes,
     normalized_axis,
     operand,
     refuse,
-    static_int,
 )
 from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.numpy import ufunc_methods
@@ -88,9 +88,9 @@ def reduction_axes(axis: Any, rank: int, *, strict: bool = False) -> tuple[int, 
     On a 0-d array the axes 0 and -1 mean none, unless the function is ``strict`` about it, as ``mean`` is.
     """
     try:
-        one_axis = axis is not None and not isinstance(axis, tuple | list)
-        of_number = not rank and not strict and one_axis and static_int(axis, "axis") in (0, -1)
-        found = () if of_number else normalized_axes(axis, rank)
+        one_axis = axis is not None and not isinstance(axis, tuple)
+        of_number = not rank and not strict and one_axis and converted_axis(axis, 1) == 0
+        found = () if of_number else converted_axes(axis, rank)
     except UserValueError as error:
         if "repeated" not in error.message:
             raise
@@ -311,8 +311,9 @@ def _argument(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     if values.dtype_of_value(value).is_complex:
         raise refuse(f"{name.removeprefix('reduce_')} of complex numbers", "take it of np.abs(x) or of one part")
     if axis is not None and not values.rank(value):
-        normalized_axis(axis, 1)
-    axes = reduction_axes(axis, values.rank(value))
+        converted_axis(axis, 1)
+    one = axis is not None and values.rank(value)
+    axes = (converted_axis(axis, values.rank(value)),) if one else reduction_axes(None, values.rank(value))
     result = fold(name, value, axes) if axes else values.fill(values.constant(0, I64), values.dims(value))
     if keepdims and keepdims is not ABSENT:
         result = keep_axes(result, values.dims(value), axes)
@@ -330,9 +331,9 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 
 def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     value = array_operand(a)
+    if axis is not None:
+        axis = converted_axis(axis, max(values.rank(value), 1))
     if axis is None or values.rank(value) == 0:
-        if axis is not None:
-            normalized_axis(axis, 1)
         value, axis = values.reshape(value, (product(values.dims(value)),)), 0
     return accumulate(ufunc, value, axis, dtype, out)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import ArraySource, array_operand, as_value, new, normalized_axis, numpy_says
+from jitflow.frontend.arrays.operands import ArraySource, array_operand, as_value, converted_axis, new, numpy_says
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.calling import write_back
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
@@ -66,7 +66,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if axis is None:
         value, place = flat_value(value), 0
     else:
-        place = normalized_axis(axis, values.rank(value))
+        place = converted_axis(axis, values.rank(value))
     found = selections.positions(values.cast(flags.value, BOOL))
     result = emit("gather", value, found, axis=place)
     return new(result) if out is None else write_back(result, out, WRONG_SHAPE)

@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, operand
+from jitflow.frontend.arrays.operands import array_operand, as_value, converted_axis, new, normalized_axis, operand
 from jitflow.frontend.arrays.promotion import convert_wrapping, result_dtype
 from jitflow.frontend.numpy.calling import require_shape, store_out, write_back
 from jitflow.frontend.numpy.elementwise import as_tracer
@@ -53,9 +53,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     value = array_operand(a)
     if axis is None or not values.rank(value):
         if axis is not None:
-            normalized_axis(axis, 1)
+            converted_axis(axis, 1)
         value, axis = values.reshape(value, (broadcasting.total_size(value),)), 0
-    place = normalized_axis(axis, values.rank(value))
+    place = converted_axis(axis, values.rank(value))
     positions = positions_of(indices, "same_kind")
     known = _known_position(indices, values.dims(value)[place])
     if known and mode == "raise":

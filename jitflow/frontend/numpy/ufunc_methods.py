@@ -10,7 +10,15 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, normalized_axes, refuse, static_int
+from jitflow.frontend.arrays.operands import (
+    array_operand,
+    converted_axes,
+    dtype_argument,
+    new,
+    normalized_axes,
+    refuse,
+    static_int,
+)
 from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.routines import library_call, sampled
@@ -60,8 +68,8 @@ def reduce(ufunc: np.ufunc, value: Value, axis: Any, dtype: Any, keepdims: bool)
     """``ufunc.reduce`` of a ufunc that has no op of its own."""
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         raise UserValueError("reduce only supported for binary functions")
-    normalized_axes(axis, max(values.rank(value), 1))
-    places = normalized_axes(axis, values.rank(value)) if values.rank(value) else ()
+    converted_axes(axis, max(values.rank(value), 1))
+    places = converted_axes(axis, values.rank(value)) if values.rank(value) else ()
     option = None if axis is None or not values.rank(value) else places
     dims = values.dims(value)
     kept = tuple(1 if place in places else dim for place, dim in enumerate(dims) if keepdims or place not in places)

@@ -185,7 +185,11 @@ def _sum(items: Any, *start: Any) -> Any:
 def _hasattr(thing: Any, name: Any) -> bool:
     """`hasattr`: a value has the attributes of its class, whatever stands for it."""
     kind = replaced_by(class_of(thing))
-    return any(name in vars(base) for base in kind.__mro__) if isinstance(thing, _VALUES) else hasattr(thing, name)
+    return (
+        any(name in vars(base) for base in kind.__mro__)
+        if isinstance(thing, _VALUES)
+        else hasattr(replaced_by(thing), name)
+    )
 
 
 @raising_for_the_program

@@ -21,6 +21,7 @@ from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.mutables import GIVEN
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
@@ -30,6 +31,8 @@ from jitflow.frontend.python.lists import of_numbers
 from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.python.program_lists import ProgramList, new_list
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.budget import MOST_KNOWN_TURNS
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.tracers.base import located
@@ -330,16 +333,40 @@ def _with_replacement(items: Any, r: Any) -> Any:
 
 def _permutations(items: Any, r: Any = None) -> Any:
     if r is None:  # tuples of as many items as there are
-        return itertools.permutations(items)
+        return _COUNTED[itertools.permutations](items)
     return _Choices(items, r, programs.advanced, all_places=True, first=1)
+
+
+def _counted(kind: Any) -> Any:
+    """A class of iterators that say how far they are, and end where they would give more than a loop goes through."""
+
+    @raising_for_the_program
+    def give(iterator: Any) -> Any:
+        given = getattr(iterator, GIVEN, 0)
+        if given >= MOST_KNOWN_TURNS and active_trace() is not None:
+            raise located(UserNotImplementedError(
+                f"Python goes through more than {MOST_KNOWN_TURNS} items of itertools.{kind.__name__} while tracing",
+                mend="call what goes through them with jitflow.callback",
+            ))  # fmt: skip
+        item = kind.__next__(iterator)
+        setattr(iterator, GIVEN, given + 1)
+        return item
+
+    return type(kind.__name__, (kind,), {"__next__": give})
+
+
+_COUNTED = {kind: _counted(kind) for kind in (
+    itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product,
+)}  # fmt: skip
 
 
 def _where_running(function: Any, handler: Any) -> Any:
     """A function that is Python's unless it is given something of the running program."""
+    plain = _COUNTED.get(function, function)
 
     @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
     def call(*args: Any, **keywords: Any) -> Any:
-        return handler(*args, **keywords) if any(builtins.map(is_running, args)) else function(*args, **keywords)
+        return handler(*args, **keywords) if any(builtins.map(is_running, args)) else plain(*args, **keywords)
 
     return call
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,6 +115,30 @@ def test_iterators_of_many_turns(program) -> None:
 @pytest.mark.parametrize("program", [counts, counts_in_counts, multiplies, multiplies_until])
 def test_iterators_of_many_turns_are_native_loops(program) -> None:
     assert "one native loop" in str(jitflow.function(program).explain(X, 30))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: len(list(itertools.permutations(range(12)))), lambda: max(itertools.combinations(range(40), 20))[0],
+        lambda: len([*itertools.product(itertools.permutations(range(11)))]),
+        lambda: sum(first for first, *_ in itertools.combinations_with_replacement(range(40), 20)),
+    ],
+)  # fmt: skip
+def test_a_path_that_is_never_taken_may_not_go_on_for_long(use: Any) -> None:
+    with pytest.raises(UserNotImplementedError, match="more than 1000000 items"):
+        jitflow.function(lambda x: use() if x > 5 else 1)(3)
+
+
+def test_a_product_that_is_never_gone_through_takes_no_time() -> None:
+    def program(x):
+        total = 0
+        if x > 5:
+            for places in itertools.product(range(10), repeat=12):
+                total += places[0]
+        return total
+
+    assert jitflow.function(program)(3) == 0
 
 
 @dataclass(frozen=True)

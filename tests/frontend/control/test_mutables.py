@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -221,6 +222,45 @@ def test_objects_change_as_in_python(program: Callable[..., Any]) -> None:
 def test_what_only_python_could_do_is_an_error(program: Callable[..., Any]) -> None:
     with pytest.raises(UserNotImplementedError, match=r"moves on in it|that changes on a decision|changes in the loop"):
         jitflow.function(program)(np.arange(1.0, 9.0))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: itertools.permutations(range(3)), lambda: itertools.product(range(3), repeat=2),
+        lambda: itertools.combinations(range(4), 2), lambda: itertools.combinations_with_replacement(range(4), 2),
+        lambda: itertools.cycle([1, 2]), lambda: itertools.chain([1, 2], [3]), lambda: itertools.islice([1, 2, 3], 3),
+        lambda: itertools.chain.from_iterable([[1], [3]]), lambda: itertools.accumulate([1, 2, 3]),
+        lambda: itertools.pairwise([1, 2, 3]), lambda: itertools.zip_longest([1, 2], [3]), lambda: itertools.count(),
+        lambda: itertools.takewhile(bool, [1, 2]), lambda: itertools.compress([1, 2, 3], [1, 1, 1]),
+        lambda: itertools.tee([1, 2, 3])[0], lambda: itertools.starmap(max, [(1, 2), (3, 4)]),
+        lambda: itertools.filterfalse(math.isnan, [1, 2]),
+    ],
+)  # fmt: skip
+def test_iterators_of_itertools_tell_how_far_they_are(make: Callable[[], Any]) -> None:
+    def program(x):
+        items = make()
+        if x > 0:
+            next(items)
+        return next(items)
+
+    with pytest.raises(UserNotImplementedError, match="moves on in it"):
+        jitflow.function(program)(-1)
+
+
+def test_what_has_no_next_item_is_told_when_the_program_asks() -> None:
+    def program(x):
+        try:
+            if x > 0:
+                next(iter([]))
+        except StopIteration:
+            return 5
+        return 2 if x < 0 else next(iter([]))
+
+    compiled = jitflow.function(program)
+    assert [compiled(x) for x in (-1, 1)] == [2, 5]
+    with pytest.raises(StopIteration):
+        compiled(0)
 
 
 def test_iterators_inside_of_a_turn() -> None:

@@ -45,6 +45,18 @@ def test_axes(function: Any, axis: Any):
     check(lambda x: function(x, axis=axis), sample("f4", 2, 3, 4))
 
 
+@pytest.mark.parametrize("axis", [[0], [0, 1], True, (True,), [True]], ids=repr)
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.sum, np.prod, np.mean, np.std, np.max, np.any, np.ptp, np.argmin, np.cumsum, np.nansum, np.nanmean,
+        np.median, np.average, np.count_nonzero, np.logaddexp.reduce, np.expand_dims, np.flip,
+    ],
+)  # fmt: skip
+def test_what_is_no_axis(function: Any, axis: Any):
+    check(lambda x: function(x, axis=axis), np.ones((1, 1)), tolerance=REDUCTION)
+
+
 @pytest.mark.parametrize("function", KEEPING, **NAMES)
 def test_keepdims(function: Any):
     array = sample("f8", 2, 3, 4)
