@@ -156,3 +156,17 @@ def test_numpys_integers_are_pinned_as_pythons_are(kind):
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.bool, np.float64, float])
 def test_numpys_integers_repeat_sequences(kind):
     assert_does_what_python_does(repeated, [(X, kind(1)), (X, kind(0))])
+
+
+def sliced_along(x, axis, n):
+    index = [slice(None)] * x.ndim
+    index[axis] = slice(1, n)
+    return x[tuple(index)]
+
+
+def test_where_a_slice_is_stored_is_pinned():
+    compiled, x = jitflow.function(sliced_along), np.arange(64.0).reshape(2, 4, 2, 4)
+    for axis, n in ((0, 2), (1, 3), (-1, 3), (1, 2), (np.int64(3), 4)):
+        np.testing.assert_array_equal(compiled(x, axis, n), sliced_along(x, axis, n))
+    with pytest.raises(IndexError):
+        compiled(x, 4, 2)

@@ -43,7 +43,8 @@ from jitflow.frontend.tracers import (
     type_of,
     wrap,
 )
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.base import located, may_be_pinned
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
@@ -266,11 +267,27 @@ def _store(items: Any, item: Any, index: Any) -> None:
         items[index] = item
         return
     _hold_several(items, item)
+    if kind_of(item) is None and isinstance(index, ScalarTracer):
+        number = _pinned(index)
+        if number is not None:
+            items[number] = item
+            return
     front = _front(items, index, "list assignment index out of range")
     _require_few(items)
     for place, before in enumerate(items):
         is_here = values.emit("equal", front, values.constant(place, I64))
         items[place] = _chosen(is_here, item, before)
+
+
+def _pinned(index: ScalarTracer) -> Any:
+    """The number that says where a slice or the like is stored, if it is an argument: branches would multiply."""
+    found = pinned(index)
+    if found is not index:
+        return found
+    error = UserNotImplementedError("an index that only the running program knows")
+    if may_be_pinned(error, index).pin is not None:
+        raise error
+    return None
 
 
 def _hold_several(items: Any, item: Any) -> None:
