@@ -129,6 +129,14 @@ def _no_common_type(name: str, things: Sequence[Any]) -> UserNotImplementedError
     )
 
 
+def _view_or_new(name: str) -> UserNotImplementedError:
+    return UserNotImplementedError(
+        f"{shown_name(name)} shows an argument on one path, and on another is a new array whose sizes the run finds",
+        expected="a view or an array of its own on every path",
+        mend="copy what is shown: x[:n].copy()",
+    )
+
+
 _MADE_NAME = re.compile(r"(and|or|choice|match)__\d+")
 
 
@@ -212,9 +220,16 @@ class Slot:
                 return placeholder(trace, self.kind)
             if isinstance(thing, tracers.ArrayTracer) and not _is_alone(thing, scope, way):
                 self.shared = True
+                if self.is_branch and self._is_view_that_leaves(thing):
+                    raise located(_view_or_new(self.name))
                 returning = returning_function() if self.name.startswith(RETURNED) else None
                 trace.storage.copy_at(self.site, thing._value, way.turn, way.since, returning)
             return converted(thing, self.kind)
+
+    def _is_view_that_leaves(self, thing: tracers.ArrayTracer) -> bool:
+        """Whether the caller gets a view of its own array, of which this would be a copy."""
+        trace, value = current_trace(), thing._value
+        return trace.choices.answer(self.site) == OBJECTS and trace.storage.is_view_of_argument(value)
 
     def _place(self, trace: Trace, thing: Any, scope: Scope, way: Way) -> Value:
         storage = trace.storage
@@ -257,7 +272,7 @@ class Slot:
         """It cannot be a place that the caller gets: if it is one for that alone, start anew with a value."""
         if trace.choices.answer(self.site) == SHOWN:
             beside = [site for site in trace.choices.connected(self.site) if trace.choices.answer(site) == SHOWN]
-            raise trace.begin_anew(Restart(self.site, OBJECTS, is_wish=True, others=beside))
+            raise trace.begin_anew(Restart(self.site, OBJECTS, others=beside))
 
 
 def result_of(slot: Slot, value: Value) -> Any:

@@ -141,6 +141,8 @@ class Choices:
             self._refused.difference_update(restart.sites)
             if restart.is_wish:
                 self._wishes.update(restart.sites)
+            else:
+                self._wishes.difference_update(restart.sites)
 
     def wishes(self, site: Site) -> bool:
         """Do at a site at once what need not be done: whether that has not been refused."""

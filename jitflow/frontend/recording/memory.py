@@ -143,6 +143,11 @@ class Storage(Views):
         made = (one for one in self.behind(root) if one not in self.merged and one not in self._adopted)
         return self.merged[root].is_branch or all(self.homes.get(one, outside) is outside for one in made)
 
+    def is_view_of_argument(self, value: Value) -> bool:
+        """Whether an array is a view of one that the caller passes, and not that itself."""
+        root = self.root(value)
+        return root is not value and self.is_parameter(root)
+
     def is_there(self, value: Value, home: Scope) -> bool:
         """Whether the caller may get the memory behind a value that arrives in a region: no branch or loop made it."""
         if any(scope.is_differentiated for scope in home.around()):

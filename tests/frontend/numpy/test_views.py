@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import jitflow
+from jitflow.errors import UserNotImplementedError
 from tests.compare import assert_same
 
 LINE = np.arange(48.0)
@@ -320,3 +321,21 @@ def test_a_written_array_is_itself(function):
     x = np.arange(3.0)
     found = jitflow.function(program)(x, 2)
     assert [found[0] is x, found[1], found[2] is x] == [True, True, True]
+
+
+def test_a_view_or_a_new_array_that_only_the_run_sizes_is_refused():
+    def program(x, n, axis):
+        sizes = list(x.shape)
+        if n <= sizes[axis]:
+            return x[:n]
+        sizes[axis] = n
+        return np.zeros(sizes)
+
+    with pytest.raises(UserNotImplementedError, match="shows an argument on one path"):
+        jitflow.function(program)(np.arange(4.0), 3, 0)
+
+
+def test_a_view_or_a_new_array_is_either():
+    compiled, x = jitflow.function(lambda x, n: x[:n] if n <= len(x) else np.zeros(n)), np.arange(4.0)
+    assert np.shares_memory(compiled(x, 3), x)
+    np.testing.assert_array_equal(compiled(x, 5), np.zeros(5))
