@@ -184,12 +184,9 @@ def _sum(items: Any, *start: Any) -> Any:
 
 def _hasattr(thing: Any, name: Any) -> bool:
     """`hasattr`: a value has the attributes of its class, whatever stands for it."""
-    kind = replaced_by(class_of(thing))
-    return (
-        any(name in vars(base) for base in kind.__mro__)
-        if isinstance(thing, _VALUES)
-        else hasattr(replaced_by(thing), name)
-    )
+    if not isinstance(thing, _VALUES):
+        return hasattr(replaced_by(thing), name)
+    return any(name in vars(base) for base in replaced_by(class_of(thing)).__mro__)
 
 
 @raising_for_the_program
@@ -197,7 +194,7 @@ def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
     if name == "__class__":
         return class_of(thing)
-    if default and isinstance(thing, _VALUES) and not _hasattr(thing, name):
+    if default and isinstance(thing, (*_VALUES, type)) and not _hasattr(thing, name):
         return default[0]
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
 
