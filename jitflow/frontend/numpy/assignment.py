@@ -126,24 +126,28 @@ def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
         return broadcasting.broadcast_to(values.as_scalar(values.reshape(value, (), assumed=True)), tuple(dims))
     flat = tracers.wrap(values.reshape(mask, (product(values.dims(mask)),)), owned=False)
     before, selected = np.cumsum(flat), tracers.dim_of(np.sum(flat))
-    value = _spread(value, (selected, *rest)) if rest else _one_for_each(value, selected)
-    nearest = tracers.lift(np.maximum(before - 1, 0))
+    place = before - 1
+    if rest and (len(source) != len(rest) + 1 or source[1:] != rest):
+        value = _spread(value, (selected, *rest))
+    else:
+        _require_one_for_each(value, selected, len(rest))
+        place = np.minimum(place, tracers.wrap(values.size_value(source[0])) - 1)  # a single value is for all
+    nearest = tracers.lift(np.maximum(place, 0))
     one = values.fill(values.constant_like(0, value), (1, *rest))  # for elements before the first that is selected
     spread = values.emit("gather", values.emit("concatenate", value, one, axis=0), nearest, axis=0)
     return values.reshape(spread, tuple(dims), assumed=True)
 
 
-def _one_for_each(value: Value, selected: Dim) -> Value:
-    """A value for each element that a mask of all axes selects."""
+def _require_one_for_each(value: Value, selected: Dim, rest: int) -> None:
+    """Require a value, or a row of the ``rest`` axes, for each that a mask selects, or one for all of them."""
     source = values.dims(value)
-    if len(source) != 1:
+    if len(source) != 1 + rest:
         message = "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has {} dimensions"
         raise UserTypeError(message.format(len(source)))
     size, count, one = values.size_value(source[0]), values.size_value(selected), values.constant(1, I64)
     fits = values.emit("logical_or", values.emit("equal", size, one), values.emit("equal", size, count))
     message = "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values where "
     values.check(fits, ValueError, message + "the mask is true", values.size(source[0]), values.size(selected))
-    return broadcasting.broadcast_to(value, (selected,))
 
 
 # -- integer arrays ---------------------------------------------------------------------------------------
