@@ -26,12 +26,15 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, Undoable, current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers import Alternatives
+from jitflow.ir.location import Loc
 from jitflow.records import dataclass
 
 __all__ = [
     "is_chosen_by_identity",
     "pairs_of",
     "remember_choice",
+    "remember_leaving",
+    "remember_made_of",
     "remember_renewed",
     "remember_torn",
     "require_apart",
@@ -59,6 +62,14 @@ class Merged:
 
 class _MergedObjects(list[Merged]):
     """All that were merged."""
+
+
+class _MadeOf(dict[int, list[tuple[Any, Any]]]):
+    """By object: itself, and what it was made of where paths met that alone knew that."""
+
+
+class _TornApart(dict[int, tuple[Any, Loc]]):
+    """By object: itself, and where it left a region by a name and as one of the several that another name may be."""
 
 
 class _TornObjects(list[tuple[Held, UserNotImplementedError]], Undoable):
@@ -186,6 +197,38 @@ def remember_renewed(thing: Any, made: Any) -> None:
     for part, new in pairs_of(thing, made):
         for other in torn.with_others(part) if part is not new else ():
             torn.note(new, other)
+    remember_made_of(thing, made)
+
+
+def remember_leaving(thing: Any, before: Mutables) -> None:
+    """What leaves a region is made anew there: what has another name as one of several objects is two behind it."""
+    for one in [*thing.options.values()] if type(thing) is Alternatives else []:
+        remember_leaving(one, before)
+    parts = None if type(thing) is Alternatives else parts_of(thing)
+    if parts is None or not any(map(_holds_objects, parts.items)):
+        return
+    names = [{id(one): one for one in with_contents([item]) if can_change(one)} for item in parts.items]
+    trace = current_trace()
+    for one, other in itertools.combinations(names, 2):
+        for key in (key for key in one.keys() & other.keys() if not before.holds(one[key])):
+            trace.state(_TornApart)[key] = one[key], trace.here()
+    for item in parts.items:
+        remember_leaving(item, before)
+
+
+def _holds_objects(thing: Any) -> bool:
+    """Whether something is one of several objects, or has such in it."""
+    if type(thing) is Alternatives:
+        return any(map(can_change, thing.options.values()))
+    parts = parts_of(thing)
+    return parts is not None and any(map(_holds_objects, parts.items))
+
+
+def remember_made_of(thing: Any, made: Any) -> None:
+    """What paths that met have left was made of this, among others."""
+    for part, new in pairs_of(thing, made):
+        if can_change(part):
+            current_trace().state(_MadeOf).setdefault(id(new), []).append((new, part))
 
 
 def pairs_of(thing: Any, made: Any) -> Iterator[tuple[Any, Any]]:
@@ -251,15 +294,21 @@ def require_apart(trace: Trace, returned: Collection[int]) -> None:
 
     Unless nobody outside can tell: that one is not returned, nor what was merged with it.
     """
-    behind = {
-        shown: {shown, *(id(thing) for one in _behind(trace, shown) for thing in one.known)} for shown in returned
-    }
+    behind = {shown: _come_from(trace, shown)[1] for shown in returned}
     for merged in reversed(trace.state(_MergedObjects)):
         made = {id(thing) for thing in merged.made}
         for shown in (shown for shown in returned if not made.isdisjoint(behind[shown])):
             others = set().union(*(found for other, found in behind.items() if other != shown and other not in made))
             if any(id(thing) in others for thing in merged.known):
                 _choose_by_identity(trace, merged, *_behind(trace, shown))
+    for part, place in trace.state(_TornApart).values():
+        if sum(id(part) in found for found in behind.values()) > 1:
+            raise UserNotImplementedError(
+                "a list, dict or object that may have two names, returned where the running program decides what is "
+                "returned",
+                mend="return at one place, behind the branch or loop",
+                location=place,
+            )
 
 
 def _choose_by_identity(trace: Trace, *found: Merged) -> None:
@@ -271,11 +320,21 @@ def _choose_by_identity(trace: Trace, *found: Merged) -> None:
 
 def _behind(trace: Trace, shown: int) -> list[Merged]:
     """The choices that an object may come from."""
+    return _come_from(trace, shown)[0]
+
+
+def _come_from(trace: Trace, shown: int) -> tuple[list[Merged], set[int]]:
+    """The choices that an object may come from, and the objects, itself among them, by their identity."""
     found: list[Merged] = []
+    seen: set[int] = set()
     waiting = [shown]
     while waiting:
         key = waiting.pop()
-        made = [merged for merged in trace.state(_MergedObjects) if merged not in found and key in map(id, merged.made)]
-        found += made
+        if key in seen:
+            continue
+        seen.add(key)
+        made = [merged for merged in trace.state(_MergedObjects) if key in map(id, merged.made)]
+        found += (merged for merged in made if merged not in found)
         waiting += (id(thing) for merged in made for thing in merged.known)
-    return found
+        waiting += (id(thing) for _, thing in trace.state(_MadeOf).get(key, ()))
+    return found, seen

@@ -14,6 +14,8 @@ from jitflow.frontend.control.changing_lists import is_made_inside
 from jitflow.frontend.control.identity import (
     is_chosen_by_identity,
     remember_choice,
+    remember_leaving,
+    remember_made_of,
     remember_renewed,
     remember_torn,
     shown_by_others,
@@ -65,7 +67,7 @@ def join(
     ``left_in`` gives what a path has left in one.
     """
     trace = current_trace()
-    home = trace.scope
+    home, before = trace.scope, before or Mutables(())
     yielded: list[list[Value]] = [[] for _ in paths]
     slots: list[Slot] = []
     arriving: list[list[Value]] = []
@@ -86,9 +88,17 @@ def join(
         if len(live) < len(paths) and _is_visible(live[0]):
             return lambda results: live[0]
         bound = [thing for thing in live if thing is not UNBOUND]
-        if lacking and all(thing is bound[0] for thing in bound) and is_there_before(bound[0]):
-            return lambda results: bound[0]
         flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
+        whether: Value | None = (
+            None if lacking or all(flags) else condition if flags[0] else values.emit("logical_not", condition)
+        )
+
+        def where_bound(thing: Any) -> Any:
+            return thing if whether is None else MaybeUnbound(thing, whether)
+
+        is_known = is_there_before(bound[0]) or (before.holds(bound[0]) and not _is_made_in(paths, bound[0]))
+        if is_known and all(thing is bound[0] for thing in bound):
+            return lambda results: where_bound(bound[0])
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
         site = Site(Choice.MERGED_AS_MEMORY, *key, name)
@@ -99,10 +109,7 @@ def join(
         slots.append(slot)
         arriving.append([thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)])
         position = len(slots) - 1
-        if lacking or all(flags):
-            return lambda results: results[position]
-        holds = condition if flags[0] else values.emit("logical_not", condition)
-        return lambda results: MaybeUnbound(results[position], holds)
+        return lambda results: where_bound(results[position])
 
     left: dict[tuple[Path, int], Any] = {}
 
@@ -119,7 +126,7 @@ def join(
         things = [path.locals.get(name, UNBOUND) for path in paths]
         known = [leaving(path, resolved(thing)) for path, thing in zip(paths, things, strict=True)]
         site = Site(Choice.CHOSEN_BY_IDENTITY, *key, name)
-        finish[name] = _by_leaves(site, known, paths, merge, before or Mutables(()), known_objects, left_in)
+        finish[name] = _by_leaves(site, known, paths, merge, before, known_objects, left_in)
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):
@@ -141,17 +148,18 @@ def join(
     is_left = [not path.ended for path in paths]
     remember_torn(
         (([*itertools.compress(kinds, is_left)], make(results)) for kinds, make in known_objects.values()),
-        before or Mutables(()),
+        before,
     )
     bits = zip(partly, found[len(slots) :], strict=True)
     return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
 
 
-def _released(path: Path, thing: Any, before: Mutables | None) -> Any:
+def _released(path: Path, thing: Any, before: Mutables) -> Any:
     if path.ended or thing is UNBOUND:
         return thing
+    remember_leaving(thing, before)
     with current_trace().region(path.scope):
-        return released(thing, (lambda thing: False) if before is None else before.holds)
+        return released(thing, before.holds)
 
 
 def _as_left(path: Path, thing: Any, left_in: LeftIn, before: Mutables, others: Mutables) -> Any:
@@ -220,8 +228,9 @@ def _by_leaves(
     def by_parts(
         name: str, things: Sequence[Any], kinds: Sequence[Any], lacking: bool
     ) -> Callable[[Sequence[Any]], Any]:
-        if before.holds(kinds[0]) and all(kind is kinds[0] for kind in kinds):
-            return lambda results: kinds[0]
+        objects = [thing for thing in things if thing is not UNBOUND and before.holds(thing)]
+        if objects and all(thing is UNBOUND or thing is objects[0] for thing in things):
+            return merge(name, list(things), lacking)
         if not any(can_change(kind) or type(kind) is Alternatives for kind in kinds):
             return made_of_parts(name, things, kinds, lacking)
         key = (*map(id, kinds), lacking, chosen_by_identity)
@@ -250,6 +259,8 @@ def _by_leaves(
             made = [make(results) for make in makers]
             partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
             thing = first.make([resolved(part) for part in made])
+            for kind in (kind for kind in kinds if kind is not UNBOUND):
+                remember_made_of(kind, thing)
             remember_choice(site, kinds, [thing], before)
             return MaybeUnbound(thing, partial[0].condition) if partial else thing
 

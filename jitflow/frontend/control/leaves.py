@@ -21,7 +21,7 @@ from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDic
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.tracers import Alternatives, Tracer
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.types import Scalar
 from jitflow.records import dataclass
@@ -117,15 +117,40 @@ def _is_never_itself(thing: Any) -> bool:
     return False
 
 
-def flatten(thing: Any, *, whole: bool = False, is_itself: Callable[[Any], bool] = _is_never_itself) -> Leaves:
+def flatten(
+    thing: Any,
+    *,
+    whole: bool = False,
+    is_itself: Callable[[Any], bool] = _is_never_itself,
+    found: dict[int, tuple[Any, list[Any]]] | None = None,
+) -> Leaves:
     """A structure taken apart, all the way down. What is of several kinds stays ``whole`` if asked for.
 
-    An object of which ``is_itself`` says so is not taken apart.
+    An object of which ``is_itself`` says so is not taken apart. With what was ``found`` in the structure so far, an
+    object that stands in it again has no leaves there, and is one object in what is rebuilt.
     """
+    if found is None or is_itself(thing) or not (isinstance(thing, ArrayTracer) or can_change(thing)):
+        return _flattened(thing, whole, is_itself, found)
+    if id(thing) in found:
+        _, made = found[id(thing)]
+        return Leaves((), ("again", [*found].index(id(thing))), lambda items: made[-1])
+    found[id(thing)] = thing, (made := [])
+    leaves = _flattened(thing, whole, is_itself, found)
+
+    def rebuild(items: Sequence[Any]) -> Any:
+        made.append(leaves.rebuild(items))
+        return made[-1]
+
+    return Leaves(leaves.items, leaves.shape, rebuild)
+
+
+def _flattened(
+    thing: Any, whole: bool, is_itself: Callable[[Any], bool], found: dict[int, tuple[Any, list[Any]]] | None
+) -> Leaves:
     parts = None if (whole and type(thing) is Alternatives) or is_itself(thing) else parts_of(thing)
     if parts is None:
         return Leaves((thing,), None, lambda items: items[0])
-    leaves = [flatten(item, whole=whole, is_itself=is_itself) for item in parts.items]
+    leaves = [flatten(item, whole=whole, is_itself=is_itself, found=found) for item in parts.items]
 
     def rebuild(items: Sequence[Any]) -> Any:
         rest = list(items)
@@ -164,7 +189,7 @@ class Option:
 
     def carried(self, thing: Any) -> list[Any]:
         """What the running program makes of a value of this kind."""
-        items = flatten(thing, is_itself=lambda part: any(part is known for known in self.objects)).items
+        items = flatten(thing, is_itself=lambda part: any(part is known for known in self.objects), found={}).items
         return [items[place] for place in self.traced]
 
     def holding(self, carried: Sequence[Any]) -> Any:
@@ -184,7 +209,7 @@ def option_of(thing: Any, is_itself: Callable[[Any], bool] = _is_never_itself) -
         return None
     if is_itself(thing):
         return Option(("object", id(thing)), None, Leaves((thing,), None, lambda items: items[0]), (), (thing,))
-    leaves = flatten(thing, is_itself=is_itself)
+    leaves = flatten(thing, is_itself=is_itself, found={})
     objects = tuple(filter(is_itself, leaves.items))
     keys = [("object", id(item)) if is_itself(item) else _key(item) for item in leaves.items]
     if None in keys:

@@ -120,20 +120,24 @@ def _numbers_in(thing: Any, each: bool) -> Any:
     thing = resolved(thing)
     if thing is UNBOUND:
         return UNBOUND
+    if type(thing) is tracers.Alternatives and any(map(_is_structure, thing.options.values())):
+        return thing.each(lambda held: _numbers_in(held, each))
     numbers = [current_trace().state(_Numbers).of(one, each) for one in _objects_in(thing)]
     return tuple(numbers) if _is_structure(thing) else numbers[0] if numbers else 0
 
 
 def _give_numbers(thing: Any, numbers: Any) -> None:
     """Let the objects in something that was merged have the numbers that were merged."""
-    things, numbers, trace = [*_objects_in(resolved(thing))], resolved(numbers), current_trace()
+    thing, numbers, trace = resolved(thing), resolved(numbers), current_trace()
     known = trace.state(_Numbers).known
-    numbers = numbers if type(numbers) is tuple else (numbers,)
-    if len(numbers) != len(things) or numbers[0] is UNBOUND or type(numbers[0]) is tracers.Alternatives:
-        return
-    for one, number in zip(things, numbers, strict=True):
-        if id(one) not in known or known[id(one)][2] not in [*trace.scope.around()]:
-            known[id(one)] = one, number, trace.scope
+    several = numbers.options.values() if type(numbers) is tracers.Alternatives else (numbers,)
+    by_count = {len(each) if type(each) is tuple else None: each for each in several if each is not UNBOUND}
+    for held in (thing, *(thing.options.values() if type(thing) is tracers.Alternatives else ())):
+        objects = [*_objects_in(held)]
+        found = by_count.get(len(objects) if _is_structure(held) else None, ())
+        for one, number in zip(objects, found if type(found) is tuple else (found,), strict=False):
+            if id(one) not in known or known[id(one)][2] not in [*trace.scope.around()]:
+                known[id(one)] = one, number, trace.scope
 
 
 def _is_structure(thing: Any) -> bool:
