@@ -178,16 +178,23 @@ def of_own_kinds(thing: Alternatives, is_itself: Callable[[Any], bool]) -> Alter
     return Alternatives(chosen if isinstance(chosen, Tracer) else numbers[chosen], options, thing.name, words)
 
 
-def released(thing: Any, holds: Callable[[Any], bool]) -> Any:
+def released(
+    thing: Any, holds: Callable[[Any], bool], note: Callable[[Any, Any], None] = lambda thing, made: None
+) -> Any:
     """What leaves a region: an object of one of several, which the region made, is a new one that holds the same.
 
-    What the program has stored in one of several may have made it one of another kind.
+    What the program has stored in one of several may have made it one of another kind. Each that is made anew is told
+    by ``note``.
     """
     known = current_trace().state(Kinds).options
     if type(thing) is not Alternatives:
         parts = None if holds(thing) else parts_of(thing)
-        items = [] if parts is None else [released(item, holds) for item in parts.items]
-        return thing if parts is None or all(map(operator.is_, items, parts.items)) else parts.make(items)
+        items = [] if parts is None else [released(item, holds, note) for item in parts.items]
+        if parts is None or all(map(operator.is_, items, parts.items)):
+            return thing
+        made = parts.make(items)
+        note(thing, made)
+        return made
 
     def is_made_inside(part: Any) -> bool:
         is_one = any(part is one for number in thing.options for one in known[number].objects)
@@ -195,7 +202,11 @@ def released(thing: Any, holds: Callable[[Any], bool]) -> Any:
 
     def renewed(held: Any) -> Any:
         parts = parts_of(held)
-        return parts.make(parts.items) if parts is not None and not holds(held) else held
+        if parts is None or holds(held):
+            return held
+        made = parts.make(parts.items)
+        note(held, made)
+        return made
 
     def is_of_its_kind(number: int) -> bool:
         held, kind = thing.options[number], known[number]

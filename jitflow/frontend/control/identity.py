@@ -33,7 +33,6 @@ __all__ = [
     "is_chosen_by_identity",
     "pairs_of",
     "remember_choice",
-    "remember_leaving",
     "remember_made_of",
     "remember_renewed",
     "remember_torn",
@@ -65,11 +64,11 @@ class _MergedObjects(list[Merged]):
 
 
 class _MadeOf(dict[int, list[tuple[Any, Any]]]):
-    """By object: itself, and what it was made of where paths met that alone knew that."""
+    """By object that was made where paths met: itself, and what it was made of."""
 
 
-class _TornApart(dict[int, tuple[Any, Loc]]):
-    """By object: itself, and where it left a region by a name and as one of the several that another name may be."""
+class _Became(dict[int, tuple[Any, dict[int, Any], Loc]]):
+    """By object that only a path knew: itself, what it is behind that, and where."""
 
 
 class _TornObjects(list[tuple[Held, UserNotImplementedError]], Undoable):
@@ -197,38 +196,26 @@ def remember_renewed(thing: Any, made: Any) -> None:
     for part, new in pairs_of(thing, made):
         for other in torn.with_others(part) if part is not new else ():
             torn.note(new, other)
-    remember_made_of(thing, made)
 
 
-def remember_leaving(thing: Any, before: Mutables) -> None:
-    """What leaves a region is made anew there: what has another name as one of several objects is two behind it."""
-    for one in [*thing.options.values()] if type(thing) is Alternatives else []:
-        remember_leaving(one, before)
-    parts = None if type(thing) is Alternatives else parts_of(thing)
-    if parts is None or not any(map(_holds_objects, parts.items)):
+def remember_made_of(thing: Any, made: Any, before: Mutables) -> None:
+    """What a path has left was made anew, as one of the same kinds. What only the path knew may become several."""
+    if thing is made:
         return
-    names = [{id(one): one for one in with_contents([item]) if can_change(one)} for item in parts.items]
-    trace = current_trace()
-    for one, other in itertools.combinations(names, 2):
-        for key in (key for key in one.keys() & other.keys() if not before.holds(one[key])):
-            trace.state(_TornApart)[key] = one[key], trace.here()
-    for item in parts.items:
-        remember_leaving(item, before)
-
-
-def _holds_objects(thing: Any) -> bool:
-    """Whether something is one of several objects, or has such in it."""
-    if type(thing) is Alternatives:
-        return any(map(can_change, thing.options.values()))
-    parts = parts_of(thing)
-    return parts is not None and any(map(_holds_objects, parts.items))
-
-
-def remember_made_of(thing: Any, made: Any) -> None:
-    """What paths that met have left was made of this, among others."""
-    for part, new in pairs_of(thing, made):
-        if can_change(part):
-            current_trace().state(_MadeOf).setdefault(id(new), []).append((new, part))
+    if type(thing) is Alternatives and type(made) is Alternatives:
+        for kind in (kind for kind in thing.options if type(thing.chosen) is not int or kind == thing.chosen):
+            if kind in made.options:
+                remember_made_of(thing.options[kind], made.options[kind], before)
+        return
+    parts, new, trace = parts_of(thing), parts_of(made), current_trace()
+    if parts is None or new is None or type(thing) is not type(made) or len(parts.items) != len(new.items):
+        return
+    if can_change(thing):
+        trace.state(_MadeOf).setdefault(id(made), []).append((made, thing))
+        if not before.holds(thing):
+            trace.state(_Became).setdefault(id(thing), (thing, {}, trace.here()))[1][id(made)] = made
+    for one, other in zip(parts.items, new.items, strict=True):
+        remember_made_of(one, other, before)
 
 
 def pairs_of(thing: Any, made: Any) -> Iterator[tuple[Any, Any]]:
@@ -294,21 +281,47 @@ def require_apart(trace: Trace, returned: Collection[int]) -> None:
 
     Unless nobody outside can tell: that one is not returned, nor what was merged with it.
     """
-    behind = {shown: _come_from(trace, shown)[1] for shown in returned}
+    behind = {
+        shown: {shown, *(id(thing) for one in _behind(trace, shown) for thing in one.known)} for shown in returned
+    }
     for merged in reversed(trace.state(_MergedObjects)):
         made = {id(thing) for thing in merged.made}
         for shown in (shown for shown in returned if not made.isdisjoint(behind[shown])):
             others = set().union(*(found for other, found in behind.items() if other != shown and other not in made))
             if any(id(thing) in others for thing in merged.known):
                 _choose_by_identity(trace, merged, *_behind(trace, shown))
-    for part, place in trace.state(_TornApart).values():
-        if sum(id(part) in found for found in behind.values()) > 1:
-            raise UserNotImplementedError(
-                "a list, dict or object that may have two names, returned where the running program decides what is "
-                "returned",
-                mend="return at one place, behind the branch or loop",
-                location=place,
-            )
+    _require_apart_behind_paths(trace, returned)
+
+
+def _require_apart_behind_paths(trace: Trace, returned: Collection[int]) -> None:
+    """The same for an object that only a path knew, of which two that are returned may be made.
+
+    Raises where it left its path as one of several objects as well, for then no name tells any more that it is one.
+    """
+    behind = {shown: _made_of(trace, shown) for shown in returned}
+    for one, several, place in trace.state(_Became).values():
+        names = [found for found in behind.values() if id(one) in found]
+        if len(names) > 1:
+            ways = set().union(*names)
+            merged = [each for each in trace.state(_MergedObjects) if not ways.isdisjoint(map(id, each.made))]
+            _choose_by_identity(trace, *(each for each in merged if any(thing is one for thing in each.known)))
+            if len(several) > 1:
+                raise UserNotImplementedError(
+                    "a list, dict or object that may have two names, returned where the running program decides "
+                    "what is returned",
+                    mend="make it before the branch or loop that decides what is returned",
+                    location=place,
+                )
+
+
+def _made_of(trace: Trace, shown: int) -> set[int]:
+    """What an object was made of where paths met, and itself, by their identity."""
+    found, waiting = {shown}, [shown]
+    while waiting:
+        new = {id(thing) for _, thing in trace.state(_MadeOf).get(waiting.pop(), ())} - found
+        found |= new
+        waiting += new
+    return found
 
 
 def _choose_by_identity(trace: Trace, *found: Merged) -> None:
@@ -320,21 +333,11 @@ def _choose_by_identity(trace: Trace, *found: Merged) -> None:
 
 def _behind(trace: Trace, shown: int) -> list[Merged]:
     """The choices that an object may come from."""
-    return _come_from(trace, shown)[0]
-
-
-def _come_from(trace: Trace, shown: int) -> tuple[list[Merged], set[int]]:
-    """The choices that an object may come from, and the objects, itself among them, by their identity."""
     found: list[Merged] = []
-    seen: set[int] = set()
     waiting = [shown]
     while waiting:
         key = waiting.pop()
-        if key in seen:
-            continue
-        seen.add(key)
-        made = [merged for merged in trace.state(_MergedObjects) if key in map(id, merged.made)]
-        found += (merged for merged in made if merged not in found)
+        made = [merged for merged in trace.state(_MergedObjects) if merged not in found and key in map(id, merged.made)]
+        found += made
         waiting += (id(thing) for merged in made for thing in merged.known)
-        waiting += (id(thing) for _, thing in trace.state(_MadeOf).get(key, ()))
-    return found, seen
+    return found

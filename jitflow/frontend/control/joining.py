@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -14,7 +15,6 @@ from jitflow.frontend.control.changing_lists import is_made_inside
 from jitflow.frontend.control.identity import (
     is_chosen_by_identity,
     remember_choice,
-    remember_leaving,
     remember_made_of,
     remember_renewed,
     remember_torn,
@@ -157,9 +157,8 @@ def join(
 def _released(path: Path, thing: Any, before: Mutables) -> Any:
     if path.ended or thing is UNBOUND:
         return thing
-    remember_leaving(thing, before)
     with current_trace().region(path.scope):
-        return released(thing, before.holds)
+        return released(thing, before.holds, partial(remember_made_of, before=before))
 
 
 def _as_left(path: Path, thing: Any, left_in: LeftIn, before: Mutables, others: Mutables) -> Any:
@@ -259,8 +258,8 @@ def _by_leaves(
             made = [make(results) for make in makers]
             partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
             thing = first.make([resolved(part) for part in made])
-            for kind in (kind for kind in kinds if kind is not UNBOUND):
-                remember_made_of(kind, thing)
+            for left in things:
+                remember_made_of(left, thing, before)
             remember_choice(site, kinds, [thing], before)
             return MaybeUnbound(thing, partial[0].condition) if partial else thing
 

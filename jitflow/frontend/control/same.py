@@ -132,12 +132,23 @@ def _give_numbers(thing: Any, numbers: Any) -> None:
     known = trace.state(_Numbers).known
     several = numbers.options.values() if type(numbers) is tracers.Alternatives else (numbers,)
     by_count = {len(each) if type(each) is tuple else None: each for each in several if each is not UNBOUND}
-    for held in (thing, *(thing.options.values() if type(thing) is tracers.Alternatives else ())):
+    options = thing.options.items() if type(thing) is tracers.Alternatives else ()
+    for kind, held in ((None, thing), *options):
         objects = [*_objects_in(held)]
         found = by_count.get(len(objects) if _is_structure(held) else None, ())
         for one, number in zip(objects, found if type(found) is tuple else (found,), strict=False):
             if id(one) not in known or known[id(one)][2] not in [*trace.scope.around()]:
-                known[id(one)] = one, number, trace.scope
+                is_there = _is_structure(held) and kind is not None
+                known[id(one)] = one, _if_of_kind(thing, kind, number) if is_there else number, trace.scope
+
+
+def _if_of_kind(thing: tracers.Alternatives, kind: int, number: Any) -> Any:
+    """The number of an object in what is of several kinds: 0 where that is of another one, and the object not there."""
+    if type(thing.chosen) is int:
+        return number if thing.chosen == kind else 0
+    is_it = values.emit("equal", values.cast(tracers.lift(thing.chosen), I64), values.constant(kind, I64))
+    found = values.select(is_it, values.cast(tracers.lift(number), I64), values.constant(0, I64))
+    return tracers.wrap(as_weak(found, I64))
 
 
 def _is_structure(thing: Any) -> bool:

@@ -123,7 +123,7 @@ class Pieces:
 
         def others() -> None:
             for name, number in last.items():
-                loop.cells.set(name, option(resolved(loop.cells.get(name)), number))
+                loop.cells.set(name, _of_kind(resolved(loop.cells.get(name)), number))
             rest = self.source if self.source is None else Rest(self.source, loop.next_turn())
             again(rest, splits, self.lessons.of("rest"))
 
@@ -141,7 +141,7 @@ class Pieces:
 
 
 def _of_kind(thing: Any, number: int) -> Any:
-    """Some value of one of its kinds, which nobody computes with."""
+    """What it is where it is of one of its kinds. The numbers of what it holds may be of one kind already."""
     return option(thing, number) if type(thing) is Alternatives else thing
 
 
