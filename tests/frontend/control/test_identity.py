@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jitflow
+from tests.frontend.same_objects import check_objects
 from tests.sampled import sampled
 
 
@@ -315,12 +316,6 @@ def an_array_or_a_number_by_two_names(a: Any, b: Any, s: Any, c: Any, n: Any) ->
     return x, k, r
 
 
-def _objects(thing: Any) -> list[Any]:
-    parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
-    own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
-    return own + [item for part in parts for item in _objects(part)]
-
-
 @pytest.mark.parametrize(
     "program",
     [one_list_by_two_names, one_of_two_lists, a_list_that_a_turn_chooses, a_list_that_a_branch_makes,
@@ -342,17 +337,7 @@ def _objects(thing: Any) -> list[Any]:
 def test_objects_are_those_of_python(program: Any) -> None:
     compiled = jitflow.function(program)
     for c, n in ((True, 1), (True, 0), (False, 1), (False, 0)):
-        found, wanted = (
-            _objects((given, function(*given, c, n)))
-            for function in (compiled, program)
-            for given in [(np.arange(3.0), np.arange(4.0), np.array(0.5))]
-        )
-        assert repr(found) == repr(wanted)
-        pairs = zip(combinations(found, 2), combinations(wanted, 2), strict=True)
-        for (one, other), (first, second) in pairs:
-            assert isinstance(one, str) or (one is other) == (first is second)
-            if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-                assert np.shares_memory(one, other) == np.shares_memory(first, second)
+        check_objects(compiled, program, lambda: (np.arange(3.0), np.arange(4.0), np.array(0.5)), (c, n))
 
 
 def test_an_array_that_is_not_to_be_written_to_is_returned_itself() -> None:
