@@ -97,7 +97,7 @@ def join(
             return thing if whether is None else MaybeUnbound(thing, whether)
 
         is_known = is_there_before(bound[0]) or (before.holds(bound[0]) and not _is_made_in(paths, bound[0]))
-        if is_known and all(thing is bound[0] for thing in bound):
+        if len(bound) < len(live) and is_known and all(thing is bound[0] for thing in bound):
             return lambda results: where_bound(bound[0])
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
@@ -227,8 +227,10 @@ def _by_leaves(
     def by_parts(
         name: str, things: Sequence[Any], kinds: Sequence[Any], lacking: bool
     ) -> Callable[[Sequence[Any]], Any]:
-        objects = [thing for thing in things if thing is not UNBOUND and before.holds(thing)]
-        if objects and all(thing is UNBOUND or thing is objects[0] for thing in things):
+        if before.holds(kinds[0]) and all(kind is kinds[0] for kind in kinds):
+            return lambda results: kinds[0]
+        bound = [thing for thing in things if thing is not UNBOUND]
+        if 0 < len(bound) < len(live) and before.holds(bound[0]) and all(thing is bound[0] for thing in bound):
             return merge(name, list(things), lacking)
         if not any(can_change(kind) or type(kind) is Alternatives for kind in kinds):
             return made_of_parts(name, things, kinds, lacking)
