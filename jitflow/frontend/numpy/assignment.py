@@ -125,8 +125,7 @@ def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
     if len(source) == 1 and not rest and broadcasting.is_one(source[0]):
         return broadcasting.broadcast_to(values.as_scalar(values.reshape(value, (), assumed=True)), tuple(dims))
     flat = tracers.wrap(values.reshape(mask, (product(values.dims(mask)),)), owned=False)
-    before, selected = np.cumsum(flat), tracers.dim_of(np.sum(flat))
-    place = before - 1
+    place, selected = np.cumsum(flat) - 1, tracers.dim_of(np.sum(flat))
     if rest and (len(source) != len(rest) + 1 or source[1:] != rest):
         value = _spread(value, (selected, *rest))
     else:
@@ -140,14 +139,13 @@ def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
 
 def _require_one_for_each(value: Value, selected: Dim, rest: int) -> None:
     """Require a value, or a row of the ``rest`` axes, for each that a mask selects, or one for all of them."""
-    source = values.dims(value)
-    if len(source) != 1 + rest:
+    if (found := values.rank(value)) != 1 + rest:
         message = "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has {} dimensions"
-        raise UserTypeError(message.format(len(source)))
-    size, count, one = values.size_value(source[0]), values.size_value(selected), values.constant(1, I64)
-    fits = values.emit("logical_or", values.emit("equal", size, one), values.emit("equal", size, count))
+        raise UserTypeError(message.format(found))
+    given, counts = values.dims(value)[0], (values.constant(1, I64), values.size_value(selected))
+    fits = values.emit("logical_or", *(values.emit("equal", values.size_value(given), count) for count in counts))
     message = "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values where "
-    values.check(fits, ValueError, message + "the mask is true", values.size(source[0]), values.size(selected))
+    values.check(fits, ValueError, message + "the mask is true", values.size(given), values.size(selected))
 
 
 # -- integer arrays ---------------------------------------------------------------------------------------
