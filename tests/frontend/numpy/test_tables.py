@@ -28,7 +28,7 @@ def test_every_function_is_tested():
     tested |= {id(np.amax), id(np.amin)}  # old names of max and min
     tested |= {id(getattr(stride_tricks, name)) for name in re.findall(r"stride_tricks import (\w+)", sources)}
     untested = sorted(function.__name__ for function in known if id(function) not in tested)
-    assert untested == ["asanyarray"]
+    assert not untested
 
 
 def test_replacements_are_what_does_not_dispatch():
