@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -10,45 +9,22 @@ import numpy as np
 import pytest
 
 import jitflow
+from tests.frontend.grown import grown_deque, grown_list, grown_text
 from tests.truth.whole.same import assert_does_what_python_does
 
-
-def _list(n: int) -> list[int]:
-    found = []
-    for k in range(n):
-        if k > -1:
-            found.append(k)
-    return found
-
-
-def _deque(n: int) -> deque[int]:
-    found: deque[int] = deque()
-    for k in range(n):
-        if k > -1:
-            found.append(k)
-    return found
-
-
-def _text(n: int) -> str:
-    found = ""
-    for k in range(n):
-        found += chr(97 + k)
-    return found
-
-
 PROGRAMS: list[Callable[[int, Any], Any]] = [
-    lambda n, k: _list(n)[k],
-    lambda n, k: _list(n).pop(k),
-    lambda n, k: _list(n).insert(k, 3),
-    lambda n, k: _list(n).__setitem__(k, 3),
-    lambda n, k: _deque(n)[k],
+    lambda n, k: grown_list(n)[k],
+    lambda n, k: grown_list(n).pop(k),
+    lambda n, k: grown_list(n).insert(k, 3),
+    lambda n, k: grown_list(n).__setitem__(k, 3),
+    lambda n, k: grown_deque(n)[k],
     lambda n, k: list(range(n))[k],
-    lambda n, k: (_text(n).find("c", k), _text(n).find("c", 0, k)),
-    lambda n, k: (_text(n).count("c", k), _text(n).startswith("b", k)),
-    lambda n, k: _text(n).replace("b", "x", k),
-    lambda n, k: (_text(n).split("c", k), _text(n).split(None, k)),
-    lambda n, k: (_text(n).center(k), _text(n).zfill(k)),
-    lambda n, k: list(enumerate(_list(n), k)),
+    lambda n, k: (grown_text(n).find("c", k), grown_text(n).find("c", 0, k)),
+    lambda n, k: (grown_text(n).count("c", k), grown_text(n).startswith("b", k)),
+    lambda n, k: grown_text(n).replace("b", "x", k),
+    lambda n, k: (grown_text(n).split("c", k), grown_text(n).split(None, k)),
+    lambda n, k: (grown_text(n).center(k), grown_text(n).zfill(k)),
+    lambda n, k: list(enumerate(grown_list(n), k)),
     lambda n, k: np.expand_dims(np.ones(n), k),
     lambda n, k: np.ones((n, 2)).sum(axis=k),
 ]
@@ -65,7 +41,11 @@ def test_only_integers_are_integers(program: Callable[[int, Any], Any]) -> None:
 
 
 def test_counts_of_what_functions_without_control_flow_get() -> None:
-    for program in (lambda n: _list(n).count(3), lambda n: _text(n).count("c"), lambda n: list(range(n)).count(2)):
+    for program in (
+        lambda n: grown_list(n).count(3),
+        lambda n: grown_text(n).count("c"),
+        lambda n: list(range(n)).count(2),
+    ):
         assert_does_what_python_does(program, [(5,), (2,)])
 
 

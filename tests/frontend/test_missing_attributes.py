@@ -9,34 +9,12 @@ import numpy as np
 import pytest
 
 import jitflow
-
-
-def _list(n: int) -> list[int]:
-    found = []
-    for k in range(n):
-        if k % 2:
-            found.append(k)
-    return found
-
-
-def _dict(n: int) -> dict[int, int]:
-    found = {}
-    for k in range(n):
-        found[k * n] = k
-    return found
-
-
-def _text(n: int) -> str:
-    found = ""
-    for k in range(n):
-        found += chr(97 + k)
-    return found
-
+from tests.frontend.grown import grown_dict, grown_list, grown_text
 
 MAKERS: list[Callable[[int], Any]] = [
-    _list,
-    _dict,
-    _text,
+    grown_list,
+    grown_dict,
+    grown_text,
     lambda n: n,
     lambda n: n * 1.5,
     lambda n: n if n > 2 else n * 1.5,

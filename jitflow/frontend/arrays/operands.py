@@ -17,7 +17,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import class_name, may_be_pinned
+from jitflow.frontend.tracers.base import class_name, located, may_be_pinned
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -213,7 +213,7 @@ def require_integer(item: object, value: Value) -> None:
     """Raise TypeError if Python takes something, of that value, for no integer. NumPy's bools are none."""
     dtype = values.dtype_of_value(value)
     if not (dtype.is_integer or (dtype == BOOL and values.is_weak(value))):
-        raise UserTypeError(f"'{class_name(item)}' object cannot be interpreted as an integer")
+        raise located(UserTypeError(f"'{class_name(item)}' object cannot be interpreted as an integer"))
 
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:

@@ -17,7 +17,7 @@ from threading import local
 from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
-from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.calls_out import record_call
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import Sequenced, as_source
@@ -185,13 +185,7 @@ def _filter(set_filter: Callable[..., None], *args: Any, **keywords: Any) -> Non
 
 def _filter_of(set_filter: Callable[..., None], action: Any, *args: Any, **keywords: Any) -> Callable[[], None]:
     if action == "error":
-        raise located(
-            UserNotImplementedError(
-                "a filter that makes errors of warnings is not compiled",
-                expected="another action; compiled code gives the values that NumPy gives, without warnings",
-                mend="test the values: np.isfinite(x).all()",
-            )
-        )
+        raise _no_errors("a filter that makes errors of warnings is not compiled", "another action")
     given = [_class_of_warning(one) for one in args], {name: _class_of_warning(one) for name, one in keywords.items()}
     with warnings.catch_warnings():
         set_filter(action, *given[0], **given[1])  # which raises for what is no filter
@@ -301,14 +295,14 @@ def errstate(**kinds: Any) -> Any:
     """`numpy.errstate`: jitflow emits no warnings, and cannot raise at the elements that NumPy would raise at."""
     for name, kind in kinds.items():
         if kind not in (None, "ignore", "warn"):
-            raise located(
-                UserNotImplementedError(
-                    f"np.errstate({name}={kind!r}) is not compiled",
-                    expected="ignore or warn; compiled code gives the values that NumPy gives, without warnings",
-                    mend="test the values: np.isfinite(x).all()",
-                )
-            )
+            raise _no_errors(f"np.errstate({name}={kind!r}) is not compiled", "ignore or warn")
     return nullcontext()
+
+
+def _no_errors(message: str, others: str) -> UserError:
+    """The refusal of what would raise for single elements."""
+    expected = f"{others}; compiled code gives the values that NumPy gives, without warnings"
+    return located(UserNotImplementedError(message, expected=expected, mend="test the values: np.isfinite(x).all()"))
 
 
 surface.install(called_out=called_out)

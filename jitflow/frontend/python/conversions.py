@@ -32,7 +32,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import BOOL, C128, F64, I64
 
-__all__ = ["all_", "any_", "bool_", "complex_", "float_", "fold", "int_", "item", "sum_"]
+__all__ = ["all_", "any_", "bool_", "complex_", "float_", "fold", "int_", "item", "length_of_object", "sum_"]
 
 
 def _asked(args: tuple[Any, ...], *methods: str) -> tuple[Any, ...]:

@@ -26,7 +26,8 @@ def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: A
     is_passed, is_outside = hasattr(type(items), "become_container"), isinstance(items, OutsideList)
     if is_passed:
         items.become_container()
-    if is_outside or (type(items) is list and any(holds_tracer(item) for item in (*items, *args))):
+    is_computed = type(items) is list and any(map(holds_tracer, (*items, *args)))
+    if is_outside or is_computed:
         begin_anew_with(items)
     if is_outside or is_passed:
         raise refusal(f"{function.__name__}() of {items.path}, a list that the caller passes",
@@ -35,7 +36,7 @@ def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: A
         return program(items, *args, **keywords)
     if isinstance(items, Listed):
         items.change()
-    if type(items) is list and any(map(holds_tracer, (*items, *args))):  # one that Python has made, as `sorted` does
+    if is_computed:  # by a function of Python's, as `sorted` is
         made, longer = list_of_program(items), _LONGER.get(function, 0)
         found = program(made, *args, **keywords)
         items[:] = [made[place] for place in range(len(items) + longer)]

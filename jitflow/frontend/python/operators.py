@@ -9,15 +9,15 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.errors import UserTypeError
+from jitflow.frontend.arrays.operands import require_integer
 from jitflow.frontend.control.comparisons import compared, contains, is_
 from jitflow.frontend.control.logic import as_bool, not_
 from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.python.chosen_items import indexed
-from jitflow.frontend.recording.values import dtype_of_value, is_weak
+from jitflow.frontend.recording.values import dtype_of_value
 from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
-from jitflow.frontend.tracers.base import class_name
 from jitflow.frontend.tracers.python_numbers import as_weak
-from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.dtypes import I64
 
 __all__ = ["OPERATORS"]
 
@@ -34,8 +34,7 @@ def index(number: Any) -> Any:
     dtype = dtype_of_value(value)
     if isinstance(number, ArrayTracer) and (number.ndim or dtype.kind not in "iu"):
         raise located(UserTypeError("only integer scalar arrays can be converted to a scalar index"))
-    if dtype.kind not in "iu" and not (dtype == BOOL and is_weak(value)):
-        raise located(UserTypeError(f"'{class_name(number)}' object cannot be interpreted as an integer"))
+    require_integer(number, value)
     return wrap(as_weak(value, I64))
 
 

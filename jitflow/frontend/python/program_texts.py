@@ -33,7 +33,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.building import can_be_built, is_text, put_text
 from jitflow.frontend.texts.characters import character, numbers_of
 from jitflow.frontend.texts.traced import TracedText, together, waits
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.base import lacking, located
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -175,7 +175,7 @@ class ProgramText(TextMethods, Source):
             return partial(programs.keeps, self, letters.QUESTIONS[name])
         if not name.startswith("_") and hasattr(str, name):
             raise refusal(f"str.{name} of a text that the running program makes", "write a loop over its characters")
-        raise AttributeError(f"'str' object has no attribute '{name}'")
+        raise AttributeError(lacking(self, name))
 
 
 class _Characters(Source):
@@ -236,7 +236,7 @@ def digits_of(text: Any) -> ProgramText:
 def text_attribute(text: TracedText, name: str) -> Any:
     """An attribute of text that is a template, as yet."""
     if not hasattr(str, name):
-        raise AttributeError(f"'str' object has no attribute '{name}'")
+        raise AttributeError(lacking(text, name))
     if not waits(text) or not can_be_built(text):
         return getattr(str(text), name)
     if name == "count":

@@ -22,7 +22,7 @@ from jitflow.frontend.tracers import (
     located,
     wrap,
 )
-from jitflow.frontend.tracers.base import needs_number
+from jitflow.frontend.tracers.base import lacking, needs_number
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.runtime.texts import text_of
@@ -71,7 +71,7 @@ class TracedText:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(f"'str' object has no attribute '{name}'")
+            raise AttributeError(lacking(self, name))
         return surface.text_attribute(self, name)
 
 
