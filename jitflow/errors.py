@@ -204,7 +204,11 @@ class UserRuntimeError(UserError, RuntimeError):
 
 
 class UserImportError(UserError, ImportError):
-    """An optional package that is not installed."""
+    """A module or a name in one that cannot be imported, or an optional package that is not installed."""
+
+
+class UserModuleNotFoundError(UserImportError, ModuleNotFoundError):
+    """A module that there is not."""
 
 
 class UserNotImplementedError(UserError, NotImplementedError):
@@ -227,6 +231,8 @@ USER_ERRORS: Mapping[type[BaseException], type[UserError]] = MappingProxyType(
         OverflowError: UserOverflowError,
         FloatingPointError: UserFloatingPointError,
         RuntimeError: UserRuntimeError,
+        ImportError: UserImportError,
+        ModuleNotFoundError: UserModuleNotFoundError,
         NotImplementedError: UserNotImplementedError,
     }
 )

@@ -14,9 +14,9 @@ from jitflow.errors import exception_class
 from jitflow.ir.inner_loops import find_ufunc
 from jitflow.ir.routines import prepared, without_warnings
 
-__all__ = ["accumulate", "cho_factor", "cho_solve", "finite_eig", "finite_eigvals", "histogram", "histogram2d",
-           "inverse", "least_squares", "lexsort", "median", "over_stretches", "qr_basis", "qr_factors", "reduce",
-           "reduceat", "succeeds"]  # fmt: skip
+__all__ = ["accumulate", "cho_factor", "cho_solve", "eig", "eigvals", "finite_eig", "finite_eigvals", "histogram",
+           "histogram2d", "inverse", "least_squares", "lexsort", "median", "over_stretches", "qr_basis", "qr_factors",
+           "reduce", "reduceat", "succeeds"]  # fmt: skip
 
 Array = Any
 
@@ -98,15 +98,25 @@ def inverse(matrices: Array) -> Array:
         return np.stack([inverse(one) for one in matrices])
 
 
-def finite_eig(a: Array) -> tuple[Array, Array]:
-    """`numpy.linalg.eig` of matrices that are known to be finite."""
+def eig(a: Array) -> tuple[Array, Array]:
+    """`numpy.linalg.eig` of matrices in double precision, complex also where NumPy gives real numbers."""
     values, vectors = np.linalg.eig(a)
-    return values, vectors
+    return values.astype(np.complex128, copy=False), vectors.astype(np.complex128, copy=False)
+
+
+def eigvals(a: Array) -> Array:
+    """`numpy.linalg.eigvals`, likewise."""
+    return np.linalg.eigvals(a).astype(np.complex128, copy=False)
+
+
+def finite_eig(a: Array) -> tuple[Array, Array]:
+    """`eig` of matrices that are known to be finite."""
+    return eig(a)
 
 
 def finite_eigvals(a: Array) -> Array:
-    """`numpy.linalg.eigvals` of matrices that are known to be finite."""
-    return np.linalg.eigvals(a)
+    """`eigvals` of matrices that are known to be finite."""
+    return eigvals(a)
 
 
 def least_squares(a: Array, b: Array, rcond: float) -> tuple[Array, Array, Any, Array]:

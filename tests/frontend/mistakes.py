@@ -235,14 +235,6 @@ def counts_in_cells(x):
     return np.histogramdd(x)
 
 
-def finds_eigenvalues(x):
-    return np.linalg.eigvals(x)
-
-
-def finds_zeros(x):
-    return np.roots(x)
-
-
 def decides_by_not(x):
     x = x + 1
     return list(itertools.compress((x,), (not x.sum() > 0,)))
@@ -323,8 +315,6 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (names_a_wrong_dtype, (X,)),
     (converts_to_objects, (X,)),
     (counts_in_cells, (X,)),
-    (finds_eigenvalues, (np.eye(3),)),
-    (finds_zeros, (X,)),
     (decides_by_not, (X,)),
     (decides_by_and, (X, X)),
     (raises_on_overflow, (X,)),

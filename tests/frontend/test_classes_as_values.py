@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import numbers
 import random
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Sized
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -176,6 +178,23 @@ def test_classes_that_the_program_derives() -> None:
         return Base(x).value, isinstance(Base(x), object), Items([1, 2]).total()
 
     assert_same(function(program)(X), program(X))
+
+
+def test_classes_whose_objects_the_program_may_not_make() -> None:
+    sizes, kinds = {int: 1, Decimal: 2, float: 3}, (Decimal, datetime.date, int | Decimal, (datetime.datetime, Decimal))
+
+    def program(thing: Any) -> Any:
+        kind = type(thing)
+        return (
+            [isinstance(thing, each) for each in kinds],
+            [kind is Decimal, kind in (int, datetime.date), sizes.get(kind), Decimal is datetime.date],
+            [issubclass(kind, Decimal), issubclass(Decimal, numbers.Number), isinstance(thing, np.nditer)],
+            [kind == other for other in (Decimal, datetime.date)],
+            Decimal.__name__,
+        )
+
+    for thing in (3, 0.5, Decimal("1.5"), datetime.datetime(2016, 11, 2), "a", None, X):
+        assert function(program)(thing) == program(thing)
 
 
 def test_what_arrays_are_made_of() -> None:

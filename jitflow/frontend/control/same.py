@@ -11,7 +11,7 @@ carried with the number of the object that it is. At the end the numbers say whi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -138,8 +138,7 @@ def _give_numbers(thing: Any, numbers: Any) -> None:
         found = by_count.get(len(objects) if _is_structure(held) else None, ())
         for one, number in zip(objects, found if type(found) is tuple else (found,), strict=False):
             if id(one) not in known or known[id(one)][2] not in [*trace.scope.around()]:
-                is_there = _is_structure(held) and kind is not None
-                known[id(one)] = one, _if_of_kind(thing, kind, number) if is_there else number, trace.scope
+                known[id(one)] = one, number if kind is None else _if_of_kind(thing, kind, number), trace.scope
 
 
 def _if_of_kind(thing: tracers.Alternatives, kind: int, number: Any) -> Any:
@@ -310,9 +309,11 @@ def number_among(thing: tracers.ArrayTracer, others: Sequence[Any]) -> tuple[Any
     return (tracers.wrap(as_weak(found, I64)), may_be) if may_be else None
 
 
-def number_as(thing: tracers.Alternatives, options: Iterable[Any]) -> None:
+def number_as(thing: tracers.Alternatives, options: Mapping[int, Any]) -> None:
     """The arrays that something of several kinds may be are, where it is one of them, the object that it is."""
     known = current_trace().state(_Numbers).known
     if id(thing) in known:
-        for one in (one for one in options if isinstance(one, tracers.ArrayTracer) and id(one) not in known):
-            known[id(one)] = one, *known[id(thing)][1:]
+        _, number, home = known[id(thing)]
+        for kind, one in options.items():
+            if isinstance(one, tracers.ArrayTracer) and id(one) not in known:
+                known[id(one)] = one, _if_of_kind(thing, kind, number), home

@@ -19,7 +19,7 @@ from inspect import CO_OPTIMIZED
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from jitflow.errors import as_user_error
+from jitflow.errors import UserImportError, as_user_error
 from jitflow.frontend.control.plain_tries import watch
 from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.sharing import sharable
@@ -29,6 +29,7 @@ from jitflow.frontend.outside.objects import is_frozen, is_made
 from jitflow.frontend.outside.purity import impure_builtins
 from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS
 from jitflow.frontend.recording.choices import Choice, Site
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.surface import surface
@@ -190,11 +191,14 @@ class RecordedFunctions:
             self.inputs.guard(IsObject(register, getattr(builtins, name)))
         return found
 
+    @raising_for_the_program
     def _import(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """``import`` inside the program: modules are read from `sys.modules`."""
         try:
             module = builtins.__import__(name, *args, **kwargs)
         except ImportError as error:
+            register = self.inputs.register(Cell(CellType(sys.modules)), "the modules that are imported")
+            self.inputs.guard(Satisfies(register, partial(lacks_key, error.name or name), f"have no {error.name}"))
             raise located(as_user_error(error)) from error
         from_list = args[2] if len(args) > 2 else kwargs.get("fromlist")
         found = self._take(module, Global(sys.modules, module.__name__), module.__name__)
@@ -249,7 +253,15 @@ class _Namespace:
     def __init__(self, module: Any, names: Any) -> None:
         for name in names:
             if name != "*":
-                setattr(self, name, getattr(module, name))
+                setattr(self, name, self._member(module, name))
+
+    @raising_for_the_program
+    def _member(self, module: Any, name: str) -> Any:
+        try:
+            return getattr(module, name)
+        except AttributeError:
+            home, place = module.__name__, getattr(module, "__file__", "unknown location")
+            raise located(UserImportError(f"cannot import name {name!r} from {home!r} ({place})")) from None
 
 
 def _hooks() -> ModuleType:

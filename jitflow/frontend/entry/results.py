@@ -149,7 +149,7 @@ class Results:
         kind = type(result)
         if kind is Alternatives:
             kinds = {number: option(result, number) for number, thing in result.options.items() if thing is not UNBOUND}
-            number_as(result, kinds.values())
+            number_as(result, kinds)
             options = [(number, self.tree(thing, path)) for number, thing in kinds.items()]
             return Chosen(self.tree(result.chosen, path), tuple(options))
         if isinstance(result, ArrayTracer) and id(result) not in self._origins:

@@ -22,7 +22,7 @@ from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.numpy import indexing, selections
-from jitflow.frontend.numpy.creation import array_object, list_item
+from jitflow.frontend.numpy.creation import array_object, list_item, object_or_number
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.shape import reshape_value
@@ -72,7 +72,7 @@ def _store(view: Value, thing: Any, *, is_element: bool = False) -> None:
                 element, _ = indexing.sliced(view, indexing.lay_out((place,), 1), keep_positions=False)
                 current_trace().storage.write(element, values.as_scalar(number))
             return
-    given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing, dtype)
+    given = object_or_number(thing, dtype)
     if is_element or not (isinstance(given, Value) and values.rank(given)):
         given = as_element(given, dtype)
     current_trace().storage.write(view, _fitting(values.cast(given, dtype), view))
@@ -257,8 +257,8 @@ def _set_shape(array: Any, shape: Any) -> None:
 def fill(array: Any, value: Any) -> None:
     """``array.fill(value)``: what one element would be, in all of them."""
     shown = _shown(array)
-    given = array_object(value, values.dtype_of_value(shown)) if isinstance(value, list | tuple) else operand(value)
-    current_trace().storage.write(shown, as_element(given, values.dtype_of_value(shown)))
+    dtype = values.dtype_of_value(shown)
+    current_trace().storage.write(shown, as_element(object_or_number(value, dtype), dtype))
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:

@@ -15,6 +15,7 @@ from jitflow.errors import UserAttributeError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts
 from jitflow.frontend.arrays.casts import as_element, as_object
 from jitflow.frontend.arrays.operands import (
+    Operand,
     array_operand,
     as_value,
     dtype_argument,
@@ -35,7 +36,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DTYPES, F64, I64, DType
 
-__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied", "list_item"]
+__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied", "list_item",
+           "object_or_number"]  # fmt: skip
 
 # -- one number everywhere ------------------------------------------------------------------------------
 
@@ -73,7 +75,8 @@ def ndarray(shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0,
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
          like: Any = None) -> Any:  # fmt: skip
-    filler = array_operand(fill_value)
+    filler = array_operand(fill_value) if dtype is None else array_object(fill_value, dtype_argument(dtype))
+    fill_value = new(filler) if fill_value is None else fill_value
     made = _spread(filler, shape_argument(shape), dtype_argument(dtype, values.dtype_of_value(filler)), fill_value)
     return layouts.made(made, order)
 
@@ -239,7 +242,17 @@ def array_object(item: Any, dtype: DType) -> Value:
     """What ``np.asarray(item, dtype)`` holds; of rank 0 for a number."""
     if isinstance(item, list | tuple):
         return array_from_sequence(item, dtype)
-    return as_object(operand(item, dtype), dtype)
+    return _nothing(dtype) if item is None else as_object(operand(item, dtype), dtype)
+
+
+def object_or_number(item: Any, dtype: DType) -> Operand:
+    """The same, but a number as itself."""
+    return array_object(item, dtype) if item is None or isinstance(item, list | tuple) else operand(item, dtype)
+
+
+def _nothing(dtype: DType) -> Value:
+    """What NumPy puts into an array of numbers for None: nan, or False."""
+    return tracers.lift(numpy_says(np.asarray, None, dtype.numpy)[()])
 
 
 def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Value:
@@ -261,6 +274,8 @@ def list_item(item: Any, dtype: DType) -> Value:
     """An item of a list that becomes an array of ``dtype``."""
     if isinstance(item, list | tuple):
         return array_from_sequence(item, dtype)
+    if item is None:
+        return _nothing(dtype)
     given = operand(item, dtype)
     listed = isinstance(given, Value) and values.rank(given)
     return as_object(given, dtype) if listed else as_element(given, dtype)

@@ -13,14 +13,16 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserLinAlgError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, refuse, static_int
+from jitflow.frontend.numpy import written_algebra
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import NO_OPTIONS, Options, Shape, fresh, library_call, new_results, sampled, split
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.scalar import pinned
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum, product
-from jitflow.ir.dtypes import C128, F64, I64, DType
+from jitflow.ir.dtypes import C64, C128, F32, F64, I64, DType
 from jitflow.runtime import routines
 
 __all__ = ["FUNCTIONS", "inv", "svdvals"]
@@ -133,24 +135,28 @@ def svdvals(x: Any, /) -> Any:
     return _single(np.linalg.svdvals, [value], (*batch, minimum(rows, columns)))
 
 
-def _general(function: Any, instead: str) -> Any:
-    """Eigenvalues of any matrix, which NumPy gives as real numbers where they happen to be real."""
+def _eigen(a: Any, function: Any, routine: Any, vectors: int) -> tuple[bool, tuple[Any, ...]]:
+    """Whether a matrix is real, and what is found of it, which is complex."""
+    value = array_operand(a)
+    sampled(function, [value])
+    dtype, dims = values.dtype_of_value(value), values.dims(value)
+    given = values.cast(value, C128 if dtype.is_complex else F64)
+    found = library_call(routine, [given], [dims[:-1], *[dims] * vectors], kinds=[np.complex128] * (1 + vectors))
+    single = dtype.real == F32
+    return not dtype.is_complex, tuple(new(values.cast(item, C64 if single else C128)) for item in found)
 
-    def handler(a: Any) -> Any:
-        value = array_operand(a)
-        if not values.dtype_of_value(value).is_complex:
-            raise refuse(
-                f"np.linalg.{function.__name__} of a real matrix, whose dtype depends on the values",
-                f"use np.linalg.{instead} if the matrix is symmetric, or convert it first: a.astype(complex)",
-            )
-        sampled(function, [value])
-        dims = values.dims(value)
-        if function is np.linalg.eigvals:
-            return _single(function, [value], dims[:-1])
-        return _named(function, [value], [dims[:-1], dims])
 
-    handler.__name__ = function.__name__
-    return handler
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors of any matrix: real ones of a real matrix whose eigenvalues happen to be real."""
+    is_real, found = _eigen(a, np.linalg.eig, routines.eig, 1)
+    kind: Any = type(np.linalg.eig(np.ones((1, 1))))
+    return kind(*surface.written(written_algebra.eigenvectors)(*found) if is_real else found)
+
+
+def eigvals(a: Any) -> Any:
+    """The eigenvalues alone."""
+    is_real, (found,) = _eigen(a, np.linalg.eigvals, routines.eigvals, 0)
+    return surface.written(written_algebra.eigenvalues)(found) if is_real else found
 
 
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
@@ -258,8 +264,8 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.linalg.qr: qr,
         np.linalg.svd: svd,
         np.linalg.svdvals: svdvals,
-        np.linalg.eig: _general(np.linalg.eig, "eigh"),
-        np.linalg.eigvals: _general(np.linalg.eigvals, "eigvalsh"),
+        np.linalg.eig: eig,
+        np.linalg.eigvals: eigvals,
         np.linalg.eigh: eigh,
         np.linalg.eigvalsh: eigvalsh,
         np.linalg.lstsq: lstsq,

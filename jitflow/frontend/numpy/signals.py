@@ -10,9 +10,8 @@ import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, refuse, static_int
-from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.ranges import Range
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, static_int
+from jitflow.frontend.numpy import written_algebra
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.ranges import arange
@@ -20,6 +19,7 @@ from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.scalar import pinned
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
 
@@ -189,27 +189,22 @@ def _fitted(points: Value, data: Value, terms: int, rcond: Any, weights: Value |
 
 def poly(seq_of_zeros: Any) -> Any:
     zeros: Any = np.atleast_1d(as_tracer(seq_of_zeros))
-    if zeros.ndim != 1:
-        raise refuse("np.poly of a matrix, which needs its eigenvalues", "take np.linalg.eigvalsh of a symmetric one")
-    if zeros.dtype.kind == "c":
-        raise refuse("np.poly of complex zeros, whose dtype depends on the values", "multiply the factors")
-    if _is_empty(values.dims(zeros.value)[0]):
+    if zeros.ndim == 2:
+        zeros = np.linalg.eigvals(zeros)
+    elif zeros.ndim != 1:
+        raise UserValueError("input must be 1d or non-empty square 2d array.")
+    elif _is_empty(values.dims(zeros.value)[0]):
         return 1.0
-    if zeros.dtype != np.float32:
+    elif zeros.dtype.char not in "fFD":
         zeros = astype(zeros, np.float64)
-    count = zeros.shape[0]
-    found: Any = np.zeros_like(zeros, shape=(count + 1,))
-    found[0] = 1.0
-
-    def multiply(position: Any) -> None:
-        found[1 : position + 2] = found[1 : position + 2] - zeros[position] * found[: position + 1]
-
-    own_loop(Range(0, count, 1), multiply)
-    return found
+    return surface.written(written_algebra.poly)(zeros)
 
 
 def roots(p: Any) -> Any:
-    raise refuse("np.roots, whose result's dtype and size depend on the values", "call it through jitflow.callback")
+    given: Any = np.atleast_1d(as_tracer(p))
+    if given.ndim != 1:
+        raise UserValueError("Input must be a rank-1 array.")
+    return surface.written(written_algebra.roots)(given if given.dtype.kind in "fc" else astype(given, np.float64))
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.purity import Impure, is_impure_member, text_inside
+from jitflow.frontend.outside.purity import Impure, is_impure_member, named_class, text_inside
 from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
@@ -161,7 +161,7 @@ class ClassProxy(ObjectProxy):
         return isinstance(instance, self._jitflow_object)
 
     def __subclasscheck__(self, subclass: Any) -> bool:
-        inner = subclass._jitflow_object if isinstance(subclass, ClassProxy) else subclass
+        inner = subclass._jitflow_object if isinstance(subclass, ClassProxy) else named_class(subclass)
         return issubclass(inner, self._jitflow_object)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -336,7 +336,7 @@ def outside_register(thing: Any) -> int | None:
 
 def are_same(one: Any, other: Any) -> bool:
     """Whether two things are one object. Where both are from outside, every call asks again."""
-    if one is other:
+    if named_class(one) is named_class(other):
         return True
     inputs = current_trace().state(Stores).inputs
     return inputs is not None and bool(inputs.are_same(one, other))

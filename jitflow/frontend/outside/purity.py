@@ -27,6 +27,7 @@ __all__ = [
     "is_foreign_impure",
     "is_pure_module",
     "is_put_there",
+    "named_class",
     "text_inside",
     "without_text",
 ]
@@ -192,6 +193,7 @@ class Unusable:
 class Impure:
     """Stands for an object that may be named, but neither called nor looked into, while tracing.
 
+    A class may be asked what is of it, and whether it is this one.
     `jitflow.callback` may call it when the compiled code runs, and what is known to be announcements is called then.
     Of a module, ``read`` gives the constants: ``sys.maxsize``.
     """
@@ -210,23 +212,54 @@ class Impure:
         return recorded(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
         member = getattr(self._thing, name, None)
-        if self._read is not None and _is_constant(member) and hasattr(self._thing, name):
+        if name.startswith("__"):
+            if isinstance(self._thing, type) and isinstance(member, str):
+                return member
+            raise AttributeError(name)
+        is_known = isinstance(member, type) or _is_constant(member)
+        if self._read is not None and is_known and hasattr(self._thing, name):
             return self._read(self._thing, name, member)
         return Impure(f"{self._name}.{name}", member)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._thing)
+
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        return issubclass(named_class(subclass), self._thing)
+
+    def __or__(self, other: Any) -> Any:
+        return self._class() | named_class(other)
+
+    def __ror__(self, other: Any) -> Any:
+        return named_class(other) | self._class()
+
+    def __eq__(self, other: object) -> bool:
+        return self._class() is named_class(other)
+
+    def __hash__(self) -> int:
+        return hash(self._thing) if isinstance(self._thing, type) else object.__hash__(self)
+
+    def _class(self) -> type:
+        """The class that it stands for, which may be compared."""
+        if not isinstance(self._thing, type):
+            self._refuse()
+        return self._thing
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise impure_call(self._name)
 
     __setattr__ = __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = __bool__ = _refuse
-    __enter__ = __exit__ = __next__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __enter__ = __exit__ = __next__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __neg__ = __float__ = __index__ = _refuse
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<{self._name}, not callable while tracing>"
+
+
+def named_class(kind: Any) -> Any:
+    """The class that something stands for which may only be named, ``kind`` if it stands for none."""
+    return kind._thing if type(kind) is Impure else kind
 
 
 def _is_constant(thing: Any) -> bool:

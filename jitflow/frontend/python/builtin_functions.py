@@ -24,6 +24,7 @@ from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import STANDS_FOR, is_made_object, known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.records import OF_DATACLASSES, RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.outside.superclasses import SuperProxy, new_object
@@ -137,7 +138,7 @@ def _classes(kinds: Any) -> Any:
     """What `isinstance` is asked about: of a union, which may stand for one from outside, its classes."""
     if isinstance(kinds, tuple):
         return tuple(map(_classes, kinds))
-    return kinds.__args__ if isinstance(kinds, UnionType) else kinds
+    return kinds.__args__ if isinstance(kinds, UnionType) else replaced_by(kinds)
 
 
 def _isinstance(thing: Any, kinds: Any) -> bool:
@@ -150,7 +151,7 @@ def _isinstance(thing: Any, kinds: Any) -> bool:
 
 def _issubclass(kind: Any, kinds: Any) -> bool:
     """`issubclass`."""
-    return issubclass(kind._jitflow_object if isinstance(kind, ClassProxy) else kind, _classes(kinds))
+    return issubclass(kind._jitflow_object if isinstance(kind, ClassProxy) else named_class(kind), _classes(kinds))
 
 
 def _callable(thing: Any) -> bool:

@@ -25,6 +25,7 @@ from jitflow.frontend.python.made_containers import is_of_program, made_containe
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import join
+from jitflow.frontend.tracers import Alternatives, ArrayTracer
 
 __all__ = ["consumed", "gathered", "listed"]
 
@@ -35,6 +36,8 @@ _OF_MATH, _OF_COLLECTIONS = ("fsum", "prod"), ("Counter", "deque")
 
 def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool | None, name: str) -> Any:
     """``[... for ... in iterable]``, which goes by its text. Of a set or dict nobody is told what it leaves out."""
+    if _may_be_arrays(iterable):
+        return iterable.each(lambda items: listed(items, plain, loop, leaves_out, name))
     if _is_a_loop(iterable, leaves_out) or is_of_program(name):
         return loop(iterable)
     return made_container(_turn_by_turn(plain, iterable, leaves_out), name)
@@ -51,6 +54,10 @@ def consumed(
     **keywords: Any,
 ) -> Any:
     """``function(... for ... in iterable)``, which is to go by this name."""
+    if _may_be_arrays(iterable):
+        return iterable.each(
+            lambda items: consumed(function, name, items, plain, loop, leaves_out, *others, **keywords)
+        )
     is_fold = name in _FOLDS
     if name == "join":
         if getattr(function, "func", None) is not join or not _is_a_loop(iterable, leaves_out):
@@ -64,6 +71,11 @@ def consumed(
     if name == "next":
         return loop(iterable, *(others or (None,)))
     return loop(iterable) if is_fold or name == "list" else function(loop(iterable), *others, **keywords)
+
+
+def _may_be_arrays(iterable: Any) -> bool:
+    """Whether it is of several kinds, arrays among them, which are gone through one by one."""
+    return type(iterable) is Alternatives and any(isinstance(thing, ArrayTracer) for thing in iterable.options.values())
 
 
 def _is_a_loop(iterable: Any, leaves_out: bool | None, is_fold: bool = False) -> bool:

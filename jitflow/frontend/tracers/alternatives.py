@@ -98,7 +98,19 @@ class Alternatives(Tracer):
     def value(self) -> NoReturn:
         raise self.refusal()
 
-    _value = shape = ndim = dtype = value
+    _value = value
+
+    @property
+    def shape(self) -> Any:
+        return self.each(operator.attrgetter("shape"))
+
+    @property
+    def ndim(self) -> Any:
+        return self.each(operator.attrgetter("ndim"))
+
+    @property
+    def dtype(self) -> Any:
+        return self.each(operator.attrgetter("dtype"))
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -134,10 +146,18 @@ class Alternatives(Tracer):
         distributed(operator.delitem, (self, index), {})
 
     def __iter__(self) -> Iterator[Any]:
-        lengths = {len(thing) for thing in self.options.values() if isinstance(thing, tuple | list)}
-        if len(lengths) != 1 or any(getattr(thing, "flows", False) for thing in self.options.values()):
+        lengths = {self._length(thing) for thing in self.options.values()}
+        if len(lengths) != 1:
             raise self.refusal()
-        return iter([self.each(partial(_item, place)) for place in range(*lengths)])
+        return iter([self.each(operator.itemgetter(place)) for place in range(*lengths)])
+
+    def _length(self, thing: Any) -> int:
+        """How many items Python's own iteration finds in one of the kinds."""
+        if isinstance(thing, Tracer) and hasattr(type(thing), "__iter__"):
+            return len([*thing])
+        if getattr(thing, "flows", False) or not isinstance(thing, tuple | list):
+            raise self.refusal()
+        return len(thing)
 
     def __round__(self, *digits: Any) -> Any:
         return self.each(lambda thing: round(thing, *digits))
@@ -151,10 +171,6 @@ class Alternatives(Tracer):
 
     def __repr__(self) -> str:
         return f"<{self.name}: {' or '.join(self.words.values())}>"
-
-
-def _item(place: int, things: Any) -> Any:
-    return [*things][place]
 
 
 def _is_method(thing: Any, name: str) -> bool:

@@ -79,14 +79,17 @@ def _eigh_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[C
     return (_real_diagonal(a, change), turned)[: len(op.results)]
 
 
-# -- matrices of any kind, of complex numbers: columns of length 1
+# -- matrices of any kind: complex columns of length 1, of real matrices as well
 
 
 def _eig_results(a: Matrices, op: Op) -> tuple[Value, Value]:
     if len(op.results) == 2:
         return op.results[0], op.results[1]
-    (matrix,) = op.operands
-    values, vectors = a.call("linalg.eig", (matrix,), (op.results[0].type, matrix.type))
+    (matrix,), kind = op.operands, op.results[0].type
+    values, vectors = a.m.add(
+        "host_call", matrix, types=(kind, Tensor(dtype_of(op.results[0]), dims_of(matrix.type))),
+        routine="jitflow.runtime.routines.eig", keywords=(), options=(), effect="check",
+    )  # fmt: skip
     return values, vectors
 
 
@@ -105,13 +108,14 @@ def _eig(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving
         inner = a.of_diagonal(of_values) if inner is None else a.with_diagonal(inner, of_values)
     assert inner is not None
     back = a.adjoint(vectors)
-    return (a.solve(back, a.product(inner, back)),)
+    found = a.solve(back, a.product(inner, back))
+    return (found if dtype_of(op.operands[0]).is_complex else m("real", found),)
 
 
 def _eig_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
     a = Matrices(m)
     values, vectors = _eig_results(a, op)
-    change = a.solve(vectors, a.product(given(tangents), vectors))
+    change = a.solve(vectors, a.product(m.cast(given(tangents), dtype_of(vectors)), vectors))
     turned = a.product(vectors, _over_gaps(a, change, values))
     along = _real_diagonal(a, a.product(a.adjoint(vectors), turned))
     turned = a.minus(turned, a.times_columns(vectors, along))
@@ -254,8 +258,8 @@ def _qr_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Cha
 TRANSPOSES: dict[str, Transpose] = {
     "numpy.linalg.eigh": _eigh,
     "numpy.linalg.eigvalsh": _eigh,
-    "numpy.linalg.eig": _eig,
-    "numpy.linalg.eigvals": _eig,
+    "jitflow.runtime.routines.eig": _eig,
+    "jitflow.runtime.routines.eigvals": _eig,
     "numpy.linalg.svd": _svd,
     "numpy.linalg.svdvals": _svd,
     "numpy.linalg.qr": _qr,
@@ -264,8 +268,8 @@ TRANSPOSES: dict[str, Transpose] = {
 TANGENTS: dict[str, Tangent] = {
     "numpy.linalg.eigh": _eigh_tangent,
     "numpy.linalg.eigvalsh": _eigh_tangent,
-    "numpy.linalg.eig": _eig_tangent,
-    "numpy.linalg.eigvals": _eig_tangent,
+    "jitflow.runtime.routines.eig": _eig_tangent,
+    "jitflow.runtime.routines.eigvals": _eig_tangent,
     "numpy.linalg.svd": _svd_tangent,
     "numpy.linalg.svdvals": _svd_tangent,
     "numpy.linalg.qr": _qr_tangent,

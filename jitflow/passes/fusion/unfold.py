@@ -206,7 +206,7 @@ def _pinv(a: Matrices, op: Op) -> Sequence[Value]:
 
 
 def _of_finite(step: str) -> Steps:
-    """What LAPACK finds of complex matrices, which NumPy looks through before."""
+    """What LAPACK finds of general matrices, which NumPy looks through before."""
 
     def steps(a: Matrices, op: Op) -> Sequence[Value]:
         m, (matrix,) = a.m, op.operands
@@ -220,8 +220,8 @@ def _of_finite(step: str) -> Steps:
 
 
 _STEPS: dict[str, Steps] = {
-    "numpy.linalg.eig": _of_finite("finite_eig"),
-    "numpy.linalg.eigvals": _of_finite("finite_eigvals"),
+    "jitflow.runtime.routines.eig": _of_finite("finite_eig"),
+    "jitflow.runtime.routines.eigvals": _of_finite("finite_eigvals"),
     "numpy.linalg.qr": _qr,
     "numpy.linalg.lstsq": _lstsq,
     "numpy.linalg.matrix_rank": _matrix_rank,

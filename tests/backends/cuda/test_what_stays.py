@@ -78,7 +78,7 @@ def test_the_list(name: str, check_golden: Callable[[Path, str, str], None]) -> 
 
 
 def test_the_refusal_says_so() -> None:
-    with pytest.raises(UserNotImplementedError, match=r"numpy\.linalg\.eigvals on a GPU: .* another order") as caught:
+    with pytest.raises(UserNotImplementedError, match=r"eigvals on a GPU: .* another order") as caught:
         refuse_homebound(traced("np.linalg.eigvals(z)"))
     assert "leave this part to cpu:0" in caught.value.__notes__[0]
 

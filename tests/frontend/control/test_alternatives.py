@@ -274,6 +274,31 @@ def test_a_returned_argument_is_the_very_object(program: Any, c: float) -> None:
     assert [thing is ours for thing in each[0]] == [thing is theirs for thing in each[1]]
 
 
+def of_two_dtypes(x, c):
+    y = x * 2 if c > 0 else x.astype(int) if c < -1 else x + 1j
+    first, second, third = y
+    total = 0
+    for item in y:
+        total = total + item
+    return (
+        [first, second * third, total, len(y), y.shape, y.ndim, y.dtype, y.size],
+        [np.zeros(y.shape, y.dtype), np.hstack((y, np.ones(2, y.dtype))), y.dtype == np.float64, y.dtype.kind],
+        [[item * 2 for item in y], sum(item for item in y), max(abs(item) for item in y), [*y]],
+    )
+
+
+def of_two_ranks(x, c):
+    y = x if c > 0 else x[None]
+    return y.ndim, y.shape, len(y), y.shape[-1], y.sum(-1)
+
+
+@pytest.mark.parametrize("program", [of_two_dtypes, of_two_ranks])
+def test_arrays_of_several_types_have_sizes_and_items(program: Any) -> None:
+    compiled = jitflow.function(program)
+    for c in (1.0, -1.0, -7.0):
+        assert_all_same(compiled(np.arange(3.0), c), program(np.arange(3.0), c))
+
+
 @dataclass
 class Point:
     x: Any

@@ -64,6 +64,12 @@ def one_of_two_arrays(x: Any, n: Any) -> Any:
     return m, z
 
 
+def an_array_or_a_view_of_another_type(x: Any, n: Any) -> Any:
+    z = x + 1j
+    y = z.real if n > 1 else z
+    return (y, [y]) if n else y
+
+
 def one_of_two_arrays_in_an_attempt(x: Any, n: Any) -> Any:
     try:
         m = x * 2
@@ -123,7 +129,8 @@ def lists_that_a_path_swaps(x: Any, n: Any) -> Any:
 @pytest.mark.parametrize(
     "program",
     [a_list_behind_a_loop_with_a_return, a_list_that_is_bound_on_one_path, an_array_that_is_bound_on_one_path,
-     an_array_by_two_names, a_list_by_names_at_several_depths, one_of_two_arrays, one_of_two_arrays_in_an_attempt,
+     an_array_by_two_names, a_list_by_names_at_several_depths, one_of_two_arrays,
+     an_array_or_a_view_of_another_type, one_of_two_arrays_in_an_attempt,
      one_of_two_arrays_of_a_turn, an_array_in_tuples_of_two_kinds, an_array_that_leaves_a_loop_by_two_names,
      lists_that_a_path_swaps],
 )  # fmt: skip

@@ -202,3 +202,21 @@ def test_what_is_made_is_no_view() -> None:
     ours = np.array(1.75), np.array([3], np.uint64)
     assert_all_same(jitflow.function(program)(*ours), program(*theirs))
     assert_all_same(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, complex, bool])
+def test_none_is_no_number(dtype: Any) -> None:
+    def program(x, missing=None):
+        made = np.zeros(4, dtype)
+        made[1], made[2:] = None, [missing, x[1]]
+        lists = np.array([None, x[0], 2], dtype), np.array([[None, 1], [x[1], None]], dtype)
+        x[x > 2] = None
+        x.fill(None) if x[0] > 7 else None
+        return made, lists, np.asarray(missing, dtype), np.full(3, None, dtype), np.float64(None), x
+
+    assert_all_same(jitflow.function(program)(np.arange(4.0)), program(np.arange(4.0)))
+
+
+def test_none_is_no_integer() -> None:
+    for program in (lambda x: np.array([x[0], None], int), lambda x: np.full(3, None, np.uint8)):
+        check_function(program, np.arange(3))

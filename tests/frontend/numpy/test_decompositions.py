@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.errors import UserNotImplementedError
-from tests.compare import ELEMENTARY
+from tests.compare import ELEMENTARY, assert_same
 from tests.frontend.numpy.both import check_both
-from tests.frontend.numpy.oracle import check, check_sizes, run, sample
+from tests.frontend.numpy.oracle import check, check_sizes, sample
 
 MATRIX, STACK, TALL = sample("f8", 4, 4), sample("f8", 2, 3, 3), sample("f8", 5, 3)
 SYMMETRIC = MATRIX @ MATRIX.T + 4 * np.eye(4)
@@ -111,8 +110,35 @@ def test_singular_matrices_raise_at_the_line():
     assert caught.traceback[-1].lineno + 1 == solved.__wrapped__.__code__.co_firstlineno + 3
 
 
+def test_eigenvalues_whose_dtype_the_run_decides() -> None:
+    def program(a):
+        found = np.linalg.eig(a)
+        values, vectors = found
+        place = np.argmax(abs(values))
+        along = np.real(vectors[:, abs(np.real(values) - 1) < 1e-8])
+        kind = "complex" if np.iscomplexobj(values) else values.dtype
+        return (
+            along,
+            vectors[:, place] / vectors[:, place].sum(),
+            vectors @ np.diag(values),
+            kind,
+            sorted(values.real),
+            found,
+        )
+
+    compiled = jitflow.function(program)
+    for matrix in (np.diag([1.0, 2.0, 3.0]), np.array([[0.0, 1.0], [-1.0, 0.0]]), MATRIX, np.eye(3, dtype="f4")):
+        assert_same(compiled(matrix), program(matrix), tolerance=ELEMENTARY)
+    assert compiled.cache_info().misses == 2
+
+
 @pytest.mark.parametrize("function", [np.linalg.eig, np.linalg.eigvals])
-def test_dtypes_that_depend_on_values_are_refused(function: Any):
-    with pytest.raises(UserNotImplementedError, match="dtype depends on the values") as caught:
-        run(lambda x: function(x), (MATRIX,))
-    assert "eigh" in caught.value.mend or "eigvalsh" in caught.value.mend
+def test_eigenvalues_of_real_matrices(function: Any) -> None:
+    compiled = jitflow.function(lambda a: function(a))
+    for matrix in (STACK, SYMMETRIC, np.ones((0, 0)), np.array([[0, 1], [-1, 0]], "f4"), np.array([[2, 1], [1, 2]])):
+        assert_same(compiled(matrix), function(matrix))
+    for matrix in (TALL, np.full((2, 2), np.nan)):
+        with pytest.raises(np.linalg.LinAlgError) as expected:
+            function(matrix)
+        with pytest.raises(np.linalg.LinAlgError, match=str(expected.value)):
+            compiled(matrix)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.errors import UserNotImplementedError
-from tests.compare import ELEMENTARY
+from tests.compare import ELEMENTARY, assert_same
 from tests.frontend.numpy.both import check_both, check_compiled
 from tests.frontend.numpy.oracle import check, check_sizes, sample
 
@@ -102,7 +101,11 @@ def test_compiled():
     check_compiled(lambda p: np.polyder(p), LINE)
 
 
-def test_refusals():
-    for program in (lambda p: np.roots(p), lambda p: np.poly(p + 1j), lambda p: np.poly(np.outer(p, p))):
-        with pytest.raises(UserNotImplementedError):
-            jitflow.function(program)(LINE)
+@pytest.mark.parametrize("program", [np.roots, np.poly, lambda p: (np.roots(p), np.polyval(p, np.roots(p)).real < 1)])
+def test_zeros_and_coefficients_are_real_where_numpy_says_so(program: Any):
+    conjugate, other = np.array([1 + 2j, 3, 1 - 2j]), np.array([1, 2j, 0], np.complex64)
+    compiled = jitflow.function(lambda p: program(p))
+    for given in (LINE, [0, 0, 1, -3, 2, 0], [1.0, 0, 1], [5], [0.0, 0], np.array([2, 1, 1], "f4"), conjugate, other):
+        assert_same(compiled(given), program(given), tolerance=ELEMENTARY)
+    for matrix in (np.diag([1.0, 2.0]), np.array([[0, 1], [-1, 0]])):
+        assert_same(jitflow.function(lambda a: np.poly(a))(matrix), np.poly(matrix), tolerance=ELEMENTARY)
