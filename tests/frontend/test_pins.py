@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 
 import numpy as np
 import pytest
@@ -26,6 +27,18 @@ def pythons_own(x, n, flag):
     return (x,) * n, "ab" * (n - 1), tuple(table.items())
 
 
+def asked_again(x, axis, keep):
+    a, total = x * 2, x.sum(axis)
+    if axis and a.ndim > 1:
+        shape = list(a.shape)
+        shape[axis] = 1
+        total.shape = shape
+    window = deque([1.0, 2.0, 3.0], maxlen=keep)
+    for item in x.ravel():
+        window.append(item)
+    return a / total, window, window.maxlen, deque(x[0], keep)
+
+
 def in_a_helper(x, n):
     def turned(k):
         return np.rot90(x, k)
@@ -39,6 +52,7 @@ def in_a_helper(x, n):
         (axes, [(X, 0, 0), (X, 1, 3), (X, -1, 2), (X, 2, 0)]),
         (as_numpy_writes_it, [(X, 1, 0), (X, 2, 1), (X, np.inf, -1)]),
         (pythons_own, [(X, 1, True), (X, 2, False), (X, 0, True)]),
+        (asked_again, [(X, 0, 3), (X, 1, 2), (X + 1, -1, 0)]),
         (in_a_helper, [(X, 0), (X, 1), (X, 5)]),
     ],
 )

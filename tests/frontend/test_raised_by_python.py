@@ -116,3 +116,36 @@ def test_handlers_that_ask_for_the_exception(capsys: pytest.CaptureFixture[str])
             for _ in range(2):
                 assert outcome(compiled, *args) == expected
                 assert capsys.readouterr().out == printed
+
+
+class Named:
+    is_named = False
+
+
+NAMED = Named()
+
+
+def names_what_there_is_not(x: Any, n: Any) -> Any:
+    if NAMED.is_named:
+        return NAMED.name
+    if n == 1:
+        return x.names
+    if n == 2:
+        return undefined_name  # type: ignore[name-defined]  # noqa: F821
+    if n == 3:
+        return x.sum(axis=3)
+    if n == 4:
+        return None.name if n else x  # type: ignore[attr-defined]
+    return n and x.names
+
+
+def takes_items_of_a_set(x: Any, n: Any) -> Any:
+    keys = {1, 2}
+    return keys[n] if n else x  # type: ignore[index]
+
+
+@pytest.mark.parametrize("program", [names_what_there_is_not, takes_items_of_a_set])
+def test_mistakes_on_a_path_are_raised_where_the_program_comes_to_them(program: Any) -> None:
+    compiled, x = jitflow.function(program), np.arange(3.0)
+    for n in (0, 1, 2, 3, 4, 5):
+        assert repr(outcome(compiled, x, n)) == repr(outcome(program, x, n))

@@ -11,7 +11,6 @@ from jitflow.errors import (
     UserIndexError,
     UserNotImplementedError,
     UserOverflowError,
-    UserTypeError,
     UserValueError,
     UserZeroDivisionError,
 )
@@ -34,9 +33,18 @@ from jitflow.records import dataclass
 
 __all__ = ["Path", "trace_path"]
 
-_RAISED_BY_PROGRAMS = (UserIndexError, UserTypeError, UserValueError, UserZeroDivisionError, UserOverflowError)
+_RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
-_RAISED_BY_PYTHON = (ArithmeticError, LookupError, StopIteration, TypeError, ValueError)
+_RAISED_BY_PYTHON = (
+    ArithmeticError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
 """What Python raises of values that are known, on a path that may not be taken."""
 
 
@@ -68,7 +76,7 @@ def trace_path(
     trace = current_trace()
     refusals = len(trace.refusals)
     mistake: Exception | None = None
-    raised: tuple[type[Exception], ...] = (*_RAISED_BY_PROGRAMS, *mistakes)
+    told: tuple[type[Exception], ...] = (UserError, *mistakes)
     with trace.region(scope) as inside:
         if assuming is not None and assuming[0] in (implied := trace.state(Kinds).implied):
             tag, *numbers = implied[assuming[0]]
@@ -78,16 +86,17 @@ def trace_path(
             result = run()
         except EndOfPath:
             ended = True
-        except raised as error:
-            refused = isinstance(error, UserTypeError | UserNotImplementedError) and not error.is_mistake
-            if (refused and not isinstance(error, mistakes)) or (len(trace.refusals) > refusals and not mistakes):
+        except told as error:
+            is_mistake = isinstance(error, UserError) and error.is_mistake and isinstance(error, _RAISED_BY_PYTHON)
+            is_raised = is_mistake or isinstance(error, (*_RAISED_BY_PROGRAMS, *mistakes))
+            if not is_raised or (len(trace.refusals) > refusals and not mistakes):
                 raise
             del trace.refusals[refusals:]
             ended = True
             mistake = error if isinstance(error, mistakes) else None
             _raise_later(error)
         except _RAISED_BY_PYTHON as error:
-            if isinstance(error, UserError) or not _is_raised(error):
+            if not _is_raised(error):
                 raise
             ended = True
             _raise_later(error)

@@ -70,6 +70,8 @@ class Source:
         return iter([items.item(position) for position in range(first if type(first) is int else int(first), turns)])
 
     def __getitem__(self, position: Any) -> Any:
+        if type(self).item is Source.item:
+            raise located(UserTypeError(f"'{self.__class__.__name__}' object is not subscriptable"))
         return self.item(position)
 
 

@@ -62,6 +62,8 @@ class Pins:
     trace: Trace
     inputs: Inputs
     texts: dict[str, None] = field(default_factory=dict)
+    settled: dict[Value, Any] = field(default_factory=dict)
+    """The numbers by what they are in the program, whose tests of them are Python's from there on."""
 
     def known(self, value: Value) -> Any:
         """What a number is at this call, without asking for it; None if it is not computed of arguments alone."""
@@ -79,6 +81,7 @@ class Pins:
             register = self.inputs.register_asked(found.text, found.registers, Made(found.at, found.registers))
         self.inputs.guard(EqualsConstant(register, number, type(number)))
         self.texts[found.text] = None
+        self.settled[value] = number
         return number
 
     def _now(self, found: Expression) -> Any:

@@ -25,7 +25,7 @@ from jitflow.frontend.numpy import indexing, selections
 from jitflow.frontend.numpy.creation import array_object, list_item, object_or_number
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.ranges import arange
-from jitflow.frontend.numpy.shape import reshape_value
+from jitflow.frontend.numpy.shape import reshape_value, set_shape
 from jitflow.frontend.numpy.taking import positions_of, require_mode
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -220,7 +220,7 @@ def _combine_in_turn(ufunc: np.ufunc, a: Any, indices: Any, given: Value) -> Non
 def set_attribute(array: Any, name: str, value: Any) -> None:
     """``array.name = value`` for the attributes that can be assigned to."""
     if name == "shape":
-        _set_shape(array, value)
+        set_shape(array, value)
     elif name == "real":
         set_item(array.real, Ellipsis, value)
     elif name == "imag":
@@ -235,23 +235,6 @@ def set_attribute(array: Any, name: str, value: Any) -> None:
         set_item(array, Ellipsis, reshape_value(as_value(value), array.shape))
     else:
         set_item(array, Ellipsis, value)
-
-
-def _set_shape(array: Any, shape: Any) -> None:
-    """``array.shape = shape``, which never copies."""
-    shown = array._value
-    if current_trace().storage.is_parameter(shown):
-        raise refuse("a new shape for an array of the caller", "reshape it: y = x.reshape(...)")
-    found = reshape_value(shown, shape)
-    plain = [[dim for dim in values.dims(value) if dim != 1] for value in (shown, found)]
-    fits = plain[0] == plain[1] or layouts.is_contiguous(shown)
-    if fits is False and len(plain[1]) == 1:
-        raise UserAttributeError(
-            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
-        )
-    if not fits:
-        raise refuse("a new shape of an array with gaps", "use reshape, which copies where it must")
-    array._value = found
 
 
 def fill(array: Any, value: Any) -> None:

@@ -28,12 +28,13 @@ from jitflow.frontend.arrays.operands import (
 from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.calling import require_shape, store_out
 from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.shape import moved_axis
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum
-from jitflow.ir.dtypes import DType
+from jitflow.ir.dtypes import BOOL, DType
 
 __all__ = ["FUNCTIONS", "concatenate_values", "stack_values"]
 
@@ -90,12 +91,26 @@ def _arrays(arrays: Any) -> list[Value]:
     if isinstance(arrays, tracers.ArrayTracer):
         return [array_operand(item) for item in arrays]
     if not isinstance(arrays, list | tuple):
-        mend = "np.array of the list has its arrays along the first axis" if isinstance(arrays, ArraySource) else ""
-        raise UserTypeError(f"expected a list or tuple of arrays, got {type(arrays).__name__}", mend=mend)
+        raise UserTypeError(f"expected a list or tuple of arrays, got {type(arrays).__name__}")
     found = [array_operand(item) for item in arrays]
     if not found:
         raise UserValueError("need at least one array to concatenate")
     return found
+
+
+def _whole(arrays: Any, message: str = "need at least one array to concatenate") -> Value | None:
+    """The arrays of a list of the running program, along a first axis; None for all else."""
+    if not isinstance(arrays, ArraySource):
+        return None
+    some = arrays.truth()
+    values.check(values.constant(some, BOOL) if isinstance(some, bool) else some, ValueError, message)
+    return array_operand(arrays)
+
+
+def _merged(whole: Value, axis: int) -> Value:
+    """Arrays along a first axis, one after the other along an axis of theirs instead."""
+    count, *dims = values.dims(whole)
+    return values.reshape(moved_axis(whole, 0, axis), (*dims[:axis], count * dims[axis], *dims[axis + 1 :]))
 
 
 def _finish(result: Value, out: Any) -> Any:
@@ -105,8 +120,16 @@ def _finish(result: Value, out: Any) -> Any:
 
 def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,
                 casting: str = "same_kind") -> Any:  # fmt: skip
-    found = _arrays(arrays)
     kind = _joined_dtype(dtype, out)
+    if (whole := _whole(arrays)) is not None:
+        if axis is None:
+            line = values.reshape(whole, (broadcasting.total_size(whole),))
+            return _finish(concatenate_values([line], 0, kind, casting), out)
+        if values.rank(whole) == 1:
+            raise UserValueError("zero-dimensional arrays cannot be concatenated")
+        place = converted_axis(axis, values.rank(whole) - 1)
+        return _finish(concatenate_values([_merged(whole, place)], place, kind, casting), out)
+    found = _arrays(arrays)
     if axis is None:
         if kind is None and isinstance(arrays, list | tuple):  # Python's numbers are weak here, and wrap around
             kind = result_dtype(*map(operand, arrays))
@@ -126,6 +149,11 @@ def _joined_dtype(dtype: Any, out: Any) -> DType | None:
 
 
 def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    if (whole := _whole(arrays, "need at least one array to stack")) is not None:
+        place = normalized_axis(axis, values.rank(whole))
+        return _finish(
+            concatenate_values([moved_axis(whole, 0, place)], place, _joined_dtype(dtype, out), casting), out
+        )
     found = _arrays(arrays)
     if len({values.rank(item) for item in found}) > 1:
         raise UserValueError("all input arrays must have the same shape")
@@ -140,8 +168,12 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, cas
 
 def _joined(widen: Any, axis: int, axis_of_lines: int | None = None) -> Any:
     def handler(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-        found = [array_operand(widen(view(item))) for item in _arrays(tup)]
+        whole = _whole(tup)
+        items = _arrays(tup) if whole is None else [array_operand(as_tracer(new(whole))[0])]
+        found = [array_operand(widen(view(item))) for item in items]
         place = axis_of_lines if axis_of_lines is not None and values.rank(found[0]) == 1 else axis
+        if whole is not None:
+            found = [_merged(values.reshape(whole, (values.dims(whole)[0], *values.dims(found[0]))), place)]
         return new(concatenate_values(found, place, _joined_dtype(dtype, None), casting))
 
     return handler
@@ -154,6 +186,10 @@ def column_stack(tup: Any) -> Any:
             return values.reshape(flat, (*values.dims(flat), 1))
         return value
 
+    if (whole := _whole(tup)) is not None:
+        if values.rank(whole) == 1:
+            whole = values.reshape(whole, (*values.dims(whole), 1))
+        return new(values.transpose(whole, (1, 0)) if values.rank(whole) == 2 else _merged(whole, 1))
     return new(concatenate_values([column(item) for item in _arrays(tup)], 1))
 
 
@@ -162,6 +198,7 @@ def column_stack(tup: Any) -> Any:
 
 def block(arrays: Any) -> Any:
     """Blocks in nested lists: the innermost side by side along the last axis, lists of them along the one before."""
+    arrays = _as_lists(arrays)
     leaves = [as_tracer(leaf) for leaf in _leaves(arrays)]
     numpy_says(np.block, _outline(arrays))  # it says what is wrong with the lists
     depth, part = 0, arrays
@@ -177,6 +214,15 @@ def block(arrays: Any) -> Any:
 
     found = joined(arrays, depth)
     return found if depth else np.copy(found)
+
+
+def _as_lists(part: Any, path: str = "arrays") -> Any:
+    """Nested lists, with what a list of the running program is side by side as the only item in its place."""
+    if isinstance(part, list):
+        return [_as_lists(item, f"{path}[{place}]") for place, item in enumerate(part)]
+    if (whole := _whole(part, f"List at {path} cannot be empty")) is None:
+        return part
+    return [new(whole if values.rank(whole) == 1 else _merged(whole, values.rank(whole) - 2))]
 
 
 def _outline(part: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserAxisError, UserValueError
+from jitflow.errors import UserAttributeError, UserAxisError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts, runtime_sizes
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -32,7 +32,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "swapaxes", "transpose"]
+__all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "set_shape", "swapaxes",
+           "transpose"]  # fmt: skip
 
 
 def reshape_value(value: Value, shape: Any, order: str = "C", what: str | None = None) -> Value:
@@ -177,6 +178,27 @@ def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
     if current_trace().known(rest, "==", 0) is not True and total % rest != 0:
         message, sizes = _message(total, requested)
         values.check(emit("equal", values.size(total % rest), values.size(0)), ValueError, message, *sizes)
+
+
+def set_shape(array: Any, shape: Any) -> None:
+    """``array.shape = shape``, which never copies."""
+    shown = array._value
+    trace = current_trace()
+    if trace.storage.is_parameter(shown):
+        raise refuse("a new shape for an array of the caller", "reshape it: y = x.reshape(...)")
+    if trace.storage.homes.get(shown) is not trace.scope:
+        what = "a new shape, in a branch or a loop that the running program takes, for an array of before"
+        raise refuse(what, "reshape it there, and give the result the name: x = x.reshape(...)")
+    found = reshape_value(shown, shape)
+    plain = [[dim for dim in values.dims(value) if dim != 1] for value in (shown, found)]
+    fits = plain[0] == plain[1] or layouts.is_contiguous(shown)
+    if fits is False and len(plain[1]) == 1:
+        raise UserAttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+        )
+    if not fits:
+        raise refuse("a new shape of an array with gaps", "use reshape, which copies where it must")
+    array._value = found
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:

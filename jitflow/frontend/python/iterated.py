@@ -237,8 +237,15 @@ def _product(*items: Any, repeat: Any = 1) -> Any:
 # -- lists ------------------------------------------------------------------------------------------------------
 
 
+def _iterator(name: str) -> Any:
+    """A new list of what an iterator of Python's gives, which is none to whom it is returned."""
+    found = new_list(name, None)
+    found.is_iterator = True
+    return found
+
+
 def _accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
-    found = new_list("accumulate(...)", None)
+    found = _iterator("accumulate(...)")
     if initial is not None:
         found.append(initial)
     programs.accumulated(found, items, operator.add if func is None else func)
@@ -246,19 +253,19 @@ def _accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
 
 
 def _groupby(items: Any, key: Any = None) -> Any:
-    found = new_list("groupby(...)", None)
+    found = _iterator("groupby(...)")
     programs.grouped(found, items, (lambda item: item) if key is None else key)
     return found
 
 
 def _filtered(program: Any, name: str, test: Any, items: Any) -> Any:
-    found = new_list(name, None)
+    found = _iterator(name)
     program(found, items, test)
     return found
 
 
 def _from_iterable(items: Any) -> Any:
-    found = new_list("chain.from_iterable(...)", None)
+    found = _iterator("chain.from_iterable(...)")
     own_loop(items, found.extend)
     return found
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
+from jitflow.frontend.arrays.operands import static_int
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
@@ -241,6 +242,9 @@ def _fill(found: Any, items: Any) -> None:
 def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     """A call of a class of containers."""
     trace = active_trace()
+    if kind is collections.deque:
+        args = (*args[:1], *map(_known_length, args[1:]))
+        keywords = {name: _known_length(item) if name == "maxlen" else item for name, item in keywords.items()}
     if trace is None or keywords:
         return kind(*args, **keywords)
     frame = trace.user_frame()
@@ -255,6 +259,11 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
         lists.making -= 1
 
 
+def _known_length(number: Any) -> Any:
+    """The largest length of a deque, which Python needs to know."""
+    return static_int(number, "maxlen") if isinstance(number, tracers.Tracer) else number
+
+
 def _constructed_at(site: Site, kind: Any, *args: Any) -> Any:
     trace = current_trace()
     *first, given = args or ((),)
@@ -266,8 +275,9 @@ def _constructed_at(site: Site, kind: Any, *args: Any) -> Any:
         is_source = False
     if not is_source:
         return _made(kind(*first, given) if args else kind(), site)
-    answer = trace.choices.answer(site)
-    found = made(kind.__name__, site, widest(answer, _like(given, kind.__name__)))
+    name = kind.__name__
+    like, answer = _like(given, name), trace.choices.answer(site)
+    found = _list_at(site, like) if kind is list else made(name, site, widest(answer, like))
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
     if isinstance(found, ProgramCounter | ProgramDict | ProgramSet):

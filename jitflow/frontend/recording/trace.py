@@ -35,6 +35,8 @@ State = TypeVar("State")
 class Numbers(Protocol):
     """What knows numbers that are computed of arguments alone, and guards those that are asked for (`entry.pins`)."""
 
+    settled: dict[Value, Any]
+
     def known(self, value: Value) -> Any:
         """What a number is at this call."""
 

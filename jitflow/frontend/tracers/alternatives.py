@@ -153,7 +153,7 @@ class Alternatives(Tracer):
 
     def _length(self, thing: Any) -> int:
         """How many items Python's own iteration finds in one of the kinds."""
-        if isinstance(thing, Tracer) and hasattr(type(thing), "__iter__"):
+        if isinstance(thing, Tracer) and getattr(thing, "ndim", False):
             return len([*thing])
         if getattr(thing, "flows", False) or not isinstance(thing, tuple | list):
             raise self.refusal()

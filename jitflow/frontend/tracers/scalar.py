@@ -139,8 +139,9 @@ class NumberTracer(ScalarTracer):
 
     def pinned(self) -> Any:
         """The number itself, None if it may not be pinned."""
-        if self._pin is None or active_trace() is not self._trace:
-            return None
+        trace = active_trace()
+        if self._pin is None or trace is not self._trace:
+            return None if trace is None or trace.pins is None else trace.pins.settled.get(self._value)
         self._pin()
         return self._number
 

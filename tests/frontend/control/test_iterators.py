@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, chain
+
 import numpy as np
 import pytest
 
@@ -170,3 +172,6 @@ def test_what_is_no_iterator_has_no_next_item():
             jitflow.function(lambda n, thing=thing: next(thing(n)))(3)
     with pytest.raises(TypeError, match="cannot be returned"):
         jitflow.function(lambda n: filter(None, [n, 1]))(3)
+    for program in (lambda u: accumulate(u), lambda u: [chain.from_iterable([u, u])], lambda u: filter(None, u)):
+        with pytest.raises(TypeError, match="cannot be returned"):
+            jitflow.function(program)(U)

@@ -274,8 +274,23 @@ def test_the_shape_is_set_without_a_copy():
         y.shape = (-1,)
         y[0] = 1
 
+    def on_a_path(x):
+        y = x * 2
+        if x[0] > 0:
+            y.shape = (3, 4)
+        return y
+
+    def in_a_turn(x):
+        for i in range(x.shape[0]):
+            y = x * i
+            y.shape = (3, 4)
+        return y
+
     x = np.arange(12.0)
     assert_same(jitflow.function(set_shape)(x, 3), set_shape(x, 3))
+    assert_same(jitflow.function(in_a_turn)(x), in_a_turn(x))
+    with pytest.raises(NotImplementedError, match="new shape, in a branch"):
+        jitflow.function(on_a_path)(x)
     with pytest.raises(NotImplementedError, match="new shape"):
         jitflow.function(set_shape)(np.asfortranarray(x.reshape(4, 3)), 3)
     with pytest.raises(NotImplementedError, match="new shape for an array of the caller"):
