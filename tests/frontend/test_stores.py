@@ -323,6 +323,13 @@ def test_what_cannot_be_stored_to_is_said():
     with pytest.raises(UserError, match="__setattr__ of the class's own"):
         jitflow.function(store)(Careful(), 1.0)
 
+    def store_among_attributes(thing, x):
+        thing.__dict__["x"] = x
+        return thing.x
+
+    with pytest.raises(UserError, match="changing thing.__dict__"):
+        jitflow.function(store_among_attributes)(Thing(), 1.0)
+
     def loss(thing, x):
         thing.n = 1
         return x * x

@@ -32,7 +32,8 @@ class RandomReads:
         owner = thing.__self__ if isinstance(thing, MethodType | BuiltinFunctionType) else thing
         if type(owner) is random.Random or thing is random or thing is random.Random:
             return True
-        homes = (type(owner).__module__, getattr(owner, "__module__", None), getattr(owner, "__name__", None))
+        name = owner.__name__ if isinstance(owner, ModuleType) else None  # of objects, nobody's `__getattr__` is asked
+        homes = (type(owner).__module__, getattr(owner, "__module__", None), name)
         return any(str(home).startswith("numpy.random") for home in homes)
 
     def adopt(self, thing: Any, register: int) -> Any:

@@ -261,7 +261,7 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
-        if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
+        if isinstance(thing, set) or any(hasattr(type(thing), name) for name in ("__next__", "readline")):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
         read = partial(self._attribute, thing, register)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserAttributeError, UserValueError
+from jitflow.errors import UserAttributeError, UserKeyError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts
 from jitflow.frontend.arrays.casts import as_element, as_object
 from jitflow.frontend.arrays.operands import (
@@ -31,6 +31,7 @@ from jitflow.frontend.arrays.promotion import convert, result_dtype
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.ranges import arange, line
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -75,7 +76,7 @@ def ndarray(shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0,
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
          like: Any = None) -> Any:  # fmt: skip
-    filler = array_operand(fill_value) if dtype is None else array_object(fill_value, dtype_argument(dtype))
+    filler = array_operand(fill_value) if fill_value is not None or dtype is None else _nothing(dtype_argument(dtype))
     fill_value = new(filler) if fill_value is None else fill_value
     made = _spread(filler, shape_argument(shape), dtype_argument(dtype, values.dtype_of_value(filler)), fill_value)
     return layouts.made(made, order)
@@ -198,6 +199,26 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
     if isinstance(a, tracers.VariableTracer) and not copy:
         a = a.numpy()  # an array of its own, as outside
     return array(a, dtype, copy=copy, order=order)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    if unknown := [each for each in requirements or () if each.upper() not in _FLAGS]:
+        raise UserKeyError(unknown[0].upper())
+    wanted = {_FLAGS[each.upper()] for each in requirements or ()}
+    if wanted >= {"C", "F"}:
+        raise UserValueError('Cannot specify both "C" and "F" order')
+    order = wanted & {"C", "F"}
+    found = asarray(a, dtype, *order or ("A" if wanted else None,))
+    if wanted & {"O", "W"} and not current_trace().storage.is_new_array(found.value):
+        raise refuse("np.require of memory of its own, or that may be written to,", "copy it: np.array(x)")
+    return found
+
+
+_FLAGS = {name: letter for letter, names in (
+    ("C", ("C", "C_CONTIGUOUS", "CONTIGUOUS")), ("F", ("F", "F_CONTIGUOUS", "FORTRAN")), ("A", ("A", "ALIGNED")),
+    ("W", ("W", "WRITEABLE")), ("O", ("O", "OWNDATA")), ("E", ("E", "ENSUREARRAY")),
+) for name in names}  # fmt: skip
+"""What memory is required to be, by the names that NumPy knows it by."""
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -323,6 +344,7 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.fromiter: fromiter,
         np.asarray: asarray,
         np.asanyarray: asarray,
+        np.require: require,
         np.asarray_chkfinite: asarray_chkfinite,
         np.from_dlpack: from_dlpack,
         np.ascontiguousarray: ascontiguousarray,

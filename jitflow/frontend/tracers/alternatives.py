@@ -146,18 +146,11 @@ class Alternatives(Tracer):
         distributed(operator.delitem, (self, index), {})
 
     def __iter__(self) -> Iterator[Any]:
-        lengths = {self._length(thing) for thing in self.options.values()}
-        if len(lengths) != 1:
+        several = [thing for thing in self.options.values() if isinstance(thing, tuple | list) or _is_array(thing)]
+        lengths = {len([*thing]) if _is_array(thing) else len(thing) for thing in several}
+        if len(lengths) != 1 or any(getattr(thing, "flows", False) for thing in self.options.values()):
             raise self.refusal()
-        return iter([self.each(operator.itemgetter(place)) for place in range(*lengths)])
-
-    def _length(self, thing: Any) -> int:
-        """How many items Python's own iteration finds in one of the kinds."""
-        if isinstance(thing, Tracer) and getattr(thing, "ndim", False):
-            return len([*thing])
-        if getattr(thing, "flows", False) or not isinstance(thing, tuple | list):
-            raise self.refusal()
-        return len(thing)
+        return iter([self.each(partial(_item, place)) for place in range(*lengths)])
 
     def __round__(self, *digits: Any) -> Any:
         return self.each(lambda thing: round(thing, *digits))
@@ -171,6 +164,14 @@ class Alternatives(Tracer):
 
     def __repr__(self) -> str:
         return f"<{self.name}: {' or '.join(self.words.values())}>"
+
+
+def _is_array(thing: Any) -> bool:
+    return isinstance(thing, Tracer) and type(thing) is not Alternatives and bool(getattr(thing, "ndim", False))
+
+
+def _item(place: int, things: Any) -> Any:
+    return things[place] if _is_array(things) else [*things][place]
 
 
 def _is_method(thing: Any, name: str) -> bool:
