@@ -121,7 +121,6 @@ def calls_helper(x: Any, n: Any) -> Any:
 def test_errors_of_tracing_show_each_function_once() -> None:
     with pytest.raises(TypeError) as caught:
         interpreted(calls_helper)(np.ones((3, 3)), 5)
-    assert type(caught.value) is AttributeError
     places = [(entry.name, entry.lineno + 1) for entry in caught.traceback[-2:]]
     first, outer = helper.__code__.co_firstlineno, calls_helper.__code__.co_firstlineno
     assert places == [("calls_helper", outer + 2), ("helper", first + 3)]
