@@ -327,7 +327,7 @@ def test_what_cannot_be_stored_to_is_said():
         thing.__dict__["x"] = x
         return thing.x
 
-    with pytest.raises(UserError, match="changing thing.__dict__"):
+    with pytest.raises(UserError, match=r"changing thing\.__dict__"):
         jitflow.function(store_among_attributes)(Thing(), 1.0)
 
     def loss(thing, x):

@@ -59,7 +59,7 @@ def in_order(value: Value, what: str) -> Value:
 
 def _copied(value: Value, source: Value | None, what: str) -> Value:
     """A copy in C order, which imitates a view of ``source`` if that is given."""
-    copied = emit("copy", value)
+    copied = emit("copy", value, order="C")
     current_trace().storage.classes[copied] = 0, "C"
     if source is not None:
         current_trace().storage.imitations.add(copied, source, what)
@@ -69,10 +69,13 @@ def _copied(value: Value, source: Value | None, what: str) -> Value:
 def made(array: Any, order: Any, prototype: Value | None = None) -> Any:
     """A new array that the program asked for in an order: ``C``, ``F``, or (``K``, ``A``) that of a prototype."""
     value = array._value if isinstance(array, tracers.ArrayTracer) else None
-    if value is not None and values.rank(value) > 1:
-        in_order = prototype is None or _runs_in_order(prototype)
-        in_order = in_order if order in ("K", "A", None) else order == "C"
-        current_trace().storage.classes[value] = (0, "C") if in_order else _NOWHERE
+    if value is None or values.rank(value) <= 1:
+        return array
+    if order == "F" or (order == "C" and is_contiguous(value) is not True):
+        value = emit("copy", value, order=order)
+        array = tracers.wrap(value, owned=True)
+    in_order = order == "C" or (order != "F" and (prototype is None or _runs_in_order(prototype)))
+    current_trace().storage.classes[value] = (0, "C") if in_order else _NOWHERE
     return array
 
 

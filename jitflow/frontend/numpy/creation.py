@@ -250,6 +250,8 @@ def _in_order(array: Any, order: str) -> Any:
         return np.reshape(array, (1,))
     axes = range(values.rank(value))[:: -1 if order == "F" else 1]
     turned = values.transpose(value, axes)
+    if layouts.is_contiguous(turned) is False:
+        return layouts.made(new(value), order, value)
     found = layouts.in_order(turned, "a contiguous array")
     return array if found is turned else view(values.transpose(found, axes))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays import broadcasting, layouts
 from jitflow.frontend.arrays.casts import require_cast
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -144,7 +144,8 @@ def astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok:
     if not copy and found == wanted:
         return x
     converted = values.cast(value, wanted)
-    return new(values.as_array(converted) if isinstance(x, tracers.ArrayTracer) else converted)
+    made = new(values.as_array(converted) if isinstance(x, tracers.ArrayTracer) else converted)
+    return layouts.made(made, order, value)
 
 
 def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

@@ -282,6 +282,8 @@ def _changing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     @raising_for_the_program
     def method(self: OutsideList | OutsideDict, *args: Any, **kwargs: Any) -> Any:
         if self.is_closed:
+            if self.path.endswith(".__dict__"):  # attributes are read elsewhere
+                raise _store("changing", self.path, "assign the attributes: setattr(thing, name, value)")
             if name == "__setitem__" and isinstance(args[1], ArrayTracer) and _is_there(self, *args):
                 return None  # ``x[0] += 1`` of an array ends with that
             if name in ("append", "extend", "__iadd__"):

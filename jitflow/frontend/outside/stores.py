@@ -159,9 +159,6 @@ class Stores:
 
     def open_container(self, thing: Any) -> None:
         """The program changes a list or dict, which goes on as one of Python's until the end."""
-        read = self.inputs.reads[thing.register]
-        if isinstance(read, Attribute) and read.name == "__dict__":  # attributes are read elsewhere
-            raise refusal("changing", thing.path, "assign the attributes: setattr(thing, name, value)")
         self._begin("a store to", thing.path, list if isinstance(thing, list) else dict)
         thing.is_closed = False
         target = self._target(thing.register, None)

@@ -237,37 +237,32 @@ def _product(*items: Any, repeat: Any = 1) -> Any:
 # -- lists ------------------------------------------------------------------------------------------------------
 
 
-def _iterator(name: str) -> Any:
+def _iterator(name: str, fill: Callable[[Any], Any]) -> Any:
     """A new list of what an iterator of Python's gives, which is none to whom it is returned."""
     found = new_list(name, None)
     found.is_iterator = True
+    fill(found)
     return found
 
 
 def _accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
-    found = _iterator("accumulate(...)")
-    if initial is not None:
-        found.append(initial)
-    programs.accumulated(found, items, operator.add if func is None else func)
-    return found
+    def fill(found: Any) -> None:
+        found.extend([] if initial is None else [initial])
+        programs.accumulated(found, items, operator.add if func is None else func)
+
+    return _iterator("accumulate(...)", fill)
 
 
 def _groupby(items: Any, key: Any = None) -> Any:
-    found = _iterator("groupby(...)")
-    programs.grouped(found, items, (lambda item: item) if key is None else key)
-    return found
+    return _iterator("groupby(...)", lambda found: programs.grouped(found, items, key or (lambda item: item)))
 
 
 def _filtered(program: Any, name: str, test: Any, items: Any) -> Any:
-    found = _iterator(name)
-    program(found, items, test)
-    return found
+    return _iterator(name, lambda found: program(found, items, test))
 
 
 def _from_iterable(items: Any) -> Any:
-    found = _iterator("chain.from_iterable(...)")
-    own_loop(items, found.extend)
-    return found
+    return _iterator("chain.from_iterable(...)", lambda found: own_loop(items, found.extend))
 
 
 def _best(reverse: bool, number: Any, items: Any, key: Any = None) -> Any:

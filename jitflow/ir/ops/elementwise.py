@@ -338,8 +338,9 @@ def _cast(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
 
 _SPECIAL = [
     OpDef(
-        "copy", "the operand as an array of its own: what it shows never changes with the operand", "any", 1,
-        _infer_copy, lambda operands, attributes, types: np.array(operands[0])[()], (), frozenset({"elementwise"}),
+        "copy", "the operand as an array of its own: what it shows never changes with the operand. ``order``: as a "
+        "result it lies in C or F order, whatever it is computed from", "any", 1, _infer_copy,
+        lambda operands, attributes, types: np.array(operands[0])[()], (), frozenset({"elementwise"}), ("order",),
     ),
     OpDef(
         "select", "b where a is true, else c", "any", 3, _infer_select,

@@ -83,7 +83,7 @@ class _Materializing:
             elif op.name == "reshape" and op.result in self.copied and self._is_a_product(op.operands[0]):
                 self._own(op, operands[0])
                 return
-        elif op.name == "copy" and operands[0] in self.owned:
+        elif op.name == "copy" and operands[0] in self.owned and "order" not in op.attributes:
             self.renamed[op.result] = operands[0]
             return
         elif op.regions:

@@ -177,8 +177,8 @@ class Nest:
         strides = [stride for stride, dim in zip(layout.strides, dims_of(value.type), strict=True) if dim != 1]
         return dict(zip(self.loops_of(value), strides, strict=True))
 
-    def runs_backwards(self, placed: Mapping[Value, Layout], keep_order: bool) -> bool:
-        """Whether the loops run in reversed order: if all that spans them lies in Fortran order.
+    def runs_backwards(self, placed: Mapping[Value, Layout], keep_order: bool, *, is_asked: bool = False) -> bool:
+        """Whether the loops run in reversed order: if all that spans them lies in Fortran order, or that ``is_asked``.
 
         Results lie as the loops run, unless they have to be in C order, or are ``placed`` where there is memory.
         """
@@ -190,7 +190,7 @@ class Nest:
             return False  # narrower results are stored outside of the inner loops
         accesses = [(load.strides, load.dtype.itemsize) for load in self.loads]
         accesses += [(self.strides_of(value, layout), _itemsize(value)) for value, layout in placed.items()]
-        return _lie_backwards(accesses, order)
+        return (is_asked and not placed) or _lie_backwards(accesses, order)
 
     def access_alone(self, value: Value, read: Iterable[Access]) -> Access:
         """How a value is addressed, or would be if it was an array of its own, computed of what is ``read``."""

@@ -155,8 +155,10 @@ class Kernels(Memory):
                 self.places[result], placed[inside] = place, place.layout
                 if place.op.name != "concatenate":
                     self.written.add(place.op)
-        backwards = not in_order and _may_run_backwards(op.regions[0], layouts)
-        if backwards and nest().runs_backwards(placed, not self.reshaped.isdisjoint(op.results)):
+        asked = _asked_order(op.regions[0])
+        backwards = not in_order and (asked == "F" or _may_run_backwards(op.regions[0], layouts))
+        keep_order = not self.reshaped.isdisjoint(op.results) or asked == "C"
+        if backwards and nest().runs_backwards(placed, keep_order, is_asked=asked == "F"):
             self.backwards.add(op)
         for result, inside in zip(op.results, op.regions[0].yielded, strict=True):
             if result in self.places and self.places[result].op.name == "push":
@@ -228,6 +230,12 @@ class Kernels(Memory):
             if not same or not replaces_own_elements(op, nest, parameter, inside, layout, apart):
                 return None
         return Place(early.store, layout, early.views)
+
+
+def _asked_order(region: Region) -> str:
+    """The order that the program has asked for of a result, if of any."""
+    asked = (op for op in region.body if op.name == "copy" and op.result in region.yielded)
+    return next((str(op.attributes["order"]) for op in asked if "order" in op.attributes), "")
 
 
 def _may_run_backwards(region: Region, layouts: Mapping[Value, Layout]) -> bool:

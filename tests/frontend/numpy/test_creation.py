@@ -220,3 +220,17 @@ def test_none_is_no_number(dtype: Any) -> None:
 def test_none_is_no_integer() -> None:
     for program in (lambda x: np.array([x[0], None], int), lambda x: np.full(3, None, np.uint8)):
         check_function(program, np.arange(3))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_new_arrays_lie_in_the_order_that_is_asked_for(order: Any) -> None:
+    def program(x):
+        copies = x.copy(order), np.array(x, order=order), np.copy(x, order), x.astype("f4", order), (x * 2).copy(order)
+        filled = np.zeros(x.shape, order=order), np.full(x.shape, 2.5, order=order), np.ones_like(x, order=order)
+        straight = np.ascontiguousarray if order == "C" else np.asfortranarray
+        return (*copies, *filled, straight(x * 2), np.asarray(x, "f4", order), np.require(x * 2, None, [order]))
+
+    compiled, deep = jitflow.function(program), np.arange(24.0).reshape(2, 3, 4)
+    for x in (MATRIX, MATRIX.T, sample("f8", 6, 4)[::2], deep, np.asfortranarray(deep), deep.transpose(2, 0, 1)):
+        for found, wanted in zip(compiled(x), program(x), strict=True):
+            assert_all_same((found, found.strides), (wanted, wanted.strides))
