@@ -17,8 +17,8 @@ from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, words_of
 from jitflow.runtime.set_orders import fill_in_order
 from jitflow.runtime.texts import text_of_characters
 
-__all__ = ["FACTORIES", "deque_of", "dict_of", "item_of_words", "numbers_of_words", "of_columns", "of_words", "set_of",
-           "unfilled"]  # fmt: skip
+__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "item_of_words", "list_of_slots",
+           "numbers_of_words", "of_columns", "of_words", "set_of", "unfilled"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 """Python's classes of numbers, by name."""
@@ -42,6 +42,23 @@ def dict_of(make: Callable[[], Any], keys: Sequence[Any], *items: Any) -> Any:
     for key, item in zip(keys, items, strict=True):
         made[key] = item
     return made
+
+
+def dict_of_slots(keys: Sequence[Any], *parts: Any) -> dict[Any, Any]:
+    """A dict of those keys that are there; for each whether it is, its number in their order, and what is under it."""
+    entries = zip(parts[::3], parts[1::3], keys, parts[2::3], strict=True)
+    found = sorted((entry for entry in entries if entry[0]), key=_order)
+    return {key: item for _, _, key, item in found}
+
+
+def list_of_slots(*parts: Any) -> list[Any]:
+    """A list of those items that are there, the same."""
+    found = sorted((entry for entry in zip(parts[::3], parts[1::3], parts[2::3], strict=True) if entry[0]), key=_order)
+    return [item for _, _, item in found]
+
+
+def _order(entry: Sequence[Any]) -> int:
+    return int(entry[1])
 
 
 def unfilled(held: Container) -> Any:

@@ -101,13 +101,13 @@ def assigns_an_attribute_of_a_class(x):
 
 def shortens_a_global(x):
     if x[0] > 0:
-        del LEAKED[0]
+        LEAKED.__imul__(2)
     return x
 
 
 def changes_an_argument(options, x):
     if x[0] > 0:
-        options["x"] = x
+        options.popitem()
     return x
 
 

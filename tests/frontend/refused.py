@@ -96,16 +96,16 @@ def decides_in_a_function_of_python_mended(x):
     return np.where(x.sum() > 0, 1.0, 0.0)
 
 
-def adds_a_key(x, table):
+def puts_equal_keys(x, table):
     if x[0] < 1:
-        table["large"] = x
-    return table
+        table[1] = x
+    table[True] = x
 
 
-def adds_a_key_mended(x, table):
+def puts_equal_keys_mended(x, table):
     if x[0] < 1:
-        table["large"] = x
-    return table
+        table[1] = x
+    table[int(True)] = x
 
 
 def takes_some_of_two(x):
@@ -516,6 +516,44 @@ def trains_what_is_no_variable_mended(x):
     return DESCENT.minimize(lambda: ((VARIABLE * x) ** 2).sum(), {"w": VARIABLE})
 
 
+def pops_any_key(x, table):
+    if x[0] < 1:
+        table["large"] = x
+    return table.popitem()
+
+
+def pops_any_key_mended(x, table):
+    if x[0] < 1:
+        table["large"] = x
+    return "large", table.pop("large", None)
+
+
+def doubles_a_list(x, words):
+    if x[0] < 1:
+        words[:] = ["b", "c"]
+    return words * 2
+
+
+def doubles_a_list_mended(x, words):
+    if x[0] < 1:
+        words[:] = ["b", "c"]
+    found = []
+    for _ in range(2):
+        for word in words:
+            found.append(word)
+    return found
+
+
+def puts_keys_of_other_types(x, table):
+    for value in x.astype(int):
+        table[value] = 1
+
+
+def puts_keys_of_other_types_mended(x, table):
+    for value in x.astype(int):
+        table[int(value)] = 1
+
+
 CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (reads_the_time, (X,), reads_the_time_mended, (X, 5.0)),
     (asks_for_the_date, (X,), asks_for_the_date_mended, (X, 2020)),
@@ -523,7 +561,7 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (asks_the_user, (X,), asks_the_user_mended, (X, 2.0)),
     (loads_a_file, (X,), loads_a_file_mended, (X, X)),
     (decides_in_a_function_of_python, (X,), decides_in_a_function_of_python_mended, (X,)),
-    (adds_a_key, (X, {"small": 0.0}), adds_a_key_mended, (X, {"small": 0.0, "large": None})),
+    (puts_equal_keys, (X, {}), puts_equal_keys_mended, (X, {})),
     (takes_some_of_two, (X,), takes_some_of_two_mended, (X,)),
     (reads_a_state, (X,), reads_a_state_mended, (X, 3)),
     (returns_a_function, (X,), returns_a_function_mended, (X,)),
@@ -566,6 +604,9 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (lengthens_a_path, (5,), lengthens_a_path_mended, (5,)),
     (returns_another_key, (X,), returns_another_key_mended, (X,)),
     (trains_what_is_no_variable, (X,), trains_what_is_no_variable_mended, (X,)),
+    (pops_any_key, (X, {"small": 0.0}), pops_any_key_mended, (X, {"small": 0.0})),
+    (doubles_a_list, (X, ["a"]), doubles_a_list_mended, (X, ["a"])),
+    (puts_keys_of_other_types, (X, {2: 1}), puts_keys_of_other_types_mended, (X, {2: 1})),
 ]
 
 

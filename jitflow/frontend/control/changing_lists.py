@@ -6,17 +6,19 @@ turns out to change on a decision that only the running program makes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.recording.choices import Restart, Site
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
 
-__all__ = ["ProgramLists", "begin_anew_beside", "begin_anew_with", "container_type", "drain_lists", "is_made",
-           "is_made_inside", "is_reference", "list_like"]  # fmt: skip
+__all__ = ["AT_LAST", "SLOTTED", "ProgramLists", "begin_anew_beside", "begin_anew_with", "begin_anew_with_slots",
+           "container_type", "drain_lists", "form_of_dict", "is_made", "is_made_inside", "is_reference", "made_like",
+           "slotted_site"]  # fmt: skip
 
 
 class ProgramLists(Undoable):
@@ -39,8 +41,8 @@ class ProgramLists(Undoable):
         return forget
 
 
-def list_like(items: list[Any], made: list[Any]) -> list[Any]:
-    """``made``, which takes the place of ``items``."""
+def made_like(items: Any, made: Any) -> Any:
+    """``made``, a list or dict which takes the place of ``items``."""
     trace = active_trace()
     if trace is not None and id(items) in trace.state(ProgramLists).made:
         trace.state(ProgramLists).made[id(made)] = made, trace.state(ProgramLists).made[id(items)][1]
@@ -57,17 +59,52 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
     """Start the trace anew if what a region has changed is a list that can be one of the running program.
 
     ``held`` is its type, if that is not told by what is in it. ``is_wish``: it need not be one, and is none where that
-    is refused.
+    is refused. A list or dict that can be none has slots (`outside.slots`).
     """
     trace = current_trace()
-    known = trace.state(ProgramLists).made.get(id(changed))
-    if known is not None and not trace.choices.is_settled(known[1]):
-        raise trace.begin_anew(Restart(known[1], held or surface.container_type(changed), is_wish=is_wish))
+    _, site = trace.state(ProgramLists).made.get(id(changed), (None, None))
+    if site is None:
+        return
+    if held != SLOTTED and not trace.choices.is_settled(site):
+        raise trace.begin_anew(Restart(site, held or surface.container_type(changed), is_wish=is_wish))
+    if isinstance(changed, dict | list) and not trace.choices.is_settled(slotted_site(site)):
+        raise trace.begin_anew(Restart(slotted_site(site), is_wish=is_wish))
 
 
-def container_type(changed: Any, left: Any) -> Container | None:
+SLOTTED = "slotted"
+"""In the place of the type of a container: a dict has slots for its keys."""
+
+
+AT_LAST = "at last"
+"""The answer where slots are in the place of a container of the running program."""
+
+
+def slotted_site(site: Site) -> Site:
+    """What stands for the decision whether a dict that is made at a site has slots for its keys."""
+    return replace(site, choice=Choice.SLOTTED)
+
+
+def begin_anew_with_slots(site: Site | None) -> None:
+    """Start the trace anew with slots in the place of a container that cannot hold what is put there."""
+    trace = current_trace()
+    if site is not None and not trace.choices.is_settled(slotted_site(site)):
+        raise trace.begin_anew(Restart(slotted_site(site), AT_LAST, is_wish=True))
+
+
+def form_of_dict(*contents: Any) -> str | None:
+    """Whether a dict that holds one of several contents has slots; None where its keys tell no names."""
+    dicts = [content for content in contents if isinstance(content, Mapping) and content]
+    is_named = any(isinstance(key, str) for content in dicts for key in content)
+    return SLOTTED if is_named or any(surface.container_type(content) is True for content in dicts) else None
+
+
+def container_type(changed: Any, left: Any) -> Container | str | None:
     """The type of a container of Python's that changes, of what was ``left`` in it, if that tells it."""
-    if not is_made(changed) or type(left) is not type(changed):
+    if not is_made(changed) or not isinstance(changed, type(left)):
+        return None
+    if isinstance(changed, dict) and form_of_dict(changed, left) == SLOTTED:
+        return SLOTTED
+    if type(left) is not type(changed):
         return None
     with current_trace().region():  # what several kinds have in common is an op, which nobody needs
         held = surface.container_type(left)

@@ -15,6 +15,7 @@ from jitflow.frontend.control.ranges import Range, contains_number, start_stop_s
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
@@ -60,7 +61,7 @@ def contains(container: Any, item: Any) -> Any:
     if type(container) in (str, TracedText) and (is_text_value(item) or type(container) is TracedText):
         whole: Any = surface.program_text(container) if type(container) is str or waits(container) else str(container)
         return whole.contains(item) if is_text_value(whole) else contains(whole, item)
-    if isinstance(container, Recorded) and container.flows:
+    if isinstance(container, Recorded) and (container.flows or isinstance(container, Slotted)):
         return container.contains(item)
     if type(container) is Range or (type(container) is range and is_traced(item)):
         return contains_number(container, item)

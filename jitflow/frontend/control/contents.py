@@ -16,14 +16,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jitflow.errors import UserNotImplementedError
+from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.changing_lists import begin_anew_with, form_of_dict
 from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, container_in
 from jitflow.frontend.control.steps import Source
-from jitflow.frontend.outside.overlays import Overlay
+from jitflow.frontend.outside.slots import Open, Slots, holder_of
 from jitflow.frontend.tracers.base import located
 from jitflow.records import dataclass
 
@@ -45,6 +45,8 @@ class ChangesInLoop(Exception):
         self.changed = container_in(held)
         self.left = left if self.changed is held.thing else None
         """What the turn has left in it."""
+        self.grows = type(held.thing) is Slots and held.thing.grows
+        """Whether it is a list to which each turn appends, with a slot for each item."""
 
 
 class HasLocals(Protocol):
@@ -61,7 +63,8 @@ class Changes:
     def __init__(self, reached: Iterable[Any]) -> None:
         self.before = Mutables(reached, with_stores=True)
         self._left: dict[HasLocals, dict[int, Any]] = {}
-        self._names: dict[str, int] = {}
+        self._names: dict[str, tuple[int, Any]] = {}
+        """What is merged: all that an object holds, or one part of what more may come to be known of."""
 
     def take_back(self, path: HasLocals) -> None:
         """A path has been traced: what it has changed is given back."""
@@ -70,8 +73,9 @@ class Changes:
 
     def left_in(self, path: HasLocals, thing: Any) -> Any:
         """An object; if a path has changed it, another one with what the path has left in it."""
-        left = self._left[path].get(id(thing))
-        held = None if left is None else self.before.behind(id(thing))
+        key = id(holder_of(thing))
+        left = self._left[path].get(key)
+        held = None if left is None else self.before.behind(key)
         if held is None or not held.is_of_form(left):
             return thing
         held.write(left)
@@ -85,27 +89,48 @@ class Changes:
         for key in dict.fromkeys(key for path in paths for key in self._left[path]):
             held = self.before.behind(key)
             contents = [self._left[path].get(key, held.content) for path in paths]
+            for content in contents if isinstance(held.thing, Open) else ():
+                held.thing.complete(content)
             if not all(map(held.is_of_form, contents)):
-                keys = (key for content in contents if isinstance(content, dict) for key in content)
-                if not any(isinstance(key, str) for key in keys):
-                    begin_anew_with(held.thing)
-                raise located(
-                    UserNotImplementedError(
-                        f"{held.word} that changes on a decision that only the running program makes",
-                        mend="give a dict its keys before, with None for what is not there yet; "
-                        "instead of a list, take an array that is written to",
-                    )
-                )
-            name = f"an item of {held.word} {len(self._names)}"
-            self._names[name] = key
-            for path, content in zip(paths, contents, strict=True):
-                path.locals[name] = content
+                begin_anew_with(held.thing, form_of_dict(*contents))
+                raise _refused(held)
+            for part in _changed_parts(held, contents) if isinstance(held.thing, Open) else (None,):
+                name = f"an item of {held.word} {len(self._names)}"
+                self._names[name] = key, part
+                for path, content in zip(paths, contents, strict=True):
+                    path.locals[name] = content if part is None else content[part]
         return [*self._names]
 
     def write(self, merged: Mapping[str, Any]) -> None:
         """Let the objects hold what was merged."""
         for name, content in merged.items():
-            self.before.behind(self._names[name]).write(resolved(content))
+            key, part = self._names[name]
+            if part is None:
+                self.before.behind(key).write(resolved(content))
+            else:
+                self.before.behind(key).set_item(part, resolved(content))
+
+
+def _changed_parts(held: Held, contents: Sequence[Any]) -> list[Any]:
+    """Of an object of which more may come to be known, the parts that are not on all paths what they were."""
+    others = [content for content in contents if content is not held.content]
+    found = (part for content in others for part, before in held.content.items() if content[part] is not before)
+    return [*dict.fromkeys(found)]
+
+
+def _refused(held: Held) -> UserError:
+    mend = "give it its attributes before, with None for what is not there yet"
+    if isinstance(held.thing, dict):
+        mend = "give a dict its keys before, with None for what is not there yet"
+    elif isinstance(held.content, list | set):
+        mend = "make a list of numbers in the function, and return it; or take an array that is written to"
+    error = located(
+        UserNotImplementedError(
+            f"{held.word} that changes on a decision that only the running program makes", mend=mend
+        )
+    )
+    error.tells_least = True
+    return error
 
 
 @dataclass(eq=False)
@@ -132,7 +157,7 @@ class Item:
 
     @cell_contents.setter
     def cell_contents(self, thing: Any) -> None:
-        self.held.set_item(self.key, resolved(thing) if isinstance(self.held.thing, Overlay) else thing)
+        self.held.set_item(self.key, resolved(thing) if isinstance(self.held.thing, Open) else thing)
 
 
 def item_at(place: Place, before: Mutables) -> Item | None:

@@ -19,6 +19,7 @@ from jitflow.frontend.control.trying import Statements, raised_by
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields
 from jitflow.frontend.outside.overlays import content_of, is_stored
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
@@ -108,6 +109,15 @@ def _call(stores: Stores, function: Any, things: Sequence[Any]) -> None:
     trace.state(Statements).foreseen.add(trace.builder.ops[-1])  # no handler has to do with it
 
 
+def _filled(make: Callable[..., Any], parts: Sequence[Template], operands: tuple[Any, ...]) -> Any:
+    """A dict or list with slots. What is under a key that is not there is nothing that could be made."""
+    found: list[Any] = []
+    for there, order, item in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        is_there = there(operands)
+        found += is_there, order(operands), item(operands) if is_there else None
+    return make(*found)
+
+
 def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | None:
     """What makes something that no callback would get: the caller's own objects, and those that the program makes."""
     own = partial(_template, stores)
@@ -121,6 +131,10 @@ def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | Non
         chosen = template_of(thing.chosen, given, own)
         options = {number: template_of(resolved(option), given, own) for number, option in thing.options.items()}
         return lambda operands: options[int(chosen(operands))](operands)
+    if isinstance(thing, Slotted):
+        known, slots = thing.parts
+        made = [template_of(part, given, own) for part in slots]
+        return partial(_filled, thing.maker(known), made)
     if isinstance(thing, Recorded) and thing.flows:
         make, arrays = surface.returned_container(thing)
         columns = [template_of(array, given, own) for array in arrays]

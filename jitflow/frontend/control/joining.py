@@ -230,7 +230,8 @@ def _by_leaves(
         if before.holds(kinds[0]) and all(kind is kinds[0] for kind in kinds):
             return lambda results: kinds[0]
         bound = [thing for thing in things if thing is not UNBOUND]
-        if 0 < len(bound) < len(live) and before.holds(bound[0]) and all(thing is bound[0] for thing in bound):
+        is_known = bool(bound) and before.holds(bound[0]) and not _is_made_in(paths, bound[0])
+        if 0 < len(bound) < len(live) and is_known and all(thing is bound[0] for thing in bound):
             return merge(name, list(things), lacking)
         if not any(can_change(kind) or type(kind) is Alternatives for kind in kinds):
             return made_of_parts(name, things, kinds, lacking)

@@ -12,13 +12,14 @@ import numpy as np
 
 from jitflow.errors import another
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.changing_lists import list_like
+from jitflow.frontend.control.changing_lists import made_like
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.ranges import Range, range_of, start_stop_step
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.outside.slots import NEXT, Slotted
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer
@@ -68,19 +69,24 @@ def can_change(thing: Any) -> bool:
     """Whether it is a structure that shows by all its names what is stored in it."""
     kind = type(thing)
     is_record = dataclasses.is_dataclass(kind) and not issubclass(kind, Tracer)
-    return kind is list or kind is dict or is_record or MADE_OF in kind.__dict__
+    return kind is list or kind is dict or is_record or MADE_OF in kind.__dict__ or issubclass(kind, Slotted)
 
 
 def _parts_of(thing: Any) -> Unpacked | None:
     kind = type(thing)
     if kind is list:
-        return Unpacked([*thing], (kind, len(thing)), partial(list_like, thing))
+        return Unpacked([*thing], (kind, len(thing)), partial(made_like, thing))
     if kind is tuple or (isinstance(thing, tuple) and hasattr(kind, "_fields")):
         make = (lambda items: kind(*items)) if hasattr(kind, "_fields") else kind
         return Unpacked([*thing], (kind, len(thing)), make)
     if kind is dict:
         keys = tuple(thing)
-        return Unpacked([*thing.values()], (dict, keys), lambda items: dict(zip(keys, items, strict=True)))
+        return Unpacked([*thing.values()], (dict, keys),
+                        lambda items: made_like(thing, dict(zip(keys, items, strict=True))))  # fmt: skip
+    if isinstance(thing, Slotted) and thing.register is None:
+        known, parts = thing.parts
+        return Unpacked([thing.slots[NEXT], *parts], (kind, *known),
+                        lambda items: made_like(thing, thing.holding(known, items)))  # fmt: skip
     if kind in (range, Range, slice):
         made: Callable[..., Any] = slice if kind is slice else range_of
         return Unpacked([*start_stop_step(thing)], thing.__class__, lambda items: made(*items))

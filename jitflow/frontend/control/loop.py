@@ -18,7 +18,7 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.asked_items import begin_anew_choosing, begin_anew_with_asked, writing_out
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
-from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
@@ -52,6 +52,9 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
     if type(iterable) is Alternatives:
         for_each_kind(iterable, Cells(body, test), state, temporaries, _key(body),
                       lambda thing: for_(thing, body, test, state, temporaries))  # fmt: skip
+        return
+    if isinstance(iterable, Recorded) and (known := iterable.known_items()) is not None:
+        _through_pythons(known, Rolling(Cells(body, test), state, temporaries, _key(body)), body, test)
         return
     if isinstance(iterable, Recorded) and iterable.may_change:
         _through_a_list(iterable, body, test, state, temporaries)
@@ -202,12 +205,13 @@ def _over(
         pieces.record(lambda rest, *known: _over(rest, loop, body, test, *known), splits)
     except CannotRoll as problem:
         trace, why = current_trace(), "a loop that cannot be one native loop"
-        if trace.is_open(count):
+        if trace.is_open(count) or (problem.grows and not isinstance(count, int)):
             raise _refused(problem) from None
         if trace.number_of(count, why) > MOST_TURNS:
             _refused(problem)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
-        if is_small or not isinstance(count, int) or count > MANY_TURNS:
+        is_many = not isinstance(count, int) or count > MANY_TURNS
+        if not isinstance(count, int) if problem.held == SLOTTED else is_small or is_many:
             begin_anew_with(problem.changed, problem.held, is_wish=True)
         begin_anew_with_asked(problem.error, count if isinstance(count, int) else None)
         number = trace.fix(count, why)

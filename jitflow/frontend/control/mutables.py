@@ -21,9 +21,9 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.outside.proxies import ModuleView, ObjectProxy, OutsideDict, OutsideList, counterpart
 from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.outside.slots import Open, Slots, Slotted, holder_of
 from jitflow.frontend.outside.stores import active_stores
 from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives
@@ -110,7 +110,7 @@ class Held:
 
     @property
     def word(self) -> str:
-        if isinstance(self.thing, Overlay):
+        if isinstance(self.thing, Open):
             return self.thing.path
         if isinstance(self.thing, OutsideList | OutsideDict):
             return f"the {'list' if isinstance(self.thing, list) else 'dict'} {self.thing.path}"
@@ -139,7 +139,7 @@ class Mutables:
         seen: set[int] = set()
         waiting = list(things)
         while waiting:
-            thing = counterpart(waiting.pop())
+            thing = holder_of(counterpart(waiting.pop()))
             if type(thing) is Alternatives:
                 waiting += thing.options.values()
             if thing is UNBOUND or id(thing) in seen or _is_outside(thing) or type(thing) in _PLAIN:
@@ -153,7 +153,13 @@ class Mutables:
             waiting += _inside(thing)
 
     def _meet_overlays(self) -> None:
-        """Hold of the objects from outside, whichever the program stores to by now, what they held at that moment."""
+        """Hold of the objects from outside, whichever the program stores to by now, what they held at that moment.
+
+        Of dicts with slots all keys that are known by now are held.
+        """
+        for known in self._held.values():
+            if type(known.thing) is Slots:
+                known.thing.complete(known.content)
         stores = active_stores() if self._with_stores else None
         for overlay in () if stores is None else stores.overlays.values():
             held = self._held.get(id(overlay))
@@ -161,21 +167,24 @@ class Mutables:
                 held = self._held[id(overlay)] = Held(overlay, {} if self._is_made else dict(overlay))
             overlay.complete(held.content)
         for container in () if stores is None else stores.containers.values():
-            thing = container.thing
+            thing = holder_of(container.thing)
             if id(thing) not in self._held:
-                self._held[id(thing)] = Held(thing, container.before if self._is_made else _content(thing))
+                self._held[id(thing)] = Held(thing, _content(holder_of(container.before) if self._is_made else thing))
         for tail, _, _ in () if stores is None else stores.tails.values():
-            if type(tail) is list and id(tail) not in self._held:
-                self._held[id(tail)] = Held(tail, [] if self._is_made else list(tail))
+            holder = holder_of(tail)
+            if type(holder) in (list, Slots) and id(holder) not in self._held:
+                self._held[id(holder)] = Held(holder, _nothing(holder) if self._is_made else _content(holder))
 
     def holds(self, thing: Any) -> bool:
         """Whether an object was within reach, so that others may know it."""
+        if isinstance(thing, Slotted):
+            return thing.register is not None or self.reaches(thing)
         may_change = isinstance(thing, Recorded | OutsideList | OutsideDict) and not is_text_value(thing)
         return id(thing) in self._held or may_change
 
     def reaches(self, thing: Any) -> bool:
         """Whether an object was within reach, and may change."""
-        return id(thing) in self._held
+        return id(holder_of(thing)) in self._held
 
     def taken_back(self) -> dict[int, Any]:
         """What has changed by now, by identity; what was there is given back."""
@@ -233,17 +242,21 @@ class Mutables:
 
 
 def container_in(held: Held) -> Any:
-    """The object, if it is a list, deque or set, or a dict without names: None for a dict that may be a record."""
+    """The object, if it is a list, deque, dict or set of the program's or the caller's."""
     thing = held.thing
-    if isinstance(thing, dict):
-        return thing if thing and not any(isinstance(key, str) for key in thing) else None
-    return thing if isinstance(thing, list | deque | set) else None
+    return thing if isinstance(thing, list | deque | set | dict) and not isinstance(thing, Open) else None
 
 
 def held(thing: Any) -> Held | None:
     """An object with what it holds now; None for what cannot change."""
+    thing = holder_of(thing)
     content = None if _is_outside(thing) or type(thing) in _PLAIN else _content(thing)
     return None if content is None else Held(thing, content)
+
+
+def _nothing(thing: Any) -> Any:
+    """What it held before anything was appended to it."""
+    return [] if isinstance(thing, list) else thing.emptied()
 
 
 def _is_outside(thing: Any) -> bool:

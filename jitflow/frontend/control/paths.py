@@ -20,6 +20,7 @@ from jitflow.frontend.control.raising import EndOfPath, fail_with
 from jitflow.frontend.control.returning import RETURNED, leaves_the_function
 from jitflow.frontend.control.trying import Statements
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.recording.locate import innermost_place, is_bug
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
@@ -121,7 +122,8 @@ def _settled(thing: Any) -> Any:
     if type(thing) not in (tuple, list):
         return thing
     kinds = [item.options.values() if type(item) is Alternatives else (item,) for item in thing]
-    lists = [[held for held in several if isinstance(held, Recorded) and not held.flows] for several in kinds]
+    lists = [[held for held in several if isinstance(held, Recorded) and not (held.flows or isinstance(held, Slotted))]
+             for several in kinds]  # fmt: skip
     found = [id(one) for several in lists for one in several]
     chosen = any(several and type(item) is Alternatives for item, several in zip(thing, lists, strict=True))
     if found and leaves_the_function() and (chosen or len({*found}) < len(found)):

@@ -48,13 +48,16 @@ class CannotRoll(Exception):
     """Rolling failed for a ``reason``; ``error`` is what the user is told if unrolling is out of the question.
 
     ``changed`` is the list that changes in the loop, if that is the reason, and ``held`` what it holds behind a turn.
+    Where one ``grows`` that has a slot for each item, the loop is not written out for a size.
     """
 
-    def __init__(self, error: UserError, reason: str = "", changed: Any = None, held: Any = None) -> None:
+    def __init__(
+        self, error: UserError, reason: str = "", changed: Any = None, held: Any = None, *, grows: bool = False
+    ) -> None:
         super().__init__(str(error))
         self.error = error
         self.reason = reason or error.message
-        self.changed, self.held = changed, held
+        self.changed, self.held, self.grows = changed, held, grows
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ class Rolling(LoopOp):
         why = ""
         changed_list: Any = None
         held: Any = None
+        grows = False
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
             take_back()
@@ -125,7 +129,7 @@ class Rolling(LoopOp):
                 stable = self._learn(locals_, turn.path) and not met
                 changes = self._changes(locals_, entry) if splits else {}
             except (NeedsUnrolling, ChangesInLoop) as reason:
-                why, changed_list = str(reason), reason.changed
+                why, changed_list, grows = str(reason), reason.changed, getattr(reason, "grows", False)
                 held = container_type(changed_list, reason.left)
                 problem = located(
                     UserNotImplementedError(
@@ -134,6 +138,7 @@ class Rolling(LoopOp):
                         "of turns",
                     )
                 )
+                problem.tells_least = isinstance(reason, ChangesInLoop)
             except UserError as error:
                 if not error.needs_number:
                     raise
@@ -142,7 +147,7 @@ class Rolling(LoopOp):
                     why = f"Python needs a number at {error.location} that a native loop does not know"
             if problem is not None:
                 undo()
-                raise CannotRoll(problem, why, changed_list, held)
+                raise CannotRoll(problem, why, changed_list, held, grows=grows)
             lessons.locals = {local.name: local for local in locals_}
             if changes:
                 lessons.changes = changes

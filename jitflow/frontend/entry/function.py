@@ -124,6 +124,7 @@ def trace(
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
     choices = Choices()
     mistake: UserError | None = None
+    reason: UserError | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), choices)
         state.exact, state.includes_ones = exact, includes_ones
@@ -138,6 +139,9 @@ def trace(
                 choices.learn(Restart(error.pin), state.restarts)
             elif choices.give_up_wishes(error):
                 mistake = mistake or (error if error.is_mistake else None)
+                reason = reason or (None if error.tells_least else error)
+            elif mistake is None and reason is not None and error.tells_least:
+                raise reason from None
             elif mistake is None:
                 raise
             else:  # which is what Python says, however its loops are recorded

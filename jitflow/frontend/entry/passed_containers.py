@@ -9,19 +9,22 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from jitflow.frontend.control.changing_lists import ProgramLists
+from jitflow.frontend.control.changing_lists import ProgramLists, slotted_site
 from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.stores import PASSED_TOGETHER, Stores
 from jitflow.frontend.python.containers import Guessed, ProgramContainer
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.python.passed_types import type_of_passed
 from jitflow.frontend.python.passed_words import PassedWords
+from jitflow.frontend.python.slotted_dicts import SlottedDict
+from jitflow.frontend.python.slotted_lists import SlottedList
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.types import Container, containers_in
 from jitflow.runtime.plan import IsType
 
-__all__ = ["PASSED", "may_be_passed", "passed_container"]
+__all__ = ["PASSED", "may_be_passed", "outside_dict", "outside_list", "passed_container"]
 
 PASSED = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
 """The classes of containers that may be some of the running program."""
@@ -61,6 +64,29 @@ def may_be_passed(outside: Any) -> Any:
     site = Site(Choice.PASSED, outside.path)
     current_trace().state(ProgramLists).made[id(outside)] = outside, site
     return outside
+
+
+def outside_dict(items: dict[Any, Any], register: int, path: str) -> Any:
+    """What stands for a dict of the caller's that goes on as one of Python's; with slots, if the last trace asks."""
+    if not current_trace().choices.answer(slotted_site(Site(Choice.PASSED, path))):
+        return OutsideDict(items, register, path)
+    found = SlottedDict(path)
+    found.update(items)
+    return _of_caller(found, register)
+
+
+def outside_list(items: list[Any], register: int, path: str) -> Any:
+    """The same for a list."""
+    if not current_trace().choices.answer(slotted_site(Site(Choice.PASSED, path))):
+        return OutsideList(items, register, path)
+    found = SlottedList(path)
+    found.extend(items)
+    return _of_caller(found, register)
+
+
+def _of_caller(found: Any, register: int) -> Any:
+    found.register, found.is_closed, found.home = register, True, current_trace().root
+    return found
 
 
 def _is_eager(thing: Any, held: Container) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.frontend.control.changing_lists import slotted_site
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.arguments import NumberClass, array_class
 from jitflow.frontend.outside.stores import Stores
@@ -30,7 +31,8 @@ def passed_numbers(inputs: Inputs, items: list[Any], register: int) -> PassedLis
     """What stands for a list that is appended to, or of numbers of one type; else None."""
     path, choices = inputs.path(register), current_trace().choices
     stores = current_trace().state(Stores)
-    if choices.answer(Site(Choice.APPENDED, path)):
+    has_slots = choices.answer(slotted_site(Site(Choice.PASSED, path)))
+    if choices.answer(Site(Choice.APPENDED, path)) and not has_slots:
         read, kind = Made(len, (register,)), NumberClass(I64, "python")
 
         def length() -> Any:
@@ -41,6 +43,8 @@ def passed_numbers(inputs: Inputs, items: list[Any], register: int) -> PassedLis
     kinds = set(map(type, items))
     number = kinds.pop() if len(kinds) == 1 else None
     if number not in (bool, int, float, complex) and not (number and issubclass(number, np.number | np.bool_)):
+        return None
+    if has_slots:
         return None
     site = Site(Choice.PASSED_AS_ARRAY, path)
     if not choices.answer(site) and len(items) <= _LARGEST and not (len(items) > _LONG and choices.wishes(site)):

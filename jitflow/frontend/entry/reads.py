@@ -34,7 +34,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
-from jitflow.frontend.entry.passed_containers import PASSED, may_be_passed, passed_container
+from jitflow.frontend.entry.passed_containers import PASSED, may_be_passed, outside_dict, outside_list, passed_container
 from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.pure_modules import PureModules
 from jitflow.frontend.entry.random_reads import RandomReads
@@ -57,8 +57,6 @@ from jitflow.frontend.outside.proxies import (
     ClassProxy,
     FunctionProxy,
     ObjectProxy,
-    OutsideDict,
-    OutsideList,
     counterpart,
 )
 from jitflow.frontend.outside.purity import Impure, Unusable, announces, is_foreign_impure, is_pure_module
@@ -297,7 +295,7 @@ class Recorder:
                 test = partial(has_keys, variables)  # the dict's own comparison is by value
                 inputs.guard(Satisfies(register, test, "has these variables as keys"))
             pairs = ((self._key(key), self._item(item, register, key)) for key, item in thing.items())
-            return may_be_passed(self.stores.meet(thing, register, lambda: OutsideDict(dict(pairs), register, path)))
+            return may_be_passed(self.stores.meet(thing, register, lambda: outside_dict(dict(pairs), register, path)))
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -308,7 +306,7 @@ class Recorder:
         items = (self._item(item, register, index) for index, item in enumerate(thing))
         if kind is tuple:
             return tuple(items)
-        return may_be_passed(self.stores.meet(thing, register, lambda: OutsideList([*items], register, path)))
+        return may_be_passed(self.stores.meet(thing, register, lambda: outside_list([*items], register, path)))
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""

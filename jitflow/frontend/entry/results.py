@@ -23,14 +23,17 @@ from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with,
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.returned_containers import Returned, kind_of_container, returned_containers
+from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of, wrap
 from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.records import dataclass
 from jitflow.runtime.plan import ConstantObject, DictOf, IsObject, ListOf, Result, SameObject, StructOf, TupleOf
@@ -165,6 +168,8 @@ class Results:
             made_of, arrays = self._returned[result.value if result.is_known else kind]
             parts = (one if isinstance(one, SameObject) else self._computed(one) for one in arrays)
             return Group(partial(StructOf, made_of), tuple(parts))
+        if isinstance(result, Slotted):
+            return self._slotted(result, path)
         if isinstance(result, Recorded):
             listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
@@ -200,6 +205,18 @@ class Results:
         if is_constant(result):
             return ConstantObject(replaced_by(result))
         raise _unreturnable(result, path)
+
+    def _slotted(self, result: Slotted, path: str) -> ResultTree:
+        """A dict of which the run decides which keys are there."""
+        known, parts = result.parts
+        children: list[ResultTree] = []
+        for key, there, order, item in zip(known, parts[::3], parts[1::3], parts[2::3], strict=True):
+            found = self.tree(item, f"{path}[{key!r}]")
+            if there is not True:
+                number = self._computed(wrap(values.cast(lift(there), I64)))
+                found = Chosen(number, ((0, ConstantObject(None)), (1, found)))
+            children += [self.tree(there, path), self.tree(order, path), found]
+        return Group(partial(StructOf, result.maker([*map(self._key, known)])), tuple(children))
 
     def _one_of(self, result: ArrayTracer) -> ResultTree:
         """An array, unless the running program says that it is one found before, or one of the caller's."""

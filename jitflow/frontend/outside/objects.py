@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+from collections.abc import Iterator
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import Any
 
@@ -66,6 +67,10 @@ class Recorded:
     def entered(self) -> Any:
         """What a loop through it asks for items."""
         return self
+
+    def known_items(self) -> Iterator[Any] | None:
+        """What a loop goes through, if that is known while tracing."""
+        return None
 
     def returned(self) -> Any:
         """The same, where the program returns it."""

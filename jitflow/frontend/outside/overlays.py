@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from jitflow.errors import UserAttributeError
+from jitflow.frontend.outside.slots import Open, Slotted
 from jitflow.frontend.recording import values
 from jitflow.frontend.tracers import lift, located
 from jitflow.frontend.tracers.absent import UNBOUND
@@ -20,7 +21,7 @@ def is_stored(name: str) -> str:
     return f"whether {name} was stored"
 
 
-class Overlay(dict[str, Any]):
+class Overlay(Open):
     """What the program has stored in an object outside, by the names of attributes, and of each whether it has."""
 
     def __init__(self, proxy: Any) -> None:
@@ -82,11 +83,15 @@ class Container:
 
 def differ(one: Any, other: Any) -> bool:
     """Whether two lists or dicts hold something else."""
+    if isinstance(one, Slotted):
+        one, other = one.slots, other.slots
     if isinstance(one, dict):
         return [*one] != [*other] or any(item is not other[key] for key, item in one.items())
     return len(one) != len(other) or any(map(operator.is_not, one, other))
 
 
 def content_of(thing: Any) -> Any:
-    """What a list or dict holds, as one of Python's own."""
+    """What a list or dict holds, as one of the program's own."""
+    if isinstance(thing, Slotted):
+        return thing.snapshot()
     return dict(thing) if isinstance(thing, dict) else list(thing)

@@ -12,11 +12,12 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
+from jitflow.frontend.outside.attribute_stores import store_attribute
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member, named_class, text_inside
 from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method
-from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
+from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from types import MemberDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
+from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.outside.arguments import NumberClass, array_class
 from jitflow.frontend.outside.overlays import Container, Overlay, content_of, differ, is_stored
+from jitflow.frontend.outside.slots import class_of, holder_of
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers import (
@@ -37,11 +37,9 @@ from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import Attribute, IsOther, Made, SameObject
 from jitflow.runtime.stores import APPENDED, MOST_TARGETS, Call, MetOtherwise, StoreTable, Target, Way
 
-__all__ = ["PASSED_TOGETHER", "Stores", "active_stores", "refusal", "store_attribute"]
+__all__ = ["PASSED_TOGETHER", "Stores", "active_stores", "refusal"]
 
-ONE_OBJECT = Site(Choice.ONE_OBJECT)
-UNNOTED = Site(Choice.UNNOTED)
-PASSED_TOGETHER = Site(Choice.PASSED_TOGETHER)
+ONE_OBJECT, UNNOTED, PASSED_TOGETHER = map(Site, (Choice.ONE_OBJECT, Choice.UNNOTED, Choice.PASSED_TOGETHER))
 
 
 def refusal(what: str, path: str, mend: str = "") -> UserError:
@@ -159,7 +157,7 @@ class Stores:
 
     def open_container(self, thing: Any) -> None:
         """The program changes a list or dict, which goes on as one of Python's until the end."""
-        self._begin("a store to", thing.path, list if isinstance(thing, list) else dict)
+        self._begin("a store to", thing.path, class_of(thing))
         thing.is_closed = False
         target = self._target(thing.register, None)
         self.containers[thing.register] = Container(thing, target, content_of(thing))
@@ -272,7 +270,7 @@ class Stores:
 
     def reached(self) -> Iterator[Any]:
         """What the program has stored, which leads to objects of its own."""
-        for held in (*self.overlays.values(), *(container.thing for container in self.containers.values())):
+        for held in (*self.overlays.values(), *(holder_of(each.thing) for each in self.containers.values())):
             yield from held.values() if isinstance(held, dict) else held
 
     def dirty(self) -> Iterator[tuple[Overlay, str]]:
@@ -303,9 +301,10 @@ class Stores:
             tail.clear()
 
     def contents(self) -> dict[int, Any]:
-        """What those lists and dicts hold of Python's own that are stored to, by register."""
-        tails = {register: [*tail] for register, (tail, *_) in self.tails.items() if isinstance(tail, list)}
-        return tails | {register: content_of(container.thing) for register, container in self.containers.items()}
+        """What those lists and dicts hold that are stored to, by register."""
+        things = {number: tail for number, (tail, *_) in self.tails.items() if class_of(tail) is list}
+        things |= {number: container.thing for number, container in self.containers.items()}
+        return {number: content_of(thing) for number, thing in things.items()}
 
     def has_changed(self, before: Mapping[int, Any]) -> bool:
         """Whether they hold something else than before."""
@@ -378,23 +377,3 @@ def active_stores() -> Stores | None:
     trace = active_trace()
     found = None if trace is None else trace.state(Stores)
     return found if found is not None and found.are_made else None
-
-
-def store_attribute(proxy: Any, name: str, value: Any) -> None:
-    """``proxy.name = value``, as the class of the object says."""
-    kind = type(proxy._jitflow_object)
-    if isinstance(proxy._jitflow_object, ModuleType | type):
-        raise refusal(f"assigning to the attribute {name!r} of", proxy._jitflow_path)
-    if any("__setattr__" in vars(base) or "__getattribute__" in vars(base) for base in kind.__mro__[:-1]):
-        raise refusal(
-            f"assigning to the attribute {name!r}, by a __setattr__ of the class's own, of", proxy._jitflow_path
-        )
-    member = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
-    if isinstance(member, property):
-        if member.fset is None:
-            raise located(UserAttributeError(f"property {name!r} of {kind.__name__!r} object has no setter"))
-        proxy._jitflow_read("__class__")._jitflow_read(name).fset(proxy, value)
-        return
-    if hasattr(type(member), "__set__") and not isinstance(member, MemberDescriptorType):
-        raise refusal(f"assigning to the attribute {name!r}, a descriptor, of", proxy._jitflow_path)
-    current_trace().state(Stores).store(proxy, name, value)

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.control.changing_lists import slotted_site
+from jitflow.frontend.control.logic import truth
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.recording.choices import Choice, Restart, Site
@@ -37,6 +40,9 @@ class AppendedList(Recorded):
         tail = self._tail
         return self._count() + (tail.length if isinstance(tail, Recorded) else len(tail))
 
+    def truth(self) -> Any:
+        return truth(self.length)
+
     def append(self, item: Any) -> None:
         """``list.append``."""
         self._open()
@@ -59,6 +65,8 @@ class AppendedList(Recorded):
 def _refused(name: str) -> Any:
     def refuse(self: AppendedList, *_: Any, **__: Any) -> NoReturn:
         site, choices = Site(Choice.PASSED, self.path), current_trace().choices
+        if isinstance(self._tail, Slotted) and not choices.is_settled(slotted_site(site)):
+            raise current_trace().begin_anew(Restart(slotted_site(site)))  # no container holds what is appended
         if not choices.is_settled(site):
             raise current_trace().begin_anew(Restart(site, is_wish=True))
         raise located(
@@ -74,5 +82,5 @@ def _refused(name: str) -> Any:
 for _name in ("__len__", "__bool__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__eq__",
               "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__radd__", "__mul__", "__rmul__",
               "__imul__", "__reversed__", "__array__", "__str__", "__format__", "__copy__", "__deepcopy__", "insert",
-              "remove", "pop", "clear", "index", "count", "sort", "reverse", "copy", "truth", "settled"):  # fmt: skip
+              "remove", "pop", "clear", "index", "count", "sort", "reverse", "copy", "settled"):  # fmt: skip
     setattr(AppendedList, _name, _refused(_name))

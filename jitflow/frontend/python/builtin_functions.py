@@ -26,6 +26,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.records import OF_DATACLASSES, RecordProxy
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.outside.superclasses import SuperProxy, new_object
 from jitflow.frontend.python import conversions
@@ -46,6 +47,8 @@ from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.remembered import CACHES
+from jitflow.frontend.python.slotted_dicts import SlottedDict
+from jitflow.frontend.python.slotted_lists import SlottedList
 from jitflow.frontend.python.text_numbers import in_base, int_of_text
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
@@ -72,7 +75,7 @@ __all__ = ["BUILTIN_FUNCTIONS", "class_of", "replaced_by", "replacement"]
 
 def traced_len(thing: Any) -> Any:
     """`len`: of an array, its first size, which stays open."""
-    if isinstance(thing, Growing | AppendedList | Range) or (isinstance(thing, Recorded) and thing.flows):
+    if isinstance(thing, Growing | AppendedList | Range | Slotted) or (isinstance(thing, Recorded) and thing.flows):
         return thing.length
     if isinstance(thing, Listed):
         return size_of_list(thing)
@@ -112,7 +115,7 @@ def class_of(thing: Any) -> Any:
     if isinstance(thing, ObjectProxy):
         return thing._jitflow_read("__class__")
     kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list,
-                               AppendedList: list}  # fmt: skip
+                               AppendedList: list, SlottedDict: dict, SlottedList: list}  # fmt: skip
     kind = python_class(thing) or known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 

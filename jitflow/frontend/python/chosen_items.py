@@ -25,7 +25,8 @@ from jitflow.frontend.control.raising import fail, raise_
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.item_types import containers_in, type_of_container
-from jitflow.frontend.python.made_containers import list_of_program, restart_keyed
+from jitflow.frontend.python.made_containers import list_of_program
+from jitflow.frontend.python.running_keys import restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace

@@ -22,7 +22,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import integer
-from jitflow.frontend.control.changing_lists import ProgramLists
+from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import traced_range
@@ -184,6 +184,8 @@ class ProgramContainer(PythonProtocol, Recorded):
                     note_untold(part[0].site, part[0].held, part[0]._nameless)
                     return None
                 self._hold_arrays(part[0])
+                if self.held.kind in ("list", "dict"):
+                    begin_anew_with_slots(self.site)
                 raise refusal(
                     f"a {self.held.kind} that the running program changes, of other {part[1]} than numbers, tuples of "
                     "numbers, and containers",
@@ -241,6 +243,9 @@ class ProgramContainer(PythonProtocol, Recorded):
             raise current_trace().begin_anew(Restart(self.site, answer))
         if isinstance(answer, Container) and self.is_known:
             begin_anew_as({self.held: answer})
+        if self.register is not None and isinstance(answer, Container):
+            raise refusal(f"a {self.held.kind} of the caller's, to which something of another type is put",
+                          "convert what is put there: int(k), float(v)", found=f"{self.held} and {answer}")  # fmt: skip
         raise self._nameless()
 
     def _hold_arrays(self, item: Any) -> None:

@@ -15,12 +15,13 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.operands import static_int
-from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with
+from jitflow.frontend.control.changing_lists import AT_LAST, SLOTTED, ProgramLists, begin_anew_with, slotted_site
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.growing_lists import Growing, as_growing
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
@@ -31,18 +32,19 @@ from jitflow.frontend.python.program_counters import ProgramCounter
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
+from jitflow.frontend.python.running_keys import is_running_key, restart_keyed
+from jitflow.frontend.python.slotted_dicts import SlottedDict
+from jitflow.frontend.python.slotted_lists import SlottedList
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
-from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import characters_of
-from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container, Scalar
 from jitflow.runtime.set_orders import order_of_adding
 
 __all__ = ["CONSTRUCTORS", "changeable", "keyed", "list_of", "list_of_program", "made_container", "made_dict",
-           "made_set", "restart_keyed", "unpacked"]  # fmt: skip
+           "made_set", "unpacked"]  # fmt: skip
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -57,7 +59,7 @@ def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
     if active_trace() is not None:
         answer = current_trace().choices.answer(site := _site(name))
         single = [thing for is_taken, thing in parts if not is_taken]
-        if answer is None and any(map(_is_running, single)):
+        if answer is None and any(map(is_running_key, single)):
             answer = Container(kind="set", key=item_type(single[0]))
         if answer is not None or any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
             found = made("set", site, answer)
@@ -76,11 +78,12 @@ def made_dict(name: str, *parts: tuple[Any, ...]) -> Any:
     trace = active_trace()
     if trace is not None:
         site = _site(name)
-        if not trace.choices.is_settled(site) and any(_is_running(part[0]) for part in parts if len(part) > 1):
+        if not trace.choices.is_settled(site) and any(is_running_key(part[0]) for part in parts if len(part) > 1):
             raise trace.begin_anew(Restart(site, is_wish=True))
         answer = trace.choices.answer(site)
         if answer is not None or any(isinstance(part[0], Recorded) for part in parts if len(part) == 1):
-            found = made("dict", site, answer)
+            has_slots = answer is None and any(type(part[0]) is SlottedDict for part in parts if len(part) == 1)
+            found = SlottedDict.of({}) if has_slots else made("dict", site, answer)
             for part in parts:
                 if len(part) > 1:
                     found[part[0]] = part[1]
@@ -102,7 +105,10 @@ def _made(items: Any, site: Site) -> Any:
     trace = current_trace()
     answer = trace.choices.answer(site)
     kind = type(items).__name__
-    if answer is None:
+    slotted = trace.choices.answer(slotted_site(site)) if type(items) in (dict, list) else None
+    if answer is None or slotted == AT_LAST:
+        if slotted:
+            items = SlottedDict.of(items) if type(items) is dict else SlottedList.of(items)
         trace.state(ProgramLists).made[id(items)] = items, site
         return items
     if kind == "list" and (isinstance(answer, Form) or _is_differentiated()):
@@ -268,8 +274,14 @@ def _constructed_at(site: Site, kind: Any, *args: Any) -> Any:
     trace = current_trace()
     *first, given = args or ((),)
     given = characters_of(given)
+    if isinstance(given, Slotted) and kind is given.kind and given.known_items() is None:
+        return given.copy()
+    if isinstance(given, Recorded) and (known := given.known_items()) is not None:
+        given = [*known]
     is_long = type(given) is range and trace.choices.answer(site) is not None
-    is_hashed = kind in (set, collections.Counter) and isinstance(given, list | tuple) and any(map(_is_running, given))
+    is_hashed = (
+        kind in (set, collections.Counter) and isinstance(given, list | tuple) and any(map(is_running_key, given))
+    )
     is_source = isinstance(given, Recorded) or _runs(given) or (kind is not builtins.dict and is_long) or is_hashed
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
@@ -309,6 +321,8 @@ def _runs(thing: Any) -> bool:
 def _sorted(items: Any, key: Any, reverse: Any) -> Any:
     if isinstance(items, ProgramSet) and key is None:  # whose own order is no matter
         items = items.in_order(any_order=True)
+    if isinstance(items, Slotted):
+        items = items.gone_through() if (known := items.known_items()) is None else [*known]
     found = _constructed(builtins.list, items)
     if type(found) is list:
         begin_anew_with(found)
@@ -327,61 +341,29 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
 # -- Python's own, asked for what only the running program knows -----------------------------------------------
 
 
-def _is_running(thing: Any) -> bool:
-    """Whether a key is known only when the program runs."""
-    if type(thing) is tuple:
-        return any(map(_is_running, thing))
-    if isinstance(thing, tracers.NumberTracer):
-        return thing.pinned() is None
-    if is_text_value(thing) or (type(thing) is TracedText and waits(thing)):
-        return True
-    return isinstance(thing, tracers.ScalarTracer)
-
-
-def _is_position(thing: Any) -> bool:
-    """Whether a key is made of the positions of native loops, which would be known if the loops were written out."""
-    if type(thing) is tuple:
-        return any(map(_is_position, thing))
-    return isinstance(thing, tracers.SizeTracer) and not isinstance(thing.dim, int)
-
-
-def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
-    """Start the trace anew if a dict or set of Python's is asked for a key of the running program."""
-    trace = current_trace()
-    known = None if isinstance(container, list) else trace.state(ProgramLists).made.get(id(container))
-    if known is None or trace.choices.is_settled(known[1]):
-        return
-    is_wish = not _is_running(key)
-    if is_wish and not _is_position(key):
-        return
-    held: Any = True
-    key_type, kind = item_type(key), item_type(item)
-    if key_type is not None and isinstance(container, set):
-        held = Container(kind="set", key=key_type)
-    elif key_type is not None and kind is not None and type(container) is dict:
-        held = Container(kind="dict", key=key_type, item=kind)
-    raise trace.begin_anew(Restart(known[1], held, is_wish=is_wish))
-
-
 _OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
 
 
 def keyed(owner: Any, name: str) -> Any:
     """What ``owner.name`` is called for, where that may be a method of a container."""
-    if name == "count" and isinstance(owner, ProgramList):
+    if name == "count" and isinstance(owner, ProgramList | SlottedList):
         return owner.counted
     method = getattr(owner, name)
     if name == "copy" and isinstance(owner, list | dict | set):
         return lambda: made_container(method(), "copy()")
     is_placed = type(owner) is OutsideList and name in ("insert", "pop")
-    if not (is_placed or type(owner) in _OWN) or active_trace() is None:
+    if not (is_placed or type(owner) in (*_OWN, OutsideDict)) or active_trace() is None:
         return method
 
     @raising_for_the_program
     def call(*args: Any, **keywords: Any) -> Any:
+        if name == "update" and any(type(one) is SlottedDict for one in args):
+            begin_anew_with(owner, SLOTTED)
         if args and type(owner) in (list, collections.deque, OutsideList):
-            if _is_running(args[0]) or (type(owner) is collections.deque and any(map(_is_running, owner))):
+            if is_running_key(args[0]) or (type(owner) is collections.deque and any(map(is_running_key, owner))):
                 begin_anew_with(owner)
+        elif args and type(args[0]) is tracers.Alternatives and not is_running_key(args[0]):
+            return args[0].each(lambda one: call(one, *args[1:], **keywords), owner, *args[1:])
         elif args:
             restart_keyed(owner, *args[:2])
         return method(*args, **keywords)

@@ -19,6 +19,7 @@ from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
 from jitflow.frontend.python.item_types import are_sorted_as_items
@@ -161,7 +162,7 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     items = characters_of(items)
     if isinstance(items, Range):
         items = CONSTRUCTORS[list](items)
-    if isinstance(items, Recorded) and items.flows:
+    if isinstance(items, Recorded) and (items.flows or isinstance(items, Slotted)):
         return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1
     known = items if is_array or isinstance(items, Listed) else list(items)

@@ -15,6 +15,7 @@ from typing import Any
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import parts_of
+from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
@@ -96,6 +97,7 @@ def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterat
             if thing is not UNBOUND:
                 yield from _containers_in(option(result, number), seen, chosen=True)
     elif (items := _items_of(result)) is not None:
+        chosen = chosen or isinstance(result, Slotted)
         seen[id(result)] = result
         for item in items:
             yield from _containers_in(item, seen, chosen=chosen)

@@ -16,7 +16,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
-from jitflow.frontend.control.changing_lists import ProgramLists
+from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.python.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.python.lists import Listed, ListedArrays, ListedScalars, tuples_of
@@ -135,6 +135,7 @@ class TapedList(Listed):
         """What the program returns of it: a list of its own."""
         storage = self._trace.storage
         if any(map(storage.is_parameter, storage.behind(*self._arrays))):
+            begin_anew_with_slots(self._site)
             raise refusal(
                 f"a list that the running program changes, {self._name}, which is returned and has an argument in it",
                 "append a copy of it, x.copy(), or return np.array of the list",
@@ -243,6 +244,7 @@ class TapedList(Listed):
         elif not form.fits(self.form):
             if both := self.form.with_those_of(form):
                 raise self._trace.begin_anew(Restart(self._site, both))
+            begin_anew_with_slots(self._site)
             raise refusal(
                 f"a list that the running program changes, {self._name}, of items of several types",
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",

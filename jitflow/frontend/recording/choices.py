@@ -39,6 +39,7 @@ class Choice(Enum):
     )
     PASSED_TOGETHER = "lists of numbers are containers as well, for one is found in a container that the caller passes"
     APPENDED = "a list that the caller passes is appended to, and not looked at"
+    SLOTTED = "a dict has slots for its keys, of which the run decides which are there"
     UNNOTED = "no call notes what it stores in objects from outside, since none fails behind a store"
     PINNED = "a number that Python asks for is guarded by its value"
     ONE_OBJECT = "objects that are found by several paths are one, because the program stores to objects"

@@ -93,7 +93,9 @@ class ScalarTracer(Tracer):
         number = asked(self)
         if number is not None:
             return hash(number)
-        raise self._conversion("hash()", "do not use it as a key of a dict or set; name the argument in static=")
+        error = self._conversion("hash()", "do not use it as a key of a dict or set; name the argument in static=")
+        error.tells_least = True
+        raise error
 
     def __round__(self, digits: int | None = None) -> Any:
         methods = surface.methods

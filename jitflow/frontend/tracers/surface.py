@@ -60,6 +60,8 @@ class Surface:
         """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
         self.container_type: Callable[[Any], Any] = lambda thing: True
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
+        self.restart_keyed: Callable[[Any, Any, Any], None] = _missing
+        """Starts the trace anew where a dict of Python's, or with slots, is asked for a key that only the run knows."""
         self.chosen_item: Callable[..., Any] = _missing
         """The item of a list at a position of the running program, which is in it; None where each is its own kind."""
         self.sorted_container: Callable[..., Any] = _missing

@@ -1,0 +1,340 @@
+"""Dicts of which the run decides which of their keys are there: Python's methods on slots (`outside.slots`).
+
+What is there for certain is so while tracing, and costs nothing. Where the run decides, `KeyError` is a check, and the
+order of insertion is a number for each key, by which whoever goes through the dict, or gets it, puts them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.branch import and_, choose
+from jitflow.frontend.control.comparisons import equal
+from jitflow.frontend.control.logic import as_bool, not_
+from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.control.steps import Source
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.slots import ITEM, NEXT, ORDER, THERE, Slotted
+from jitflow.frontend.python.containers import refusal
+from jitflow.frontend.python.slotted_entries import (
+    Entries,
+    SlottedThing,
+    as_bool_value,
+    as_value,
+    count_of,
+    in_order,
+    item_of,
+    key_of,
+    number_of,
+    numbers_before,
+    pair_of,
+    sum_of,
+    wrapped,
+    wrapped_bool,
+)
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers.absent import UNBOUND
+from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.dtypes import I64
+from jitflow.runtime.returned_containers import dict_of_slots
+
+__all__ = ["SlottedDict"]
+
+
+class SlottedDict(SlottedThing):
+    """A dict whose keys are known, if not whether they are there."""
+
+    @classmethod
+    def of(cls, items: Mapping[Any, Any]) -> SlottedDict:
+        """One that the program makes."""
+        made = cls()
+        made.home = current_trace().scope
+        made.update(items)
+        return made
+
+    # -- single keys --------------------------------------------------------------------------------
+
+    def _number(self, key: Any, item: Any = None) -> int | None:
+        """The number of a key that is known."""
+        surface.restart_keyed(self, key, item)
+        hash(key)  # raises for what is no key, or asks for the number
+        key = _plain(key)
+        number = self.slots.number_of(key)
+        known = key if number is None else self.slots.keys_known[number]
+        if repr(known) != repr(key) and self.slots[THERE, number] is not True:
+            raise refusal("keys that are equal in a dict of which the run decides which keys are there",
+                          "give all keys one type: int(k), float(k)", found=f"{known!r} and {key!r}")  # fmt: skip
+        return number
+
+    def _there(self, number: int | None) -> Any:
+        """Whether a key is there: an answer, or a bool of the running program."""
+        return False if number is None else self.slots[THERE, number]
+
+    def maker(self, keys: Sequence[Any]) -> Callable[..., Any]:
+        return partial(dict_of_slots, tuple(keys))
+
+    def _require(self, key: Any) -> int:
+        """The number of a key that is there. Raises KeyError where it is not."""
+        number = self._number(key)
+        there = self._there(number)
+        if there is False:
+            raise_(KeyError(key))
+        if there is not True:
+            choose(there, lambda: None, lambda: raise_(KeyError(key)))
+        assert number is not None
+        return number
+
+    def contains(self, key: Any) -> Any:
+        if type(key) is Alternatives:
+            return key.each(self.contains, self)
+        return self._there(self._number(key))
+
+    @raising_for_the_program
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is Alternatives:
+            return key.each(self.__getitem__, self)
+        return self.slots[ITEM, self._require(key)]
+
+    @raising_for_the_program
+    def __setitem__(self, key: Any, item: Any) -> None:
+        if type(key) is Alternatives:
+            key.each(lambda one: self.__setitem__(one, item), self, item)
+            return
+        number, slots = self._number(key, item), self.slots
+        if number is not None and slots[THERE, number] is True and slots[ITEM, number] is item:
+            return  # ``d[key] += 1`` of an array ends with that
+        self._change()
+        number = slots.add(_plain(key)) if number is None else number
+        there, order, following = (slots[what] for what in ((THERE, number), (ORDER, number), NEXT))
+        if there is False:
+            slots[ORDER, number], slots[NEXT] = following, sum_of(following, 1)
+        elif there is not True:
+            is_there = as_bool_value(there)
+            slots[ORDER, number] = wrapped(values.select(is_there, as_value(order), as_value(following)))
+            slots[NEXT] = sum_of(following, wrapped(values.cast(values.emit("logical_not", is_there), I64)))
+        slots[THERE, number], slots[ITEM, number] = True, item
+
+    @raising_for_the_program
+    def __delitem__(self, key: Any) -> None:
+        if type(key) is Alternatives:
+            key.each(self.__delitem__, self)
+            return
+        self._remove(self._require(key))
+
+    @raising_for_the_program
+    def get(self, key: Any, default: Any = None) -> Any:
+        """``dict.get``."""
+        if type(key) is Alternatives:
+            return key.each(lambda one: self.get(one, default), self, default)
+        number = self._number(key, default)
+        there = self._there(number)
+        if type(there) is bool:
+            return self.slots[ITEM, number] if there else default
+        item = self.slots[ITEM, number]
+        return choose(there, lambda: item, lambda: default, item, default)
+
+    @raising_for_the_program
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """``dict.setdefault``."""
+        if type(key) is Alternatives:
+            return key.each(lambda one: self.setdefault(one, default), self, default)
+        number = self._number(key, default)
+        there = self._there(number)
+        if there is True:
+            return self.slots[ITEM, number]
+        if there is False:
+            self[key] = default
+            return default
+        choose(there, lambda: None, lambda: self.__setitem__(key, default), self, default)
+        return self.slots[ITEM, number]
+
+    @raising_for_the_program
+    def pop(self, key: Any, *default: Any) -> Any:
+        """``dict.pop``."""
+        if type(key) is Alternatives:
+            return key.each(lambda one: self.pop(one, *default), self, *default)
+        number = self._number(key)
+        there = self._there(number)
+        if not default or there is True:
+            return self._remove(self._require(key))
+        if there is False:
+            return default[0]
+        assert number is not None
+        item = self.slots[ITEM, number]
+        found = choose(there, lambda: item, lambda: default[0], item, *default)
+        self._remove(number)
+        return found
+
+    # -- the whole ----------------------------------------------------------------------------------
+
+    @raising_for_the_program
+    def clear(self) -> None:
+        """``dict.clear``."""
+        for number in self.slots.possible():
+            self._remove(number)
+
+    def popitem(self) -> Any:
+        """``dict.popitem``."""
+        raise refusal("popitem() of a dict of which the run decides what is in it", "pop a key: d.pop(key)")
+
+    @raising_for_the_program
+    def update(self, *others: Any, **named: Any) -> None:
+        """``dict.update``."""
+        for other in (*others, named):
+            if isinstance(other, Slotted):
+                self._update_from(other)
+            elif isinstance(other, Mapping):
+                for key, item in other.items():
+                    self[key] = item
+            else:
+                own_loop(other.items() if hasattr(other, "items") else other, lambda pair: self.__setitem__(*pair))
+
+    def _update_from(self, other: Slotted) -> None:
+        slots = other.slots
+        ordered = in_order(other)
+        if ordered is None:
+            self._update_in_order_of(other)
+            return
+        for number in ordered:
+            store = partial(self.__setitem__, slots.keys_known[number], slots[ITEM, number])
+            choose(slots[THERE, number], store, lambda: None, self, slots[ITEM, number])
+
+    def _update_in_order_of(self, other: Slotted) -> None:
+        """The same where the run decides about the order: what is new here comes in the order that it has there."""
+        self._change()
+        slots, own, possible = other.slots, self.slots, other.slots.possible()
+        following, added = own[NEXT], []
+        for number in possible:
+            place = own.number_of(slots.keys_known[number])
+            place = own.add(slots.keys_known[number]) if place is None else place
+            is_absent = values.emit("logical_not", as_bool_value(own[THERE, place]))
+            added.append((number, place, values.emit("logical_and", as_bool_value(slots[THERE, number]), is_absent)))
+        for number, place, is_new in added:
+            there, item, before = slots[THERE, number], slots[ITEM, number], own[ITEM, place]
+            order = sum_of(following, wrapped(numbers_before(slots, number, [(one, new) for one, _, new in added])))
+            own[ORDER, place] = wrapped(values.select(is_new, as_value(order), as_value(own[ORDER, place])))
+            own[NEXT] = sum_of(own[NEXT], number_of(tracers.wrap(is_new)))
+            is_kept = there is not True and before is not UNBOUND
+            own[ITEM, place] = choose(there, lambda: item, lambda: before, item, before) if is_kept else item  # noqa: B023
+            is_there = values.emit("logical_or", as_bool_value(own[THERE, place]), as_bool_value(there))
+            is_certain = there is True or own[THERE, place] is True
+            own[THERE, place] = True if is_certain else wrapped_bool(is_there)
+
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, dict | Recorded):
+            return NotImplemented
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: Any) -> Any:
+        if not isinstance(other, dict):
+            return NotImplemented
+        made = SlottedDict.of(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
+    def keys(self) -> Any:
+        """``dict.keys``."""
+        return _View(self, key_of)
+
+    def values(self) -> Any:
+        """``dict.values``."""
+        return _View(self, item_of)
+
+    def items(self) -> Any:
+        """``dict.items``."""
+        return _View(self, pair_of)
+
+    def known_items(self) -> Iterator[Any] | None:
+        found: Iterator[Any] | None = self.keys().known_items()
+        return found
+
+    def entered(self) -> Any:
+        return self.keys().entered()
+
+    def gone_through(self) -> Source:
+        found: Source = self.keys().gone_through()
+        return found
+
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, dict | Slotted):
+            return False
+        one, another = (thing if isinstance(thing, Slotted) else SlottedDict.of(thing) for thing in (self, other))
+        answer: Any = count_of(one) == count_of(another)
+        for number in one.slots.possible():
+            answer = and_(answer, partial(_is_in, one, number, another))
+        return answer
+
+    def __ne__(self, other: Any) -> Any:
+        return not_(self == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _is_in(one: Slotted, number: int, other: Slotted) -> Any:
+    """Whether an entry of one dict, if it is there, is one of another."""
+    place = other.slots.number_of(one.slots.keys_known[number])
+    there = False if place is None else other.slots[THERE, place]
+    absent = not_(one.slots[THERE, number])
+    return choose(absent, lambda: True, lambda: and_(
+        there, lambda: as_bool(equal(one.slots[ITEM, number], other.slots[ITEM, place]))))  # fmt: skip
+
+
+def _plain(key: Any) -> Any:
+    """A key whose number is known, or of which it is asked."""
+    if isinstance(key, tuple):
+        return tuple(map(_plain, key))
+    if isinstance(key, tracers.SizeTracer):
+        return int(key)
+    return str(key) if type(key) is TracedText else key
+
+
+class _View(Recorded, Source):
+    """The keys, the items or the pairs of a dict."""
+
+    may_change = True
+    flows = True
+    once = False
+    __jitflow_arrays__ = ("owner", "shown")
+
+    def __init__(self, owner: SlottedDict, shown: Callable[[Any, Any], Any]) -> None:
+        self.owner, self.shown = owner, shown
+
+    @property
+    def length(self) -> Any:
+        return self.owner.length
+
+    def truth(self) -> Any:
+        return self.owner.truth()
+
+    def settled(self) -> Any:
+        return self
+
+    def contains(self, thing: Any) -> Any:
+        """``thing in keys``."""
+        if self.shown is key_of:
+            return self.owner.contains(thing)
+        raise refusal("`in` of the items of a dict of which the run decides which keys are there", "ask for the key")
+
+    def known_items(self) -> Iterator[Any] | None:
+        entries = Entries(self.owner, self.shown)
+        return entries.one_by_one() if entries.are_known else None
+
+    def entered(self) -> Any:
+        return Entries(self.owner, self.shown)
+
+    def gone_through(self) -> Source:
+        return Entries(self.owner, self.shown)

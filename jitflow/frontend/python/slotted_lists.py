@@ -1,0 +1,351 @@
+"""Lists of which the run decides which of their items are there: ``if row.ok: kept.append(row)``.
+
+Each item that is appended has a slot (`outside.slots`), so it may be anything: an object of the caller's, an array.
+As long as it is known which are there, the list does what Python's does; where the run decides, positions are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.control.branch import and_, choose, or_
+from jitflow.frontend.control.comparisons import equal, is_traced
+from jitflow.frontend.control.logic import as_bool, not_
+from jitflow.frontend.control.raising import fail
+from jitflow.frontend.control.steps import Source
+from jitflow.frontend.outside.slots import ITEM, NEXT, ORDER, THERE
+from jitflow.frontend.python.slotted_entries import (
+    Entries,
+    SlottedThing,
+    as_bool_value,
+    as_value,
+    count_of,
+    in_order,
+    item_of,
+    number_of,
+    ranks_of,
+    sum_of,
+    wrapped,
+    wrapped_bool,
+)
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
+from jitflow.runtime.returned_containers import list_of_slots
+
+__all__ = ["SlottedList"]
+
+
+class SlottedList(SlottedThing):
+    """A list whose items are known, if not whether they are there."""
+
+    kind = list
+
+    @classmethod
+    def of(cls, items: Iterable[Any]) -> SlottedList:
+        """One that the program makes."""
+        made = cls()
+        made.home = current_trace().scope
+        made.extend(items)
+        return made
+
+    def maker(self, keys: Sequence[Any]) -> Callable[..., Any]:
+        return list_of_slots
+
+    # -- what Python's list does --------------------------------------------------------------------
+
+    def _numbers(self) -> list[int] | None:
+        """The numbers of the items in their order, if these are known to be there; else None."""
+        ordered = in_order(self) or []
+        is_known = len(ordered) == len(self.slots.possible()) and all(self.slots[THERE, one] is True for one in ordered)
+        return ordered if is_known else None
+
+    def _known(self, name: str) -> list[int]:
+        numbers = self._numbers()
+        if numbers is None:
+            raise self.refusal(name)
+        return numbers
+
+    def _as_python(self, name: str, change: Callable[[list[Any]], Any]) -> Any:
+        """Do what Python does to a list of numbers of slots; what is new in it is an item."""
+        numbers: list[Any] = self._known(name)
+        before = [*numbers]
+        found = change(numbers)
+        self._change()
+        for number in before:
+            if number not in numbers:
+                self._remove(number)
+        for order, number in enumerate(numbers):
+            if isinstance(number, _New):
+                number = numbers[order] = self._add(number.item)
+            self.slots[ORDER, number] = order
+        self.slots[NEXT] = len(numbers)
+        return found
+
+    def _add(self, item: Any) -> int:
+        number = self.slots.add(len(self.slots.keys_known))
+        self.slots[THERE, number], self.slots[ITEM, number] = True, item
+        return number
+
+    # -- what changes it ----------------------------------------------------------------------------
+
+    @raising_for_the_program
+    def append(self, item: Any) -> None:
+        """``list.append``."""
+        self._change()
+        number, following = self._add(item), self.slots[NEXT]
+        self.slots[ORDER, number], self.slots[NEXT] = following, sum_of(following, 1)
+
+    @raising_for_the_program
+    def extend(self, items: Any) -> None:
+        """``list.extend``."""
+        if isinstance(items, SlottedList) and items._numbers() is None:
+            self._extend_by_slots(items)
+            return
+        known = [*(items if not isinstance(items, SlottedThing) else items.known_items() or ())]
+        for item in known:
+            self.append(item)
+
+    def _extend_by_slots(self, other: SlottedList) -> None:
+        self._change()
+        slots, ranks, following, length = other.slots, ranks_of(other), self.slots[NEXT], count_of(other)
+        for there, item, rank in [(slots[THERE, one], slots[ITEM, one], rank) for one, rank in ranks.items()]:
+            number = self._add(item)
+            self.slots[THERE, number], self.slots[ORDER, number] = there, sum_of(following, wrapped(rank))
+        self.slots[NEXT] = sum_of(following, length)
+
+    def __iadd__(self, items: Any) -> SlottedList:
+        self.extend(items)
+        return self
+
+    @raising_for_the_program
+    def insert(self, position: Any, item: Any) -> None:
+        """``list.insert``."""
+        if self._numbers() is not None and type(position) is int:
+            self._as_python("list.insert", lambda numbers: numbers.insert(position, _New(item)))
+            return
+        slots, zero, length = self.slots, values.constant(0, I64), as_value(count_of(self))
+        front = values.emit("maximum", from_front(integer(position), length), zero)
+        front = values.emit("minimum", front, length)
+        for number, rank in ranks_of(self).items():
+            is_behind = wrapped_bool(values.emit("greater_equal", rank, front))
+            slots[ORDER, number] = sum_of(wrapped(rank), number_of(is_behind))
+        slots[NEXT] = sum_of(wrapped(length), 1)
+        slots[ORDER, self._add(item)] = wrapped(front)
+
+    @raising_for_the_program
+    def sort(self, *, key: Any = None, reverse: Any = False) -> None:
+        """``list.sort``."""
+        numbers = self._known("list.sort")
+        keys = {
+            number: item if key is None else key(item) for number in numbers for item in (self.slots[ITEM, number],)
+        }
+        if is_traced([*keys.values()]):
+            raise self.refusal("list.sort, which asks what only the running program knows,")
+        self._as_python("list.sort", lambda numbers: numbers.sort(key=lambda number: keys[number], reverse=reverse))
+
+    @raising_for_the_program
+    def clear(self) -> None:
+        """``list.clear``."""
+        for number in self.slots.possible():
+            self._remove(number)
+
+    def reverse(self) -> None:
+        """``list.reverse``."""
+        self._as_python("list.reverse", lambda numbers: numbers.reverse())
+
+    @raising_for_the_program
+    def pop(self, position: Any = -1) -> Any:
+        """``list.pop``."""
+        is_filled = self.truth()
+        if is_filled is False:
+            fail(IndexError, "pop from empty list")
+        if is_filled is not True:
+            values.check(is_filled, IndexError, "pop from empty list")
+        return self._take(position, "pop index out of range")
+
+    @raising_for_the_program
+    def __delitem__(self, position: Any) -> None:
+        if type(position) is slice:
+            self._as_python("del", lambda numbers: numbers.__delitem__(position))
+            return
+        self._take(position, "list assignment index out of range")
+
+    def _take(self, position: Any, message: str) -> Any:
+        numbers = self._numbers()
+        if numbers is not None and type(position) is int and -len(numbers) <= position < len(numbers):
+            return self._remove(numbers[position])
+        item, here = self._at(position, message)
+        self._change()
+        for number, is_here in here:
+            is_left = values.emit("logical_and", as_bool_value(self.slots[THERE, number]), _not(is_here))
+            self.slots[THERE, number] = wrapped_bool(is_left)
+        return item
+
+    @raising_for_the_program
+    def remove(self, item: Any) -> None:
+        """``list.remove``."""
+        slots, length = self.slots, as_value(count_of(self))
+        equal_ones = []
+        for number, rank in ranks_of(self).items():
+            there, other = slots[THERE, number], slots[ITEM, number]
+            is_it = and_(there, lambda: _is_equal(other, item))  # noqa: B023
+            if is_it is not False:
+                equal_ones.append((number, rank, values.select(as_bool_value(is_it), rank, length)))
+        if not equal_ones:
+            fail(ValueError, "list.remove(x): x not in list")
+        first = reduce(partial(values.emit, "minimum"), [found for _, _, found in equal_ones])
+        values.check(values.emit("less", first, length), ValueError, "list.remove(x): x not in list")
+        self._change()
+        for number, rank, _ in equal_ones:
+            is_other = values.emit("not_equal", rank, first)
+            slots[THERE, number] = wrapped_bool(
+                values.emit("logical_and", as_bool_value(slots[THERE, number]), is_other)
+            )
+
+    # -- single items -------------------------------------------------------------------------------
+
+    def _at(self, position: Any, message: str) -> tuple[Any, list[tuple[int, Value]]]:
+        """The item at a position, and of each number whether it is there. Raises IndexError where there is none."""
+        length = as_value(count_of(self))
+        front = from_front(integer(position), length)
+        is_inside = (values.emit("greater_equal", front, values.constant(0, I64)), values.emit("less", front, length))
+        values.check(values.emit("logical_and", *is_inside), IndexError, message)
+        here = [(number, values.emit("equal", rank, front)) for number, rank in ranks_of(self).items()]
+        if not here:
+            fail(IndexError, message)
+        return self._among(here), here
+
+    def _among(self, here: list[tuple[int, Value]]) -> Any:
+        (number, is_here), *others = here
+        item = self.slots[ITEM, number]
+        rest = [self.slots[ITEM, other] for other, _ in others]
+        return choose(tracers.wrap(is_here), lambda: item, lambda: self._among(others), item, *rest) if others else item
+
+    @raising_for_the_program
+    def __getitem__(self, position: Any) -> Any:
+        numbers = self._numbers()
+        if type(position) is slice:
+            return [self.slots[ITEM, number] for number in self._known("a slice")[position]]
+        if numbers is not None and type(position) is int and -len(numbers) <= position < len(numbers):
+            return self.slots[ITEM, numbers[position]]
+        return self._at(position, "list index out of range")[0]
+
+    @raising_for_the_program
+    def __setitem__(self, position: Any, item: Any) -> None:
+        numbers = self._numbers()
+        if type(position) is slice:
+            made = [_New(one) for one in item]
+            self._as_python("a store to a slice", lambda numbers: numbers.__setitem__(position, made))
+        elif numbers is not None and type(position) is int and -len(numbers) <= position < len(numbers):
+            self._change()
+            self.slots[ITEM, numbers[position]] = item
+        else:
+            _, here = self._at(position, "list assignment index out of range")
+            self._change()
+            for number, is_here in here:
+                before = self.slots[ITEM, number]
+                self.slots[ITEM, number] = choose(
+                    tracers.wrap(is_here), lambda: item, lambda: before, item, before  # noqa: B023
+                )  # fmt: skip
+
+    # -- the whole ----------------------------------------------------------------------------------
+
+    def contains(self, item: Any) -> Any:
+        found: Any = False
+        for number in self.slots.possible():
+            there, other = self.slots[THERE, number], self.slots[ITEM, number]
+            found = or_(found, lambda: and_(there, lambda: _is_equal(other, item)))  # noqa: B023
+        return found
+
+    def counted(self, item: Any) -> Any:
+        """``list.count``."""
+        found: Any = 0
+        for number in self.slots.possible():
+            there, other = self.slots[THERE, number], self.slots[ITEM, number]
+            found = sum_of(found, number_of(and_(there, lambda: _is_equal(other, item))))  # noqa: B023
+        return found
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, list | SlottedList):
+            return NotImplemented
+        made = self.copy()
+        made.extend(other)
+        return made
+
+    def __radd__(self, other: Any) -> Any:
+        if not isinstance(other, list):
+            return NotImplemented
+        made = SlottedList.of(other)
+        made.extend(self)
+        return made
+
+    def __mul__(self, number: Any) -> Any:
+        raise self.refusal("`*`")
+
+    __rmul__ = __imul__ = __mul__
+
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, list):
+            raise self.refusal("== of two lists,")
+        answer: Any = count_of(self) == len(other)
+        for place, item in enumerate(other):
+            answer = and_(answer, lambda: as_bool(_is_equal(self[place], item)))  # noqa: B023
+        return answer
+
+    def __ne__(self, other: Any) -> Any:
+        return not_(self == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- going through it ---------------------------------------------------------------------------
+
+    def known_items(self) -> Iterator[Any] | None:
+        return self._one_by_one() if self._numbers() is not None else None
+
+    def _one_by_one(self) -> Iterator[Any]:
+        """The items, as Python goes through a list that may change meanwhile."""
+        position = 0
+        while position < len(numbers := self._known("a change in a loop that goes through it,")):
+            yield self.slots[ITEM, numbers[position]]
+            position += 1
+
+    def entered(self) -> Any:
+        return _Live(self)
+
+    def gone_through(self) -> Source:
+        return Entries(self, item_of)
+
+
+class _New:
+    """An item that has no slot yet."""
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+
+class _Live:
+    """What a loop asks in front of each turn, and for each item: the list may change meanwhile."""
+
+    def __init__(self, items: SlottedList) -> None:
+        self._items = items
+
+    def holds_position(self, position: Any) -> Any:
+        return position < count_of(self._items)
+
+    def item(self, position: Any) -> Any:
+        return self._items._at(position, "list index out of range")[0]
+
+
+def _is_equal(one: Any, other: Any) -> Any:
+    return True if one is other else as_bool(equal(one, other))
+
+
+def _not(answer: Value) -> Value:
+    return values.emit("logical_not", answer)
