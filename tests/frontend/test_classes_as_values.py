@@ -197,6 +197,13 @@ def test_classes_whose_objects_the_program_may_not_make() -> None:
         assert function(program)(thing) == program(thing)
 
 
+def test_objects_of_classes_in_c_are_not_made() -> None:
+    from scipy.spatial import cKDTree
+
+    with pytest.raises(NotImplementedError, match="is made while tracing"):
+        function(lambda x: cKDTree(x).n)(np.ones((3, 2)))
+
+
 def test_what_arrays_are_made_of() -> None:
     def copied(x: Any, copy: Any = None) -> Any:
         return np.array(x, copy=np._CopyMode.IF_NEEDED if copy is None else copy)

@@ -139,12 +139,23 @@ def names_what_there_is_not(x: Any, n: Any) -> Any:
     return n and x.names
 
 
+def asks_none_for_methods(x: Any, n: Any) -> Any:
+    found = None
+    try:
+        found = found.get(n) if n < 3 else x  # type: ignore[attr-defined]
+    except AttributeError:
+        found = x + n
+    if n > 4:
+        None.copy()  # type: ignore[attr-defined]
+    return found
+
+
 def takes_items_of_a_set(x: Any, n: Any) -> Any:
     keys = {1, 2}
     return keys[n] if n else x  # type: ignore[index]
 
 
-@pytest.mark.parametrize("program", [names_what_there_is_not, takes_items_of_a_set])
+@pytest.mark.parametrize("program", [names_what_there_is_not, asks_none_for_methods, takes_items_of_a_set])
 def test_mistakes_on_a_path_are_raised_where_the_program_comes_to_them(program: Any) -> None:
     compiled, x = jitflow.function(program), np.arange(3.0)
     for n in (0, 1, 2, 3, 4, 5):

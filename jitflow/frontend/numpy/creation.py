@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserAttributeError, UserKeyError, UserValueError
+from jitflow.errors import UserAttributeError, UserKeyError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts
 from jitflow.frontend.arrays.casts import as_element, as_object
 from jitflow.frontend.arrays.operands import (
@@ -167,6 +167,8 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
 
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
+    if object is None and dtype is None:
+        raise UserTypeError("an array of None is one of objects, which are not compiled", mend="write np.nan for it")
     value = array_operand(object) if dtype is None else values.as_array(array_object(object, dtype_argument(dtype)))
     most = static_int(ndmax, "ndmax")
     if most and isinstance(object, list | tuple) and values.rank(value) > most:

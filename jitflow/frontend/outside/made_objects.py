@@ -14,7 +14,7 @@ import abc
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
@@ -136,7 +136,8 @@ def _is_of_python(function: FunctionType) -> bool:
 def _is_plain_base(kind: type) -> bool:
     if kind in (object, abc.ABC) or (kind is tuple):
         return True
-    return not (is_pure_module(kind.__module__) or is_foreign_impure(kind.__module__))
+    is_of_c = isinstance(vars(kind).get("__new__"), BuiltinFunctionType)
+    return not (is_of_c or is_pure_module(kind.__module__) or is_foreign_impure(kind.__module__))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:

@@ -344,11 +344,16 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
 _OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
 
 
+@raising_for_the_program
+def _method(owner: Any, name: str) -> Any:
+    return getattr(owner, name)
+
+
 def keyed(owner: Any, name: str) -> Any:
     """What ``owner.name`` is called for, where that may be a method of a container."""
     if name == "count" and isinstance(owner, ProgramList | SlottedList):
         return owner.counted
-    method = getattr(owner, name)
+    method = _method(owner, name)
     if name == "copy" and isinstance(owner, list | dict | set):
         return lambda: made_container(method(), "copy()")
     is_placed = type(owner) is OutsideList and name in ("insert", "pop")

@@ -349,7 +349,7 @@ def array_of_none(a: Any) -> Any:
 def test_an_array_of_none_is_refused_where_the_program_comes_to_it() -> None:
     compiled, a = jitflow.function(array_of_none), U8
     assert_same(compiled(a), array_of_none(a))
-    with pytest.raises(TypeError, match="an operand is None here"):
+    with pytest.raises(TypeError, match="an array of None"):
         compiled(a[:0])
 
 
