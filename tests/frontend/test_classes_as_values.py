@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 import random
+import types
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Sized
 from decimal import Decimal
 from typing import Any
@@ -210,3 +211,20 @@ def test_what_arrays_are_made_of() -> None:
 
     assert function(copied)(X) is X
     assert function(copied)(X, True) is not X
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, n: x.dtype.type(n) * x,
+        lambda x, n: [kind(n) for kind in (x.dtype.type, np.result_type(x, 1.0).type, np.dtype(np.int8).type)],
+        lambda x, n: getattr(x.dtype, "type")(x[0]),  # noqa: B009
+        lambda x, n: np.subtract(x, n, dtype=type(x.dtype)),
+        lambda x, n: np.full(2, n, np.dtypes.Int16DType),
+        lambda x, n: types.SimpleNamespace(type=n).type,
+    ],
+)
+def test_the_class_of_a_dtype_takes_numbers_of_the_program(program: Any) -> None:
+    for dtype, n in ((np.float32, 3), (np.float64, 2.5)):
+        x = X.astype(dtype)
+        assert_same(function(program)(x, n), program(x, n))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -53,3 +54,46 @@ def test_what_stands_for_a_thing_has_what_its_class_has(thing: Any) -> None:
         return found, getattr(int, "dtype", 4), getattr(x, "value", 5)
 
     assert jitflow.function(asked)(thing) == asked(thing)
+
+
+class Thing:
+    value = 2.0
+
+
+MODULE = types.ModuleType("module")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda x, thing: thing.nope, "has no attribute 'nope'"),
+        (lambda x, thing: x.nope, "'numpy.ndarray' object has no attribute 'nope'"),
+        (lambda x, thing: [].nope, "'list' object has no attribute 'nope'"),  # type: ignore[attr-defined]
+        (lambda x, thing: np.nope, "module 'numpy' has no attribute 'nope'"),
+        (lambda x, thing: MODULE.nope, "has no attribute 'nope'"),
+        (lambda x, thing: nope, "name 'nope' is not defined"),  # type: ignore[name-defined]  # noqa: F821
+        (lambda x, thing: x.sum(axis=3), "axis 3 is out of bounds"),
+    ],
+)
+def test_on_a_path_it_is_raised_where_the_program_comes_to_it(asked: Any, message: str) -> None:
+    @jitflow.function
+    def program(x: Any, thing: Any) -> Any:
+        if x[0] > 1:
+            return asked(x, thing)
+        return x[0] * thing.value
+
+    assert program(np.arange(3.0), Thing()) == 0
+    with pytest.raises((AttributeError, NameError, np.exceptions.AxisError), match=message):
+        program(np.arange(3.0) + 2, Thing())
+
+
+def test_a_member_that_a_module_gets_later_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    @jitflow.function
+    def program(x: Any) -> Any:
+        return np.nope if x > 1 else x  # type: ignore[attr-defined]
+
+    assert program(1.0) == 1
+    with pytest.raises(AttributeError):
+        program(2.0)
+    monkeypatch.setattr(np, "nope", 5.0, raising=False)
+    assert program(2.0) == 5

@@ -61,6 +61,9 @@ Answer = TypeVar("Answer")
 class ArraySource:
     """A sequence of the program that is no array, of which NumPy makes one where it is an operand."""
 
+    is_shown = False
+    """Whether ``np.array`` gives that array itself, and no copy of it."""
+
     def truth(self) -> Any:
         """Whether Python takes it as true, as a bool of the running program."""
         raise NotImplementedError
@@ -146,6 +149,8 @@ def dtype_argument(dtype: Any, default: DType | None = None) -> DType:
         return default or F64
     if isinstance(dtype, DType):
         return dtype
+    if isinstance(dtype, type) and issubclass(dtype, np.dtype):
+        dtype = numpy_says(lambda: dtype())
     found = numpy_says(np.dtype, str(dtype) if isinstance(dtype, str) else dtype)  # of a text that must be known
     known = dtype_of(found)
     if known is None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from functools import partial
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, ModuleType
 from typing import Any
 
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
 from jitflow.frontend.outside.objects import C_METHODS, is_frozen
-from jitflow.frontend.outside.proxies import ModuleView
+from jitflow.frontend.outside.proxies import NO_MEMBER, ModuleView
 from jitflow.frontend.outside.purity import Impure, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.python.builtin_functions import replacement
-from jitflow.runtime.plan import Global, IsObject, Read
+from jitflow.runtime.guard_tests import lacks_key
+from jitflow.runtime.plan import Cell, Global, IsObject, Read, Satisfies
 
 __all__ = ["PureModules"]
 
@@ -49,6 +50,10 @@ class PureModules:
 
     def member(self, module: ModuleType, name: str, found: Any) -> Any:
         """What stands for a member of a pure module, which stays this very object for the calls that fit."""
+        if found is NO_MEMBER:
+            register = self._inputs.register(Cell(CellType(vars(module))), module.__name__)
+            self._inputs.guard(Satisfies(register, partial(lacks_key, name), f"has no {name}"))
+            return None
         if name not in vars(module):  # the module's own __getattr__ makes it
             return self.replace(found)
         read, path = Global(vars(module), name), f"{module.__name__}.{name}"

@@ -58,8 +58,9 @@ def squeeze(a: Any, axis: Any = None) -> Any:
             _check_found(dim, is_one=place in dropped)
     if not dropped and isinstance(a, tracers.ArrayTracer):
         return a
-    return view(values.reshape(value, tuple(dim for place, dim in enumerate(dims) if place not in dropped),
-                               assumed=True))  # fmt: skip
+    sizes = [1 if place in dropped else dim for place, dim in enumerate(dims)]
+    value = values.slice_axes(value, [0] * len(dims), sizes, [1] * len(dims))
+    return view(values.reshape(value, tuple(dim for place, dim in enumerate(dims) if place not in dropped)))
 
 
 def at_least(rank: int) -> Any:

@@ -15,6 +15,7 @@ from jitflow.errors import UserAttributeError, UserKeyError, UserTypeError, User
 from jitflow.frontend.arrays import broadcasting, layouts
 from jitflow.frontend.arrays.casts import as_element, as_object
 from jitflow.frontend.arrays.operands import (
+    ArraySource,
     Operand,
     array_operand,
     as_value,
@@ -169,6 +170,8 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
     if object is None and dtype is None:
         raise UserTypeError("an array of None is one of objects, which are not compiled", mend="write np.nan for it")
+    if isinstance(object, ArraySource) and object.is_shown:
+        object, copy = object.as_array(), None
     value = array_operand(object) if dtype is None else values.as_array(array_object(object, dtype_argument(dtype)))
     most = static_int(ndmax, "ndmax")
     if most and isinstance(object, list | tuple) and values.rank(value) > most:
@@ -259,8 +262,7 @@ def _in_order(array: Any, order: str) -> Any:
 
 
 def copied(a: Any, order: Any = "K", subok: Any = False) -> Any:
-    value = array_operand(a)
-    return layouts.made(new(value), order, value)
+    return array(a, order=order)
 
 
 def array_object(item: Any, dtype: DType) -> Value:
@@ -282,7 +284,7 @@ def _nothing(dtype: DType) -> Value:
 
 def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Value:
     """What ``np.array`` makes of nested lists in which tracers stand: strong dtypes, promoted, stacked."""
-    if not any(isinstance(item, tracers.Tracer | list | tuple) for item in items):
+    if not any(isinstance(item, tracers.Tracer | ArraySource | list | tuple) for item in items):
         return tracers.lift(numpy_says(np.asarray, items, None if dtype is None else dtype.numpy))
     rows = [array_operand(item) if dtype is None else values.as_array(list_item(item, dtype)) for item in items]
     ranks = {values.rank(row) for row in rows}

@@ -241,8 +241,10 @@ def _apply_function(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """A function of NumPy on tracers."""
-    return _apply_function(function, *args, **kwargs)
+    """A function of NumPy on tracers. What NumPy takes for not given is not handed on."""
+    while args and args[-1] is np._NoValue:
+        args = args[:-1]
+    return _apply_function(function, *args, **{name: item for name, item in kwargs.items() if item is not np._NoValue})
 
 
 OBJECTS: Mapping[Any, Any] = MappingProxyType(

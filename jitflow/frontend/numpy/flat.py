@@ -8,21 +8,28 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
+from jitflow.frontend.arrays import layouts
 from jitflow.frontend.arrays.broadcasting import total_size
-from jitflow.frontend.arrays.operands import ArraySource, as_value, new
+from jitflow.frontend.arrays.operands import ArraySource, as_value, new, view
 from jitflow.frontend.numpy import assignment, indexing
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.operators import COMPARISONS
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import DType
 
 __all__ = ["Flat"]
 
 
 class Flat(ArraySource):
-    """What NumPy's ``flatiter`` is for a program: reading copies, writing shows in the array."""
+    """What NumPy's ``flatiter`` is for a program: reading copies, writing shows in the array.
+
+    NumPy's array of it shows the array if that is contiguous, also where a copy is asked for.
+    """
 
     __hash__ = None  # type: ignore[assignment]
+    is_shown = True
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -38,9 +45,18 @@ class Flat(ArraySource):
         return new(flat_value(as_value(self._array)))
 
     def as_array(self, dtype: DType | None = None) -> Any:
+        value = as_value(self._array)
+        found = view(flat_value(layouts.in_order(value, "an array made of x.flat")))
+        if layouts.is_contiguous(value) is False:
+            current_trace().storage.make_read_only(found.value)
+        return found
+
+    def copy(self) -> Any:
+        """An array of its own."""
         return np.copy(self._line)
 
-    copy = as_array
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return surface.apply_ufunc(ufunc, method, inputs, keywords)
 
     def truth(self) -> Any:
         return values.emit("greater", values.size(total_size(as_value(self._array))), values.size(0))

@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserKeyError, UserNotImplementedError
 from jitflow.frontend.arrays import broadcasting, layouts, promotion
-from jitflow.frontend.arrays.operands import as_value, normalized_axes, numpy_says, operand
+from jitflow.frontend.arrays.operands import as_value, normalized_axes, numpy_says, operand, refuse
 from jitflow.frontend.numpy.shape import broadcast_shapes
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -57,6 +57,8 @@ class Flags:
     def f_contiguous(self) -> bool:
         return self._lies_in_order(values.transpose(self._value, range(values.rank(self._value))[::-1]))
 
+    fortran = f_contiguous
+
     @property
     def fnc(self) -> bool:
         return self.f_contiguous and not self.c_contiguous
@@ -98,6 +100,25 @@ _FLAGS = {"C": "c_contiguous", "F": "f_contiguous", "A": "aligned", "O": "owndat
           "CA": "carray", "B": "behaved", "X": "writebackifcopy"}  # fmt: skip
 _FLAGS |= {name.upper(): name for name in (*_FLAGS.values(), "contiguous", "fortran", "fnc", "forc")}
 _FLAGS["FORTRAN"] = "f_contiguous"
+
+
+class Broadcast:
+    """``np.broadcast(x, y)``, of which the program may know the shape."""
+
+    def __init__(self, *args: Any) -> None:
+        self.shape = np.broadcast_shapes(*(shape(item) for item in args))
+        self.nd = self.ndim = len(self.shape)
+        self.numiter = len(args)
+
+    @property
+    def size(self) -> Any:
+        return tracers.size_of(product([tracers.dim_of(item) for item in self.shape]))
+
+    def __getattr__(self, name: str) -> Any:
+        raise refuse(f"np.broadcast(...).{name}", "use np.broadcast_arrays, and .flat of what it gives")
+
+    def __iter__(self) -> Any:
+        return self.__getattr__("__iter__")
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
@@ -152,5 +173,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     }
 )
 
-REPLACEMENTS: Mapping[Any, Any] = MappingProxyType({np.isscalar: isscalar, np.broadcast_shapes: broadcast_shapes})
+REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
+    {np.isscalar: isscalar, np.broadcast_shapes: broadcast_shapes, np.broadcast: Broadcast}
+)
 """Functions that do not dispatch on their arguments."""

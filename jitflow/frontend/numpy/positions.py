@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.broadcasting import total_size
-from jitflow.frontend.arrays.operands import array_operand, static_int
+from jitflow.frontend.arrays.operands import array_operand, sequence_of, static_int
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.creation import tri
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
@@ -66,8 +66,7 @@ def _of(indices: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     positions = as_tracer(indices) if ndim(indices) else indices
-    items = shape if isinstance(shape, tuple | list) else (shape,)
-    dims = [tracers.dim_of(item) for item in items]
+    dims = [tracers.dim_of(item) for item in sequence_of(shape)]
     if positions.dtype.kind not in "iu" if hasattr(positions, "dtype") else not isinstance(positions, int):
         raise UserTypeError("only int indices permitted")
     total = product(dims)
@@ -94,7 +93,7 @@ _NO_PLACES = "cannot unravel if shape has zero entries (is empty)."
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    sizes = [tracers.dim_of(item) for item in (dims if isinstance(dims, tuple | list) else (dims,))]
+    sizes = [tracers.dim_of(item) for item in sequence_of(dims)]
     modes = mode if isinstance(mode, tuple | list) else [mode] * len(sizes)
     indices = list(multi_index)
     if len(indices) != len(sizes):

@@ -21,10 +21,10 @@ def called_ufunc(ufunc: np.ufunc, path: str) -> Callable[..., Any]:
     """A call of a ufunc of `scipy.special`, on operands of one shape and numbers."""
 
     def call(*operands: Value) -> Any:
-        sample = ufunc(*(np.ones((), values.dtype_of_value(operand).numpy) for operand in operands))
+        sample = ufunc(*(np.ones(0, values.dtype_of_value(operand).numpy) for operand in operands))
         results = sample if isinstance(sample, tuple) else (sample,)
         found = called(path, operands, max(operands, key=values.rank),
-                        [dtype_argument(np.asarray(result).dtype) for result in results])  # fmt: skip
+                        [dtype_argument(result.dtype) for result in results])  # fmt: skip
         return found[0] if len(found) == 1 else found
 
     return call

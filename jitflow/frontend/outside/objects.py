@@ -77,8 +77,8 @@ class Recorded:
         raise NotImplementedError
 
 
-MARKS = (type(dataclasses.MISSING), type(getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)))
-"""The classes of what stands in dataclasses for defaults that there are not, and for those that are to be made."""
+MARKS = (type(np._NoValue), type(dataclasses.MISSING), type(getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)))
+"""The classes of what stands for defaults that there are not, and in dataclasses for those that are to be made."""
 C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType)
 """Functions and methods written in C."""
 

@@ -25,6 +25,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, type_of
 
 __all__ = [
+    "NO_MEMBER",
     "ClassProxy",
     "FunctionProxy",
     "ModuleView",
@@ -208,11 +209,15 @@ for _name in ("__or__", "__ror__"):
     setattr(ClassProxy, _name, _united(_name))
 
 
+NO_MEMBER = object()
+"""What is found of a module where it has no such member."""
+
+
 class ModuleView:
     """A module of the pure set, some of whose functions are replaced by ones that know tracers.
 
     ``read`` gives what stands for a member, and notices when another call finds another one: somebody may have put a
-    function of their own in its place.
+    function of their own in its place, or where there was `NO_MEMBER`.
     """
 
     __slots__ = ("_jitflow_module", "_jitflow_read")
@@ -229,6 +234,7 @@ class ModuleView:
         try:
             member = getattr(self._jitflow_module, name)
         except AttributeError as error:
+            self._jitflow_read(self._jitflow_module, name, NO_MEMBER)
             raise located(UserAttributeError(str(error))) from None
         if is_impure_member(self._jitflow_module, name):
             return Impure(f"{self._jitflow_module.__name__}.{name}", member)

@@ -120,6 +120,13 @@ def class_of(thing: Any) -> Any:
     return replacement(kind) or kind
 
 
+@kind_by_kind
+def type_of(thing: Any) -> Any:
+    """``thing.type``: of a dtype the class of its numbers, as the program knows it."""
+    found = thing.type
+    return replacement(found) or found if isinstance(thing, np.dtype) else found
+
+
 def _breakpoint(*args: Any, **keywords: Any) -> None:
     """`breakpoint`."""
     breakpoint_(*args, **keywords)
@@ -198,6 +205,8 @@ def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
     if name == "__class__":
         return class_of(thing)
+    if name == "type" and isinstance(thing, np.dtype):
+        return type_of(thing)
     if default and isinstance(thing, (*_VALUES, type)) and not _hasattr(thing, name):
         return default[0]
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
@@ -349,7 +358,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
     for original, thing in surface.objects.items():
         table[id(original)] = (original, thing)
     for original, function in surface.replacements.items():
-        table[id(original)] = (original, _stand_in(original, function) if isinstance(original, type) else function)
+        is_base = isinstance(original, type) and original is not np.broadcast  # from which no class can inherit
+        table[id(original)] = (original, _stand_in(original, function) if is_base else function)
     for original, function in table.values():
         if type(function) in (FunctionType, partial):
             function.__name__, function.__qualname__ = original.__name__, original.__qualname__

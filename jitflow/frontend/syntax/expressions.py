@@ -19,6 +19,7 @@
 ``x + [y]``              ``jit__.made_container(x + [y], 'x + [y]')``, and likewise ``x[i:]``
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
 ``x.__class__``          ``jit__.class_of(x)``: what Python itself asks is the class of the object outside
+``x.type``               ``jit__.type_of(x)``: the class of a dtype's numbers takes those of the program
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
 
@@ -26,8 +27,7 @@
 a second form, a function with a loop, which is put in front of their statement (`comprehensions`).
 
 The lambdas have a parameter ``*lazy__``, by which `restore` knows them. What assigns a name in an operand that may be
-skipped stays Python's (see `prepare`), for a name that a lambda assigns would be its own. Comprehensions keep their
-form: a lambda inside is called before the next turn begins (see `comprehensions` for their names).
+skipped stays Python's (see `prepare`), as a lambda's name would be its own. Comprehensions keep their form.
 """
 
 from __future__ import annotations
@@ -224,8 +224,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
-        is_class = node.attr == "__class__" and isinstance(node.ctx, ast.Load)
-        return self.hook("class_of", node, node.value) if is_class else node
+        name = {"__class__": "class_of", "type": "type_of"}.get(node.attr) if isinstance(node.ctx, ast.Load) else None
+        return self.hook(name, node, node.value) if name else node
 
     def _method(self, node: ast.expr) -> ast.expr:
         """A method that is called, or handed over."""

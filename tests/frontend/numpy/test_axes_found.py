@@ -32,6 +32,21 @@ def test_an_axis_of_a_size_that_is_found_is_dropped() -> None:
         chosen(LINE, 2)
 
 
+def test_an_axis_of_a_size_that_is_found_is_dropped_of_what_is_written() -> None:
+    def program(x: Any, start: int, end: int) -> Any:
+        x = x * 2
+        x[0] = 7
+        column = x[:, start:end].squeeze(1)
+        column += 1
+        return x, column, np.squeeze(x[start:end, start:end], axis=(0, 1))
+
+    compiled, x = function(program), np.arange(12.0).reshape(3, 4)
+    assert_same(compiled(x, 1, 2), program(x, 1, 2))
+    assert_same(compiled(x, 2, 3), program(x, 2, 3))
+    with pytest.raises(ValueError, match="cannot select an axis to squeeze out"):
+        compiled(x, 1, 3)
+
+
 @pytest.mark.parametrize(
     "program", [lambda x, limit: np.squeeze(x[x > limit]), lambda x, limit: x[x > limit].squeeze()]
 )

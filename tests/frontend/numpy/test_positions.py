@@ -139,3 +139,21 @@ def test_passed_lists_where_numpy_makes_arrays():
     check_compiled(lambda x, flags: np.piecewise(x, flags, [1]), line, [[True, False, True]])
     check_compiled(lambda places: np.unravel_index(places, (3, 4)), [1, 7])
     check_compiled(lambda: np.bincount([]))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, k: np.ravel_multi_index((k, k), k + 2),
+        lambda x, k: np.unravel_index(k, np.array(x.shape)),
+        lambda x, k: np.broadcast(x, k[:1]).shape,
+        lambda x, k: (np.broadcast(x[0], 3.0, x).size, np.broadcast(x, x).nd, np.broadcast(x).numiter),
+        lambda x, k: x.flags.fortran,
+    ],
+)
+def test_sizes_in_arrays_and_of_what_is_broadcast(program: Any):
+    check_compiled(program, np.arange(6.0).reshape(2, 3), np.array([1, 2]))
+
+
+def test_what_is_broadcast_does_not_fit():
+    check_compiled(lambda x, y: np.broadcast(x, y).shape, np.arange(2.0), np.arange(3.0), message=False)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.compare import REDUCTION
+from tests.frontend.numpy.both import check_compiled
 from tests.frontend.numpy.oracle import KINDS, check, check_sizes, sample
 
 PLAIN = [np.sum, np.prod, np.max, np.min, np.all, np.any, np.mean, np.var, np.std, np.count_nonzero, np.ptp, np.average,
@@ -243,3 +244,12 @@ def test_the_dtype_of_a_covariance(kind: str, dtype: str):
         lambda x: np.cov(x, dtype=dtype, aweights=[1, 2, 3, 4]),
     ):
         check(program, sample(kind, 3, 4), tolerance=REDUCTION)
+
+
+@pytest.mark.parametrize("function", [np.argmax, np.average, np.nanmax, np.mean, np.std, np.any, np.ptp, np.prod])
+def test_keepdims_that_is_not_given(function: Any):
+    check_compiled(
+        lambda x, keepdims: function(x, keepdims=keepdims), sample("f4", 3, 4), np._NoValue, tolerance=REDUCTION
+    )
+    check(lambda x: np.diff(x, prepend=np._NoValue), sample("f4", 3, 4))
+    check(lambda x: np.amax(x, 0, None, np._NoValue, np._NoValue), sample("f4", 3, 4))

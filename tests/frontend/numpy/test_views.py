@@ -313,6 +313,23 @@ def test_slices_along_an_axis_of_size_one(m: int) -> None:
         assert_same(ours, theirs)
 
 
+MADE_OF_FLAT = (
+    np.array, np.asarray, np.copy, np.ravel, np.transpose, lambda y: np.array(y, copy=True, ndmin=2),
+    lambda y: np.array(y, np.int64), lambda y: y.copy(), lambda y: np.sqrt(y), lambda y: np.array([y, y]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("made", MADE_OF_FLAT)
+@pytest.mark.parametrize("name", REAL)
+def test_an_array_made_of_flat_shows_what_lies_in_order(made, name):
+    compiled = jitflow.function(lambda x: made(x.flat))
+    x, y = ARRAYS[name](), ARRAYS[name]()
+    found, expected = compiled(x), made(y.flat)
+    assert_same(found, expected)
+    assert np.shares_memory(found, x) == np.shares_memory(expected, y)
+    assert found.flags.writeable == expected.flags.writeable
+
+
 def test_dlpack_shows_the_array():
     def doubled(x):
         y = np.from_dlpack(x)
