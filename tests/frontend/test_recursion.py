@@ -309,6 +309,30 @@ def locals_and_objects(n):
     return count, visited, last, counter.found
 
 
+class Halves:
+    def upper(self, x):
+        y = np.sqrt(x * 2 + 1)
+        large = y > 2.1
+        if large.any():
+            y[large] = self.lower(x[large])
+        return y
+
+    def lower(self, x):
+        y = np.exp(x * 2)
+        large = y > 20.1
+        if large.any():
+            y[large] = self.upper(x[large] - 1)
+        return y
+
+
+HALVES = Halves()
+
+
+@program((np.arange(5.0),), (np.arange(2.0),))
+def methods_that_call_each_other(x):
+    return HALVES.upper(x)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_recursion_does_what_python_does(name):
     function, calls = PROGRAMS[name]

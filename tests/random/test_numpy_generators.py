@@ -13,6 +13,7 @@ import pytest
 import jitflow
 from jitflow.errors import UserNotImplementedError
 from jitflow.runtime import pcg64
+from tests.compare import assert_same
 
 NEW = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
 MANY = 2000
@@ -416,3 +417,16 @@ def test_a_gradient_draws_once() -> None:
     drawn = theirs.standard_normal((5, 3))
     np.testing.assert_allclose(found, 2 * A * (drawn**2).sum(0))
     assert state_of(ours) == state_of(theirs)
+
+
+def test_as_many_numbers_as_parameters_that_the_run_finds():
+    def program(x, more):
+        generator, found = np.random.default_rng(3), x > 0
+        return generator.standard_gamma(x[found], found.sum() + more)
+
+    compiled, x = jitflow.function(program), np.array([1.0, -2.0, 3.0])
+    assert_same(compiled(x, 0), program(x, 0))
+    with pytest.raises(ValueError, match="shape mismatch"):
+        compiled(x, 1)
+    with pytest.raises(ValueError, match=r"Output size \(1,\) is not compatible with broadcast dimensions .* \(2,\)"):
+        compiled(x, -1)

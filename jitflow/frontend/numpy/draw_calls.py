@@ -66,11 +66,18 @@ def common_shape(parameters: Sequence[Value], size: Any) -> Dims | None:
     for number, shape in enumerate(shapes, first):
         if shape:
             common = broadcasting.common_dims([common, shape], _MISMATCH.format(number))
-    if wanted is not None and common != wanted:
-        text = " is not compatible with broadcast dimensions of inputs "
-        raise UserValueError(f"Output size {broadcasting.shape_text(wanted)}{text}{broadcasting.shape_text(common)}.")
-    return common
+    if wanted is None or common == wanted:
+        return common
+    if len(common) != len(wanted):
+        raise UserValueError(
+            _TOO_SMALL.replace("{shape}", "{}").format(*map(broadcasting.shape_text, (wanted, common)))
+        )
+    for dim, asked in zip(common, wanted, strict=True):
+        broadcasting.require_equal(asked, dim, _TOO_SMALL, [wanted, common])
+    return wanted
 
+
+_TOO_SMALL = "Output size {shape} is not compatible with broadcast dimensions of inputs {shape}."
 
 _MISMATCH = (
     "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape {{shape}} "

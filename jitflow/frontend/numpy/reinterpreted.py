@@ -25,6 +25,7 @@ from jitflow.frontend.arrays.operands import (
     numpy_says,
     read_only_view,
     refuse,
+    sequence_of,
     shape_argument,
     static_int,
     view,
@@ -34,9 +35,10 @@ from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
-from jitflow.ir.core import Value
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product, symbols
 from jitflow.ir.dtypes import BOOL, DTYPES, DType
+from jitflow.ir.layout import Layout, contiguous, view_layout
 
 __all__ = ["FUNCTIONS", "strides", "viewed_as"]
 
@@ -67,31 +69,40 @@ def _known_strides(value: Value) -> tuple[Dim, ...]:
 
 
 def strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
-    """`as_strided`: elements of the array by position; what lies outside of it is an IndexError."""
+    """`as_strided`: elements of the array that ``x`` shows by position; what lies outside of it is an IndexError."""
     value = as_tracer(x).value
-    if not is_contiguous(value):
-        raise refuse(
-            "as_strided of an array with gaps, or of which nobody knows whether it has some", "copy it: x.copy()"
-        )
+    shown, first = _place(value)
     dims = values.dims(value) if shape is None else shape_argument(shape)
-    steps = _known_strides(value) if strides is None else _strides_argument(strides)
+    steps = _known_strides(value) if strides is None else tuple(map(tracers.dim_of, sequence_of(strides)))
     if len(dims) != len(steps):
         raise UserValueError("strides is incompatible with shape of requested array and size of buffer")
     itemsize = values.dtype_of_value(value).itemsize
-    positions: Any = np.int64(0)
+    positions: Any = tracers.size_of(_in_items(first, itemsize))
     for axis, (dim, step) in enumerate(zip(dims, steps, strict=True)):
         along = arange(tracers.size_of(dim)) * tracers.size_of(_in_items(step, itemsize))
         positions = positions + along.reshape((-1,) + (1,) * (len(dims) - 1 - axis))
-    flat = as_tracer(reshaped(value, (_count(value),), "as_strided"))
+    flat = as_tracer(reshaped(shown, (_count(shown),), "as_strided"))
+    positions = np.where(positions < 0, len(flat), positions)
     return _imitating(as_value(np.take(flat, positions)), value, "as_strided")
 
 
-def _strides_argument(strides: Any) -> tuple[Dim, ...]:
-    """Strides are given as sizes are, but for those that lead backwards, to where no element of the array is."""
-    given = strides if isinstance(strides, tuple | list) else (strides,)
-    if any(type(step) is int and step < 0 for step in given):
-        raise refuse("as_strided with negative strides", "turn the array around: x[::-1]")
-    return shape_argument(tuple(given))
+def _place(value: Value) -> tuple[Value, Dim]:
+    """The array without gaps that a value shows, and how many bytes behind its begin the value begins."""
+    shown, ops, storage = value, [], current_trace().storage
+    while (source := storage.source(shown)) is not None:
+        if isinstance(source, Op):
+            ops.append(source)
+        shown = source.operands[0] if isinstance(source, Op) else source
+    if is_contiguous(shown):
+        itemsize = values.dtype_of_value(shown).itemsize
+        layout: Layout | None = contiguous(values.dims(shown), itemsize)
+        for op in reversed(ops):
+            layout = None if layout is None else view_layout(op, layout, itemsize)
+        if layout is not None:
+            return storage.read(shown), layout.offset
+    if is_contiguous(value):
+        return value, 0
+    raise refuse("as_strided of an array with gaps, or of which nobody knows whether it has some", "copy it: x.copy()")
 
 
 def _in_items(step: Dim, itemsize: int) -> Dim:

@@ -283,10 +283,10 @@ class Regions:
 
     def _look_for_recursion(self) -> None:
         """Start anew if a function calls itself, and nothing that is known now says that it will end."""
-        running: dict[int, list[FrameType]] = {}
+        running: dict[Site, list[FrameType]] = {}  # by place: a method has code of its own for each call
         for frame in self.user_frames():
             if not is_block(frame.f_code):
-                running.setdefault(id(frame.f_code), []).append(frame)
+                running.setdefault(recursion_site(frame.f_code), []).append(frame)
         again = [frames for frames in running.values() if len(frames) > 1]
         if not again:
             return
@@ -300,7 +300,7 @@ class Regions:
 
     def _require_end(self, depth: int) -> None:
         """Raise if regions lie in each other because a function calls itself, or are more than passes can go down."""
-        codes = Counter(id(code) for code in self.running_code() if not is_block(code))
+        codes = Counter(recursion_site(code) for code in self.running_code() if not is_block(code))
         if max(codes.values(), default=0) > _DEEP // 2:
             for code in self.running_code():
                 if recursion_site(code) in self.choices.refused_for:

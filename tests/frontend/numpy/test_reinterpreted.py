@@ -34,6 +34,20 @@ def strided(x, n):
     return windows.sum(axis=1), diagonal + 0, repeated * 2, as_strided(x, (x.shape[0], 2), (x.strides[0], 16)) + 0
 
 
+def backwards(x, n):
+    line = np.concatenate([x[0], x[1]])
+    step = line.strides[0]
+    written = np.zeros(2 * x.shape[1])
+    written[:] = line
+    rows = as_strided(x[1:, 1:], (2, 2), (-x.strides[0], x.strides[1]))
+    return (as_strided(line[n:], (n + 1, len(line) - n), (-step, step)) + 0, rows + 0,
+            as_strided(written[2:], (3, 3), (-8, 8)).sum(0), as_strided(line[::-1], (3,), (-step,)) + 0)  # fmt: skip
+
+
+def before(x):
+    return as_strided(x, (2, 2), (-x.strides[0], 8)) + 0
+
+
 def beyond(x):
     return as_strided(x, (x.shape[0], 2), x.strides * 2) + 0
 
@@ -74,6 +88,7 @@ def index_of(x):
 CALLS = {
     strides: [(X,)],
     strided: [(X, 10), (X, 4)],
+    backwards: [(X, 3), (X, 1)],
     beyond: [(np.arange(5.0),)],
     bytes_of: [(X, X[:2] + 1j, np.arange(-3, 5, dtype="i4"), np.arange(8, dtype="u2"))],
     uneven: [(np.arange(8, dtype="u2"),), (np.arange(7, dtype="u2"),)],
@@ -92,6 +107,8 @@ def test_programs(program):
 def test_memory_of_others_is_not_read():
     with pytest.raises(IndexError):
         jitflow.function(beyond)(np.arange(5.0))
+    with pytest.raises(IndexError):
+        jitflow.function(before)(X)
 
 
 def test_writes_that_a_view_would_show_are_refused():
