@@ -593,6 +593,10 @@ def mixes_numbers_and_arrays(u):
     return kept
 
 
+def keeps_rows_of_the_callers_lists(u):
+    return [np.array(row) for row in u]
+
+
 REFUSED = {
     mixes_numbers_and_arrays: "of numbers and arrays",
     prints: "the text of a list",
@@ -613,6 +617,11 @@ REFUSED = {
 def test_what_would_be_something_else_is_refused(program):
     with pytest.raises((UserNotImplementedError, TypeError), match=REFUSED[program]):
         jitflow.function(program)(U)
+
+
+def test_rows_of_lists_that_are_passed_are_of_sizes_that_are_found_later():
+    with pytest.raises(UserNotImplementedError, match="of arrays whose size it finds later"):
+        jitflow.function(keeps_rows_of_the_callers_lists)([[1.0, 2.0], [3.0]])
 
 
 def makes_ints(u):

@@ -121,3 +121,20 @@ def test_a_global_that_a_class_reads_is_never_stale(monkeypatch):
     for start in (2.5, 3.5):
         monkeypatch.setitem(globals(), "START", start)
         np.testing.assert_array_equal(compiled(U, 1), reads_globals_in_its_body(U, 1))
+
+
+class Documented:
+    """Says what it is."""
+
+    def __init__(self, x):
+        self.x = x
+        self.before = self.__doc__
+        self.__doc__ = self.__doc__.upper()
+
+
+def test_an_object_has_the_documentation_of_its_class():
+    def program(x):
+        made = Documented(x)
+        return made.x, made.before, made.__doc__, Documented.__doc__
+
+    assert jitflow.function(program)(3) == program(3)

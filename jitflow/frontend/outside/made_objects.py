@@ -50,7 +50,12 @@ def made_class(proxy: Any) -> type | None:
         return None
     read = {name: _Member(proxy, name, member) for name, member in members.items()}
     namespace: dict[str, Any] = read | {name: _for_python(read[name], name) for name in NUMBERS & read.keys()}
-    namespace |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, MADE_OF: proxy}
+    namespace |= {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__,
+        MADE_OF: proxy,
+    }
     namespace["_jitflow_answers"] = lambda thing, name: read[name].__get__(thing)()
     if kind.__dictoffset__ == 0:
         namespace["__slots__"] = ()

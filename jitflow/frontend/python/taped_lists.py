@@ -8,13 +8,14 @@ writes to either of the two; what would is refused.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError, UserRuntimeError
+from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
@@ -26,11 +27,17 @@ from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import F64, I64, DType
 from jitflow.ir.types import Scalar, Tape, Tensor
 from jitflow.records import dataclass
 
 __all__ = ["TapedList", "refusal", "size_of"]
+
+
+def _dims(form: Form) -> Iterator[Dim]:
+    """The sizes of the arrays among the items."""
+    return (dim for kind in form.kinds if isinstance(kind, Tensor) for dim in kind.dims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,8 @@ class TapedList(Listed):
         self._loops = 0
         """How many loops go through it."""
         if form is not None:
+            if not all(map(trace.is_named, _dims(form))):
+                raise self._of_later_sizes()
             self._become(form)
 
     # -- what it holds ------------------------------------------------------------------------------
@@ -234,11 +243,8 @@ class TapedList(Listed):
                 found=f"an item of class {type(item).__name__}",
             )
         visible = self._trace.is_visible_in(self.home)
-        if not all(visible(dim) for kind in form.kinds if isinstance(kind, Tensor) for dim in kind.dims):
-            raise refusal(
-                f"a list that the running program changes, {self._name}, of arrays whose size it finds later",
-                "make arrays of a size that is known before the list is made",
-            )
+        if not all(map(visible, _dims(form))):
+            raise self._of_later_sizes()
         if self.form is None:
             self._become(form)
         elif not form.fits(self.form):
@@ -254,6 +260,12 @@ class TapedList(Listed):
             self._keep(item)
             self._arrays.append(item._value)
         return [*zip(self.known.columns, self._form_or_float().parts(item), strict=True)]
+
+    def _of_later_sizes(self) -> UserError:
+        return refusal(
+            f"a list that the running program changes, {self._name}, of arrays whose size it finds later",
+            "make arrays of a size that is known before the list is made",
+        )
 
     # -- what is no list's business -----------------------------------------------------------------
 

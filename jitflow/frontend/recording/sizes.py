@@ -126,6 +126,10 @@ class Sizes(Regions):
         around = set(scope.around())
         return lambda dim: all(name not in self._unbound or self._unbound[name] in around for name in symbols(dim))
 
+    def is_named(self, dim: Dim) -> bool:
+        """Whether all sizes of a dim have been found by now: those that an earlier trace has met may come later."""
+        return all(name in self.hints or name in self._unbound for name in symbols(dim))
+
     def are_one_size(self, size: Dim, other: Dim, reason: str) -> bool:
         """Whether two sizes are equal: provably, or by the arguments of this call, which a guard then tests."""
         known = self.known(size, "==", other)
