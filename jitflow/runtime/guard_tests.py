@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["contents", "has_contents", "has_keys", "is_read_only", "is_unbound", "lacks_attribute", "lacks_key"]
+__all__ = ["contents", "has_contents", "has_keys", "has_no_attributes", "is_read_only", "is_unbound", "lacks_attribute",
+           "lacks_key"]  # fmt: skip
 
 _MOST_ITEMS, _MOST_BYTES = 4096, 1 << 16
 """Of what is compared by its contents."""
@@ -19,6 +20,11 @@ _MOST_ITEMS, _MOST_BYTES = 4096, 1 << 16
 def lacks_attribute(name: str, thing: Any) -> bool:
     """Whether something has no such attribute."""
     return not hasattr(thing, name)
+
+
+def has_no_attributes(thing: Any) -> bool:
+    """Whether an object, which may have no room for them, has none but those of its class."""
+    return not getattr(thing, "__dict__", None)
 
 
 def lacks_key(name: str, namespace: dict[str, Any]) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict, deque, namedtuple
 
 import pytest
 
 import jitflow
+from jitflow.errors import UserNotImplementedError
 
 
 def form(thing, seen):
@@ -192,3 +193,18 @@ def test_one_list_that_is_passed_twice_is_one():
     ours, theirs = [1, 2, 3], [1, 2, 3]
     assert jitflow.function(moved)(ours, ours) == moved(theirs, theirs)
     assert ours == theirs
+
+
+class Pair(namedtuple("Pair", "a b")):
+    factor = 3
+
+    def product(self):
+        return self.a * self.factor
+
+
+def test_a_named_tuple_with_attributes_beside_its_fields_is_refused():
+    compiled, pair = jitflow.function(lambda pair: pair.product()), Pair(2.0, 1.0)
+    assert compiled(pair) == 6
+    pair.factor = 5
+    with pytest.raises(UserNotImplementedError, match="Pair, which a compiled function cannot take"):
+        compiled(pair)

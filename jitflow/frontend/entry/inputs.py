@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_class, check_rank
+from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_class, check_rank, unsupported
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Decision, Trace
-from jitflow.frontend.tracers import Tracer, VariableTracer, wrap
+from jitflow.frontend.tracers import Tracer, VariableTracer, located, wrap
 from jitflow.hardware import HOME, is_gpu
 from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
@@ -27,7 +27,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.layout import gaps
 from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.runtime.dtypes import slot_count
-from jitflow.runtime.guard_tests import is_read_only
+from jitflow.runtime.guard_tests import has_no_attributes, is_read_only
 from jitflow.runtime.plan import (
     Argument,
     ArrayLeaf,
@@ -195,6 +195,13 @@ class Inputs:
         made: Value = self.array(register, kind)._value
         self._computed.append((snapshot, made))
         return made
+
+    def require_fields_alone(self, thing: Any, register: int) -> None:
+        """Refuse a named tuple with attributes beside its fields, of which its counterpart would know nothing."""
+        if not has_no_attributes(thing):
+            raise located(unsupported(thing, self.path(register)))
+        if type(thing).__dictoffset__:
+            self.guard(Satisfies(register, has_no_attributes, "has no attributes beside its fields"))
 
     def guard_same(self, register: int, other: int) -> None:
         """Check that what is found by two paths is one object."""

@@ -297,6 +297,7 @@ class Recorder:
             pairs = ((self._key(key), self._item(item, register, key)) for key, item in thing.items())
             return may_be_passed(self.stores.meet(thing, register, lambda: outside_dict(dict(pairs), register, path)))
         if hasattr(kind, "_fields"):
+            inputs.require_fields_alone(thing, register)
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
             return tuple.__new__(self._class_of(kind, register, path), fields)

@@ -226,7 +226,8 @@ def unsupported(thing: Any, path: str) -> UserNotImplementedError:
     name = f"{type(thing).__module__}.{type(thing).__qualname__}".removeprefix("builtins.")
     return UserNotImplementedError(
         f"{path} is {_article(name)}, which a compiled function cannot take",
-        found="" if isinstance(thing, dict | list | tuple) else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))[:80],
+        found=f"attributes beside its fields: {', '.join(vars(thing))}" if hasattr(thing, "_fields") else
+        "" if isinstance(thing, dict | list | tuple) else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))[:80],
         expected="arrays, numbers, strings, None, functions, objects, and tuples, lists and dicts of them",
         mend="take what it yields into a list before the call" if hasattr(thing, "__next__") else
         "turn it into one of these before the call",
