@@ -155,6 +155,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
     if sparse:
         shapes = [tuple(dim if place == axis else 1 for place, dim in enumerate(dims)) for axis in range(len(dims))]
         return tuple(new(values.iota(kind, shape, axis)) for axis, shape in enumerate(shapes))
+    if not dims:
+        return full(0, 0, kind.numpy)
     return new(stack_values([values.iota(kind, dims, axis) for axis in range(len(dims))], 0))
 
 
@@ -294,7 +296,7 @@ def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Val
             "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
             f"dimensions. The detected shape was ({len(rows)},) + inhomogeneous part."
         )
-    return stack_values(rows, 0)
+    return as_value(new(stack_values(rows, 0)))  # a single row is no view
 
 
 def list_item(item: Any, dtype: DType) -> Value:

@@ -84,6 +84,7 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x: np.meshgrid(x), LINE),
         f(lambda x: np.meshgrid(x, indexing="k"), LINE),
         f(lambda x: np.indices(x.shape), MATRIX),
+        f(lambda x: np.indices(x.shape[:0]), MATRIX),
         f(lambda x: np.indices(x.shape, dtype="f4", sparse=True), MATRIX),
         f(lambda x: np.fromfunction(lambda i, j: i * 2 + j, x.shape), MATRIX),
         f(lambda x: np.array(x), MATRIX),

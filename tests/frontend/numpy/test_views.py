@@ -330,6 +330,19 @@ def test_an_array_made_of_flat_shows_what_lies_in_order(made, name):
     assert found.flags.writeable == expected.flags.writeable
 
 
+@pytest.mark.parametrize("function", [np.squeeze, np.ravel, np.transpose, np.atleast_2d, np.asarray, np.real])
+def test_an_array_of_a_list_of_one_is_no_view_of_it(function):
+    def program(x):
+        y = function([x])
+        y[...] = 7
+        return y
+
+    found, expected = LINE.copy(), LINE.copy()
+    assert_same(jitflow.function(program)(found), program(expected))
+    assert_same(found, expected)
+    assert not np.shares_memory(jitflow.function(lambda x: function([x]))(found), found)
+
+
 def test_dlpack_shows_the_array():
     def doubled(x):
         y = np.from_dlpack(x)
