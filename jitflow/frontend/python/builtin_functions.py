@@ -203,10 +203,8 @@ def _hasattr(thing: Any, name: Any) -> bool:
 @raising_for_the_program
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
-    if name == "__class__":
-        return class_of(thing)
-    if name == "type" and isinstance(thing, np.dtype):
-        return type_of(thing)
+    if name == "__class__" or (name == "type" and isinstance(thing, np.dtype)):
+        return class_of(thing) if name == "__class__" else type_of(thing)
     if default and isinstance(thing, (*_VALUES, type)) and not _hasattr(thing, name):
         return default[0]
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
