@@ -33,8 +33,10 @@ __all__ = [
     "PythonNumber",
     "array_operand",
     "as_value",
+    "axis_of_method",
     "converted_axes",
     "converted_axis",
+    "converted_int",
     "dtype_argument",
     "new",
     "normalized_axes",
@@ -47,6 +49,7 @@ __all__ = [
     "require_no_less_than_zero",
     "sequence_of",
     "shape_argument",
+    "sizes_of",
     "static_int",
     "view",
 ]  # fmt: skip
@@ -183,18 +186,27 @@ def sequence_of(thing: Any) -> Sequence[Any]:
 def converted_axes(axis: Any, rank: int) -> tuple[int, ...]:
     """The same as NumPy's functions in C read it: None, an integer or a tuple of such, no list, and no bools."""
     found = axis if isinstance(axis, tuple) else tuple(range(rank)) if axis is None else (axis,)
-    return normalized_axes(tuple(_converted(item, "an integer is required") for item in found), rank)
+    return normalized_axes(tuple(converted_int(item) for item in found), rank)
 
 
 def converted_axis(axis: Any, rank: int) -> int:
     """A single axis as NumPy's functions in C read it: bools are none."""
-    return normalized_axis(_converted(axis, "an integer is required for the axis"), rank)
+    return normalized_axis(converted_int(axis, _FOR_THE_AXIS), rank)
 
 
-def _converted(axis: Any, words: str) -> int:
+_FOR_THE_AXIS = "an integer is required for the axis"
+
+
+def converted_int(axis: Any, words: str = "an integer is required") -> int:
+    """An axis as NumPy's functions in C read it, before it is counted from the front: no bool."""
     if isinstance(axis, bool):
         raise UserTypeError(words)
     return static_int(axis, "axis")
+
+
+def axis_of_method(axis: Any) -> int:
+    """The same for functions that have a word for what they ask for."""
+    return converted_int(axis, _FOR_THE_AXIS)
 
 
 def static_int(item: Any, name: str) -> int:
@@ -221,9 +233,19 @@ def require_integer(item: object, value: Value) -> None:
         raise located(UserTypeError(f"'{class_name(item)}' object cannot be interpreted as an integer"))
 
 
+def sizes_of(shape: Any) -> Sequence[Any]:
+    """The sizes that a ``shape`` argument names, as NumPy's functions in C read it: no bools."""
+    sizes = sequence_of(shape)
+    if isinstance(shape, bool):
+        raise UserTypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
+    if any(isinstance(item, bool) for item in sizes):
+        raise UserTypeError("an integer is required")
+    return sizes
+
+
 def shape_argument(shape: Any) -> tuple[Dim, ...]:
     """The dims that a ``shape`` argument names: a size or a sequence of them."""
-    found = tuple(tracers.dim_of(item) for item in sequence_of(shape))
+    found = tuple(map(tracers.dim_of, sizes_of(shape)))
     for dim in found:
         require_no_less_than_zero(dim)
     return found

@@ -38,18 +38,22 @@ __all__ = ["aligned", "described", "number_of", "of_own_kinds", "option", "relea
 
 
 def aligned(
-    things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] = lambda thing: False, *, grows: bool = False
-) -> list[Any]:
+    things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] = lambda thing: False, *, grows: bool = False,
+    is_part: bool = False,
+) -> list[Any]:  # fmt: skip
     """The things that a local is on several paths, in one structure: of what differs in kind, alternatives.
 
     What cannot be kept apart is given back as it is. An object of which ``is_itself`` says so is a kind of its own.
-    Where it ``grows``, the paths are turns of a loop, each of which may find what the last one has left.
+    Where it ``grows``, the paths are turns of a loop, each of which may find what the last one has left. Whether
+    something without numbers and arrays is bound, a number tells; of what ``is_part``, others tell.
     """
     bound = [thing for thing in things if thing is not UNBOUND]
     if any(map(is_text, bound)) and _are_one_text(bound, grows=grows):
         return [thing if thing is UNBOUND else surface.merged_text(thing) for thing in things]
     parts = [None if is_itself(thing) else parts_of(thing) for thing in bound]
-    if len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1 and None not in parts:
+    is_told = is_part or len(bound) == len(things) or any(flatten(thing).items for thing in bound)
+    has_one_shape = len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1
+    if has_one_shape and None not in parts and is_told:
         return _aligned_parts(things, name, is_itself, grows) if type(bound[0]) is not Alternatives else list(things)
     begin_anew_beside(
         each for thing in bound for each in (thing.options.values() if type(thing) is Alternatives else [thing])
@@ -130,7 +134,7 @@ def _aligned_parts(things: Sequence[Any], name: str, is_itself: Callable[[Any], 
     taken = [None if thing is UNBOUND else parts_of(thing) for thing in things]
     count = next(len(parts.items) for parts in taken if parts is not None)
     columns = [aligned([UNBOUND if parts is None else parts.items[place] for parts in taken], f"{name}[{place}]",
-                       is_itself, grows=grows)
+                       is_itself, grows=grows, is_part=True)
                for place in range(count)]  # fmt: skip
     result = []
     rows = zip(*columns, strict=True) if columns else [()] * len(things)

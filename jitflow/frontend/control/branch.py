@@ -19,7 +19,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
-from jitflow.frontend.control.same import give_numbers, number
+from jitflow.frontend.control.same import give_numbers, note_reached, number
 from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
@@ -60,6 +60,7 @@ def decide(
     """Trace both blocks, and merge the locals that they leave. ``key`` says where the statement stands."""
     names = (*state, *temporaries)
     before, objects = cells.read(names), Changes(cells.contents())
+    note_reached(objects.before)
 
     def trace_one(run: Callable[[], Any]) -> Path:
         cells.write(before)
@@ -103,6 +104,7 @@ def choose_path(
     ``mistakes`` are raised when the program comes to them, unless both paths end with one.
     """
     objects, here = Changes(reached), current_trace().here()
+    note_reached(objects.before)
     key = (here.file, here.line)
 
     def trace_one(run: Callable[[], Any]) -> Path:

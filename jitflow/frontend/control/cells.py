@@ -7,8 +7,23 @@ from types import CellType
 from typing import Any, Protocol
 
 from jitflow.frontend.tracers.absent import UNBOUND
+from jitflow.ir.core import Value
+from jitflow.records import dataclass
 
-__all__ = ["UNBOUND", "Cells", "Item"]
+__all__ = ["UNBOUND", "Cells", "Item", "MaybeUnbound", "resolved"]
+
+
+@dataclass(frozen=True, eq=False)
+class MaybeUnbound:
+    """A local that is bound only if ``condition`` holds, and then is ``thing``."""
+
+    thing: Any
+    condition: Value
+
+
+def resolved(thing: Any) -> Any:
+    """What a local is where it is bound."""
+    return thing.thing if isinstance(thing, MaybeUnbound) else thing
 
 
 class Item(Protocol):

@@ -7,6 +7,8 @@ from collections.abc import Callable, ItemsView, Sequence, ValuesView
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -48,7 +50,17 @@ def is_(left: Any, right: Any) -> Any:
         return tracers.distributed(is_, (left, right), {})
     if left is not right and all(isinstance(thing, Recorded) and thing.flows for thing in (left, right)):
         return left.is_same(right)
-    return is_bool(left, right) if type(right) is bool else are_same(known_as(left), known_as(right))
+    kind = _bool_kind(left)
+    if left is not right and kind is not None and kind is _bool_kind(right):
+        return as_bool(left == right)
+    return are_same(known_as(left), known_as(right))
+
+
+def _bool_kind(thing: Any) -> type | None:
+    """The class of a bool, Python's or NumPy's, of which there are but two; None for all others."""
+    if isinstance(thing, tracers.ScalarTracer) and thing.value.type in (Scalar(BOOL, True), Scalar(BOOL)):
+        return bool if thing.weak else np.bool_
+    return type(thing) if isinstance(thing, bool | np.bool_) else None
 
 
 @tracers.kind_by_kind
@@ -77,13 +89,6 @@ def contains(container: Any, item: Any) -> Any:
             return True
         answer = or_(answer, partial(_equal_items, other, item))
     return answer
-
-
-def is_bool(thing: Any, wanted: bool) -> Any:
-    """``thing is True`` or ``thing is False``."""
-    if isinstance(thing, tracers.ScalarTracer) and thing.value.type == Scalar(BOOL, True):
-        return thing if wanted else not_(thing)
-    return thing is wanted
 
 
 def is_traced(thing: Any) -> bool:

@@ -26,11 +26,11 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, Undoable, current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers import Alternatives
-from jitflow.ir.location import Loc
 from jitflow.records import dataclass
 
 __all__ = [
     "is_chosen_by_identity",
+    "origins_of",
     "pairs_of",
     "remember_choice",
     "remember_made_of",
@@ -63,12 +63,8 @@ class _MergedObjects(list[Merged]):
     """All that were merged."""
 
 
-class _MadeOf(dict[int, list[tuple[Any, Any]]]):
-    """By object that was made where paths met: itself, and what it was made of."""
-
-
-class _Became(dict[int, tuple[Any, dict[int, Any], Loc]]):
-    """By object that only a path knew: itself, what it is behind that, and where."""
+class _MadeOf(dict[int, dict[tuple[int, Site | None], tuple[Any, Any]]]):
+    """By object that was made where paths or turns met: by what it was made of, and the local that was merged, both."""
 
 
 class _TornObjects(list[tuple[Held, UserNotImplementedError]], Undoable):
@@ -193,44 +189,49 @@ def remember_torn(made_of: Iterable[tuple[Sequence[Any], Any]], before: Mutables
 def remember_renewed(thing: Any, made: Any) -> None:
     """What leaves a region was made anew, and is the object that it was made of."""
     torn = current_trace().state(_TornObjects)
+    remember_made_of(thing, made)
     for part, new in pairs_of(thing, made):
         for other in torn.with_others(part) if part is not new else ():
             torn.note(new, other)
 
 
-def remember_made_of(thing: Any, made: Any, before: Mutables) -> None:
-    """What a path has left was made anew, as one of the same kinds. What only the path knew may become several."""
-    if thing is made:
-        return
-    if type(thing) is Alternatives and type(made) is Alternatives:
-        for kind in (kind for kind in thing.options if type(thing.chosen) is not int or kind == thing.chosen):
-            if kind in made.options:
-                remember_made_of(thing.options[kind], made.options[kind], before)
-        return
-    parts, new, trace = parts_of(thing), parts_of(made), current_trace()
-    if parts is None or new is None or type(thing) is not type(made) or len(parts.items) != len(new.items):
-        return
-    if can_change(thing):
-        trace.state(_MadeOf).setdefault(id(made), []).append((made, thing))
-        if not before.holds(thing):
-            trace.state(_Became).setdefault(id(thing), (thing, {}, trace.here()))[1][id(made)] = made
-    for one, other in zip(parts.items, new.items, strict=True):
-        remember_made_of(one, other, before)
+def remember_made_of(thing: Any, made: Any, site: Site | None = None, *, alone: bool = False) -> None:
+    """What a path or turn has left was made anew, in a local that is merged at a site if that is where it was.
+
+    ``alone``: of what is in it that is told by itself, if it is of one kind.
+    """
+    is_alone = alone and type(thing) is not Alternatives and type(made) is not Alternatives
+    for one, other in ((thing, made),) if is_alone else pairs_of(thing, made):
+        if one is not other and can_change(one):
+            current_trace().state(_MadeOf).setdefault(id(other), {})[id(one), site] = other, one
 
 
-def pairs_of(thing: Any, made: Any) -> Iterator[tuple[Any, Any]]:
+def origins_of(thing: Any) -> tuple[dict[int, Any], dict[Site, None]]:
+    """An object and all that it may have been made of, by their identity, and where they were merged."""
+    made_of, found, sites = current_trace().state(_MadeOf), {id(thing): thing}, dict[Site, None]()
+    for number in (waiting := [id(thing)]):
+        for (_, site), (_, one) in made_of.get(number, {}).items():
+            waiting += [] if id(one) in found else [id(one)]
+            found[id(one)] = one
+            sites |= {} if site is None else {site: None}
+    return found, sites
+
+
+def pairs_of(thing: Any, made: Any, seen: set[tuple[int, int]] | None = None) -> Iterator[tuple[Any, Any]]:
     """An object and what was made of it, and what is in it and what was made of that."""
-    if thing is made:
+    seen = set() if seen is None else seen
+    if thing is made or (id(thing), id(made)) in seen:
         return
     if type(thing) is Alternatives or type(made) is Alternatives:
         for one, other in itertools.product(_apart([thing]), _apart([made])):
-            yield from pairs_of(one, other)
+            yield from pairs_of(one, other, seen)
         return
+    seen.add((id(thing), id(made)))
     parts, new = parts_of(thing), parts_of(made)
     if parts is not None and new is not None and repr(parts.shape) == repr(new.shape):
         yield thing, made
         for one, other in zip(parts.items, new.items, strict=True):
-            yield from pairs_of(one, other)
+            yield from pairs_of(one, other, seen)
 
 
 def _within_reach() -> Mutables:
@@ -290,38 +291,6 @@ def require_apart(trace: Trace, returned: Collection[int]) -> None:
             others = set().union(*(found for other, found in behind.items() if other != shown and other not in made))
             if any(id(thing) in others for thing in merged.known):
                 _choose_by_identity(trace, merged, *_behind(trace, shown))
-    _require_apart_behind_paths(trace, returned)
-
-
-def _require_apart_behind_paths(trace: Trace, returned: Collection[int]) -> None:
-    """The same for an object that only a path knew, of which two that are returned may be made.
-
-    Raises where it left its path as one of several objects as well, for then no name tells any more that it is one.
-    """
-    behind = {shown: _made_of(trace, shown) for shown in returned}
-    for one, several, place in trace.state(_Became).values():
-        names = [found for found in behind.values() if id(one) in found]
-        if len(names) > 1:
-            ways = set().union(*names)
-            merged = [each for each in trace.state(_MergedObjects) if not ways.isdisjoint(map(id, each.made))]
-            _choose_by_identity(trace, *(each for each in merged if any(thing is one for thing in each.known)))
-            if len(several) > 1:
-                raise UserNotImplementedError(
-                    "a list, dict or object that may have two names, returned where the running program decides "
-                    "what is returned",
-                    mend="make it before the branch or loop that decides what is returned",
-                    location=place,
-                )
-
-
-def _made_of(trace: Trace, shown: int) -> set[int]:
-    """What an object was made of where paths met, and itself, by their identity."""
-    found, waiting = {shown}, [shown]
-    while waiting:
-        new = {id(thing) for _, thing in trace.state(_MadeOf).get(waiting.pop(), ())} - found
-        found |= new
-        waiting += new
-    return found
 
 
 def _choose_by_identity(trace: Trace, *found: Merged) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -158,7 +157,7 @@ def _released(path: Path, thing: Any, before: Mutables) -> Any:
     if path.ended or thing is UNBOUND:
         return thing
     with current_trace().region(path.scope):
-        return released(thing, before.holds, partial(remember_made_of, before=before))
+        return released(thing, before.holds, remember_made_of)
 
 
 def _as_left(path: Path, thing: Any, left_in: LeftIn, before: Mutables, others: Mutables) -> Any:
@@ -261,8 +260,8 @@ def _by_leaves(
             made = [make(results) for make in makers]
             partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
             thing = first.make([resolved(part) for part in made])
-            for left in things:
-                remember_made_of(left, thing, before)
+            for left in (*things, *kinds):
+                remember_made_of(left, thing, site, alone=True)
             remember_choice(site, kinds, [thing], before)
             return MaybeUnbound(thing, partial[0].condition) if partial else thing
 

@@ -190,8 +190,8 @@ class Option:
 
     @property
     def has_constants(self) -> bool:
-        """Whether some of such a value is known, and lost where the value is unbound."""
-        return len(self.traced) < len(self.leaves.items)
+        """Whether some of such a value is known, or all as of an empty list, and lost where the value is unbound."""
+        return not self.traced or len(self.traced) < len(self.leaves.items)
 
     def carried(self, thing: Any) -> list[Any]:
         """What the running program makes of a value of this kind."""

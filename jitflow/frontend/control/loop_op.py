@@ -11,7 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.identity import pairs_of, remember_choice, remember_torn
+from jitflow.frontend.control.identity import pairs_of, remember_choice, remember_made_of, remember_torn
 from jitflow.frontend.control.joining import outside_type, whether_bound
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import (
@@ -23,8 +23,9 @@ from jitflow.frontend.control.merge import (
     word,
 )
 from jitflow.frontend.control.paths import Path
-from jitflow.frontend.control.same import is_numbered, is_replaced, note_replaced
+from jitflow.frontend.control.same import is_numbered, note_replaced
 from jitflow.frontend.control.steps import Source
+from jitflow.frontend.control.told import is_replaced
 from jitflow.frontend.control.turns import OneTurn, left_by
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -116,6 +117,8 @@ class LoopOp(OneTurn):
     def _remember(self, local: Local) -> None:
         """A turn may leave an object that others know, and what goes round is made anew."""
         things, site = [resolved(local.before), local.left], self._identity_site(local.name)
+        for thing, made in itertools.product(things, local.made):
+            remember_made_of(thing, made, site)
         remember_choice(site, things, local.made, self._before, whole=True, found=local.found)
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:

@@ -19,7 +19,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import described
-from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.cells import UNBOUND, MaybeUnbound, resolved
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.control.returning import RETURNED, returning_function
@@ -48,19 +48,6 @@ __all__ = [
     "shown_name",
     "word",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class MaybeUnbound:
-    """A local that is bound only if ``condition`` holds, and then is ``thing``."""
-
-    thing: Any
-    condition: Value
-
-
-def resolved(thing: Any) -> Any:
-    """What a local is where it is bound."""
-    return thing.thing if isinstance(thing, MaybeUnbound) else thing
 
 
 def word(name: str) -> str:
@@ -129,14 +116,6 @@ def _no_common_type(name: str, things: Sequence[Any]) -> UserNotImplementedError
     )
 
 
-def _view_or_new(name: str) -> UserNotImplementedError:
-    return UserNotImplementedError(
-        f"{shown_name(name)} shows an argument on one path, and on another is a new array whose sizes the run finds",
-        expected="a view or an array of its own on every path",
-        mend="copy what is shown: x[:n].copy()",
-    )
-
-
 _MADE_NAME = re.compile(r"(and|or|choice|match)__\d+")
 
 
@@ -182,6 +161,12 @@ def _is_alone(thing: tracers.ArrayTracer, scope: Scope, way: Way) -> bool:
     return way.names.get(storage.root(thing._value)) == 1 and storage.is_fresh(thing._value, scope)
 
 
+def _is_itself(thing: tracers.ArrayTracer) -> bool:
+    """Whether it is an array with memory of its own, or what the caller passes, and no view."""
+    trace = current_trace()
+    return trace.is_passed(thing) or thing.owned or trace.storage.is_adopted(thing._value)
+
+
 @dataclass(eq=False)
 class Slot:
     """One merged number or array: its type, where its site is, and the type of what flows along the edges."""
@@ -196,6 +181,8 @@ class Slot:
     """Whether it comes out of a branch."""
     views: set[Value] = field(default_factory=set)
     """The roots of which a view flows in, and not the array itself."""
+    shown: list[tracers.ArrayTracer] = field(default_factory=list)
+    """The views that flow in."""
     themselves: set[Value] = field(default_factory=set)
     """The roots that flow in themselves."""
 
@@ -212,6 +199,7 @@ class Slot:
         trace = current_trace()
         if isinstance(thing, tracers.ArrayTracer):
             merged = (trace.storage.merged.get(root) for root in trace.storage.behind(thing._value))
+            self.shown += [] if _is_itself(thing) else [thing]
             trace.choices.note_sources(self.site, *(slot.site for slot in merged if slot is not None and slot.shared))
         with trace.region(scope):
             if self.as_place:
@@ -220,16 +208,9 @@ class Slot:
                 return placeholder(trace, self.kind)
             if isinstance(thing, tracers.ArrayTracer) and not _is_alone(thing, scope, way):
                 self.shared = True
-                if self.is_branch and self._is_view_that_leaves(thing):
-                    raise located(_view_or_new(self.name))
                 returning = returning_function() if self.name.startswith(RETURNED) else None
                 trace.storage.copy_at(self.site, thing._value, way.turn, way.since, returning)
             return converted(thing, self.kind)
-
-    def _is_view_that_leaves(self, thing: tracers.ArrayTracer) -> bool:
-        """Whether the caller gets a view of its own array, of which this would be a copy."""
-        trace, value = current_trace(), thing._value
-        return trace.choices.answer(self.site) == OBJECTS and trace.storage.is_view_of_argument(value)
 
     def _place(self, trace: Trace, thing: Any, scope: Scope, way: Way) -> Value:
         storage = trace.storage
@@ -239,9 +220,8 @@ class Slot:
             if not alone and not storage.is_there(thing._value, way.home):
                 self._give_up(trace)
             if thing.type.dtype == self.kind.dtype and not (alone and way.reused):
-                is_itself = trace.is_passed(thing) or thing.owned or storage.is_adopted(thing._value)
                 shown = storage.behind(thing._value)
-                views = storage.shown_by_views(thing._value) if is_itself else shown
+                views = storage.shown_by_views(thing._value) if _is_itself(thing) else shown
                 self.views |= views
                 self.themselves |= shown - views
                 return renamed(storage.place(thing._value), self.kind)
@@ -283,7 +263,7 @@ def result_of(slot: Slot, value: Value) -> Any:
         shown = Value(slot.kind, slot.name)
         storage.adopt(shown, value)
         storage.note_views(shown, slot.views)
-        storage.sites[shown] = slot.site
+        storage.sites[shown], storage.views_in[shown] = slot.site, slot.shown
         if not slot.views.isdisjoint(slot.themselves):
             storage.mixed.add(shown)
         return tracers.wrap(shown, owned=False)
@@ -292,5 +272,5 @@ def result_of(slot: Slot, value: Value) -> Any:
     assert isinstance(value.type, Tensor)
     storage.made_here(value)
     tracer = tracers.wrap(value, owned=True)
-    storage.merged[value], storage.sites[value] = slot, slot.site
+    storage.merged[value], storage.sites[value], storage.views_in[value] = slot, slot.site, slot.shown
     return tracer

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.cells import UNBOUND, resolved
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ModuleView, ObjectProxy, OutsideDict, OutsideList, counterpart
@@ -139,7 +139,7 @@ class Mutables:
         seen: set[int] = set()
         waiting = list(things)
         while waiting:
-            thing = holder_of(counterpart(waiting.pop()))
+            thing = holder_of(counterpart(resolved(waiting.pop())))
             if type(thing) is Alternatives:
                 waiting += thing.options.values()
             if thing is UNBOUND or id(thing) in seen or _is_outside(thing) or type(thing) in _PLAIN:

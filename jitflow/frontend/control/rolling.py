@@ -28,7 +28,7 @@ from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.returning import RETURNED
-from jitflow.frontend.control.same import add_numbers
+from jitflow.frontend.control.same import add_numbers, note_reached
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.turns import NeedsUnrolling, Test, left_by
 from jitflow.frontend.recording.choices import Choice, Site
@@ -101,6 +101,7 @@ class Rolling(LoopOp):
         lessons = piece or (Lessons() if around is None else around.meet(self.key))
         mutables, take_back = Mutables(self.cells.contents(), with_stores=True), trace.trial()
         self._before = mutables
+        note_reached(mutables)
         for item in (item_at(place, mutables) for place in lessons.items):
             if item is not None:
                 self.cells.add(item)
@@ -187,6 +188,7 @@ class Rolling(LoopOp):
         )
         undo = partial(self._undo, entry, mutables, trace.trial())
         self._before = mutables
+        note_reached(mutables)
         here = Round(lessons, again=True)
         try:
             while here.again:

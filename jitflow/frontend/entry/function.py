@@ -17,10 +17,11 @@ from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_u
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
 from jitflow.frontend.control.handing_over import hand_over
 from jitflow.frontend.control.identity import require_apart, require_unchanged
+from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
 from jitflow.frontend.control.recursive import first_call
-from jitflow.frontend.control.same import require_numbers
+from jitflow.frontend.control.told import require_numbers, require_objects
 from jitflow.frontend.entry import written  # noqa: F401 - the texts of jitflow's own that programs go through
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
@@ -259,9 +260,10 @@ def _trace(
     state.announced = None  # what makes results is none of the program's
     collected = Results(recorder.origins)
     tree = with_stores(result, stores, collected)
-    require_apart(state, collected.containers)
+    require_apart(state, {*map(id, collected.containers)})
     state.storage.require_shown([thing._value for thing in collected.arrays])
-    require_numbers(state, collected.arrays)
+    require_numbers(state, collected.arrays, collected.kinds)
+    require_objects(state, [*filter(can_change, collected.containers)])
     region = state.root.close(state.parameters, collected.values)
     attributes: dict[str, Any] = {} if not inputs.overlap else {"overlap": True}
     if inputs.variables:

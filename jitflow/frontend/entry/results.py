@@ -7,7 +7,7 @@ others is decided after lowering; where the program made an array of its own (``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -17,8 +17,9 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.ranges import Range
-from jitflow.frontend.control.same import number_among, number_as
+from jitflow.frontend.control.told import number_among, number_as
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
@@ -117,14 +118,16 @@ class Results:
         self._kept: list[Any] = []
         self._open: set[int] = set()
         """The objects whose attributes are being collected."""
+        self.kinds: dict[int, int] = {}
+        """By what is of one of several kinds alone: those, by identity; 0 for what is returned by itself."""
         self._choices: dict[int, ResultTree] = {}
         self._returned: Mapping[Any, Returned] = {}
         """How the containers in the result are returned."""
 
     @property
-    def containers(self) -> Collection[int]:
-        """The lists, dicts and objects in the tree, by their identity."""
-        return self._groups.keys()
+    def containers(self) -> list[Any]:
+        """The lists, dicts and objects in the tree."""
+        return [thing for thing in self._kept if id(thing) in self._groups]
 
     @property
     def arrays(self) -> list[ArrayTracer]:
@@ -135,17 +138,20 @@ class Results:
         """Find out how the containers in what is returned, and in what is stored, are made."""
         self._returned = returned_containers(result, stored)
 
-    def tree(self, result: Any, path: str = "the result") -> ResultTree:
+    def tree(self, result: Any, path: str = "the result", *, is_kind: bool = False) -> ResultTree:
         """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
+        if not is_kind:
+            self.kinds[id(result)] = 0
         register = outside_register(result)
         if register is not None:
             return SameObject(register)
         if id(result) in self._groups:
-            return self._groups[id(result)]
+            return self._choices.get(id(result), self._groups[id(result)])
         found = self._tree(result, path)
         if isinstance(found, Group):
             self._groups[id(result)] = found
             self._kept.append(result)
+            return self._or_another(result, found) if can_change(result) else found
         return found
 
     def _tree(self, result: Any, path: str) -> ResultTree:
@@ -153,7 +159,8 @@ class Results:
         if kind is Alternatives:
             kinds = {number: option(result, number) for number, thing in result.options.items() if thing is not UNBOUND}
             number_as(result, kinds)
-            options = [(number, self.tree(thing, path)) for number, thing in kinds.items()]
+            self.kinds |= {id(thing): id(result) for thing in kinds.values() if id(thing) not in self.kinds}
+            options = [(number, self.tree(thing, path, is_kind=True)) for number, thing in kinds.items()]
             return Chosen(self.tree(result.chosen, path), tuple(options))
         if isinstance(result, ArrayTracer) and id(result) not in self._origins:
             return self._one_of(result)
@@ -221,10 +228,15 @@ class Results:
     def _one_of(self, result: ArrayTracer) -> ResultTree:
         """An array, unless the running program says that it is one found before, or one of the caller's."""
         if id(result) not in self._choices:
-            itself = number_among(result, self._kept) or (0, [])
-            known = [(place, self._computed(one)) for place, one in enumerate(itself[1], 1)]
-            found = self._computed(result)
-            self._choices[id(result)] = Chosen(self._computed(itself[0]), ((0, found), *known)) if known else found
+            return self._or_another(result)
+        return self._choices[id(result)]
+
+    def _or_another(self, result: Any, found: ResultTree | None = None) -> ResultTree:
+        """What is ``found`` for an object, or for another one where the running program says that it is that."""
+        number, others = number_among(result, self._kept) or (0, [])
+        known = [(place, self._groups.get(id(one)) or self._computed(one)) for place, one in enumerate(others, 1)]
+        itself = self._computed(result) if found is None else found
+        self._choices[id(result)] = Chosen(self._computed(number), ((0, itself), *known)) if known else itself
         return self._choices[id(result)]
 
     def _computed(self, result: Any) -> ResultTree:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from operator import index
+from operator import index, neg
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +24,7 @@ from jitflow.frontend.arrays.operands import (
     numpy_says,
     operand,
     refuse,
+    require_integer,
     shape_argument,
     static_int,
     view,
@@ -110,6 +111,10 @@ def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -
 
 def _band(dims: tuple[Dim, ...], k: Any, dtype: Any, comparison: str) -> Any:
     """1 where ``row + k`` compares with ``column``."""
+    if isinstance(k, tracers.ScalarTracer):
+        require_integer(k, k.value)
+    if isinstance(k, list | tuple):
+        numpy_says(neg, k)
     row, column = values.iota(I64, dims, 0), values.iota(I64, dims, 1)
     shifted = emit("add", row, as_value(k, I64))
     return new(values.cast(emit(comparison, shifted, column), dtype_argument(dtype, F64)))

@@ -14,6 +14,7 @@ from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import (
     ArraySource,
     array_operand,
+    axis_of_method,
     new,
     normalized_axes,
     normalized_axis,
@@ -168,7 +169,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     value = array_operand(a)
-    place = None if axis is None else static_int(axis, "axis")
+    place = None if axis is None else axis_of_method(axis)
     arguments = split(value, axis=place, bitorder=bitorder)
     arguments.sampled(np.packbits)
     value, where = _along(a, axis)
@@ -177,7 +178,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
     value = array_operand(a)
-    place = None if axis is None else static_int(axis, "axis")
+    place = None if axis is None else axis_of_method(axis)
     number = None if count is None else static_int(count, "count")
     split(value, axis=place, bitorder=bitorder).sampled(np.unpackbits)
     flat, where = _along(a, axis)
@@ -196,7 +197,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     array = as_tracer(a)
     for axis in axes if isinstance(axes, tuple | list) else (axes,):
         place = static_int(axis, "axis")
-        found = func(array, place)
+        found = func(array, axis if isinstance(axis, bool) else place)
         if found.ndim != array.ndim:
             found = np.expand_dims(found, place)
         array = found

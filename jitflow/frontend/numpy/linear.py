@@ -14,6 +14,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     array_operand,
+    converted_int,
     dtype_argument,
     new,
     normalized_axes,
@@ -111,7 +112,7 @@ def _require_size(ufunc: np.ufunc, what: str, own: Dim, other: Dim) -> None:
 
 
 def _last(value: Value, axis: Any) -> Value:
-    place = normalized_axis(axis, values.rank(value))
+    place = normalized_axis(converted_int(axis), values.rank(value))
     order = [other for other in range(values.rank(value)) if other != place]
     return values.transpose(value, [*order, place])
 
@@ -280,7 +281,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     seconds = second if isinstance(second, tuple | list) else [second]
     if len(firsts) != len(seconds) or len(firsts) > min(values.rank(left), values.rank(right)):
         raise UserValueError("shape-mismatch for sum")
-    left_axes, right_axes = normalized_axes(firsts, values.rank(left)), normalized_axes(seconds, values.rank(right))
+    left_axes, right_axes = (normalized_axes([*map(converted_int, axes)], values.rank(value))
+                             for axes, value in ((firsts, left), (seconds, right)))  # fmt: skip
     for one, other in zip(left_axes, right_axes, strict=True):
         broadcasting.require_equal(values.dims(left)[one], values.dims(right)[other], "shape-mismatch for sum")
     return new(values.as_array(_contracted(left, right, left_axes, right_axes)))

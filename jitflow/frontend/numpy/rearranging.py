@@ -22,6 +22,7 @@ from jitflow.frontend.arrays.operands import (
     refuse,
     sequence_of,
     shape_argument,
+    sizes_of,
     static_int,
 )
 from jitflow.frontend.arrays.promotion import result_dtype
@@ -153,8 +154,7 @@ def _repeat_by(value: Value, counts: Any, axis: int) -> Any:
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements in C order, again and again until the new shape is full."""
     value = array_operand(a)
-    items = new_shape if isinstance(new_shape, tuple | list) else (new_shape,)
-    dims = tuple(tracers.dim_of(item) for item in items)
+    dims = tuple(map(tracers.dim_of, sizes_of(new_shape if isinstance(new_shape, tuple | list) else (new_shape,))))
     if any(isinstance(dim, int) and dim < 0 for dim in dims):
         raise UserValueError("all elements of `new_shape` must be non-negative")
     size, total = broadcasting.total_size(value), product(dims)
@@ -167,7 +167,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 def tile(A: Any, reps: Any) -> Any:  # noqa: N803
     value = array_operand(A)
-    counts = shape_argument(reps)
+    counts = shape_argument(tuple(int(count) if isinstance(count, bool) else count for count in sequence_of(reps)))
     rank = max(len(counts), values.rank(value))
     dims = (1,) * (rank - values.rank(value)) + values.dims(value)
     counts = (1,) * (rank - len(counts)) + counts

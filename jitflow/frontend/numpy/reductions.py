@@ -20,6 +20,7 @@ from jitflow.frontend.arrays.operands import (
     as_value,
     converted_axes,
     converted_axis,
+    converted_int,
     dtype_argument,
     new,
     normalized_axis,
@@ -244,10 +245,9 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
     """``ufunc.accumulate``."""
     name = _ACCUMULATIONS.get(ufunc)
     value, into = array_operand(array), output_dtype(out)
-    if isinstance(axis, tuple | list):
-        if len(axis) != 1:
-            raise UserValueError("accumulate does not allow multiple axes")
-        (axis,) = axis
+    if axis is None or (isinstance(axis, tuple) and len(axis) != 1):
+        raise UserValueError("accumulate does not allow multiple axes")
+    (axis,) = (converted_int(item) for item in (axis if isinstance(axis, tuple) else (axis,)))
     if name is None:
         loop = dtype if into is None else _reduction_dtype(ufunc, value, dtype, into).numpy
         return as_running(ufunc_methods.accumulate(ufunc, value, axis, loop), out)

@@ -14,6 +14,7 @@ from jitflow.errors import UserAttributeError, UserAxisError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts, runtime_sizes
 from jitflow.frontend.arrays.operands import (
     array_operand,
+    converted_int,
     new,
     normalized_axes,
     normalized_axis,
@@ -21,6 +22,7 @@ from jitflow.frontend.arrays.operands import (
     refuse,
     sequence_of,
     shape_argument,
+    sizes_of,
     static_int,
     view,
 )
@@ -56,8 +58,7 @@ def reshape_value(value: Value, shape: Any, order: str = "C", what: str | None =
 
 def _requested(shape: Any) -> tuple[Dim | Value, ...]:
     """The dims that are asked for; a value where only the running program knows the number, which may be negative."""
-    items: Sequence[Any] = tuple(shape) if isinstance(shape, tracers.ArrayTracer) and shape.ndim == 1 else shape
-    return tuple(_requested_dim(item) for item in (items if isinstance(items, tuple | list) else (items,)))
+    return tuple(map(_requested_dim, sizes_of(shape)))
 
 
 def _requested_dim(item: Any) -> Dim | Value:
@@ -243,7 +244,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     rank = values.rank(value)
     if axes is None:
         return view(values.transpose(value, range(rank)[::-1]))
-    wanted = [static_int(axis, "axis") for axis in sequence_of(axes)]
+    wanted = [converted_int(axis) for axis in sequence_of(axes)]
     if len(wanted) != rank:
         raise UserValueError("axes don't match array")
     order = [normalized_axis(axis, rank) for axis in wanted]

@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, new, static_int
+from jitflow.frontend.arrays.operands import array_operand, axis_of_method, new, static_int
 from jitflow.frontend.numpy.routines import library_call, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.recording import values
@@ -23,10 +23,13 @@ from jitflow.runtime import routines
 __all__ = ["FUNCTIONS", "argpartition", "argsort", "partition", "sort"]
 
 
-def _along(a: Any, axis: Any) -> tuple[Value, Any]:
+def _along(function: Any, a: Any, axis: Any) -> tuple[Value, Any]:
     """The array and its axis; no axis means all elements in a row."""
     value = array_operand(a)
-    return (flat_value(value), -1) if axis is None else (value, static_int(axis, "axis"))
+    if axis is None:
+        return flat_value(value), -1
+    # sort and partition take bools, as NumPy reads them
+    return value, axis_of_method(axis) if function in (np.argsort, np.argpartition) else static_int(axis, "axis")
 
 
 def _shape(function: Any, value: Value) -> tuple[Dim, ...]:
@@ -42,7 +45,7 @@ def _refuse_fields(order: Any) -> None:
 def _ordered(function: Any) -> Any:
     def handler(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
         _refuse_fields(order)
-        value, place = _along(a, axis)
+        value, place = _along(function, a, axis)
         options = {"axis": place, "kind": kind, "stable": stable}
         return new_results(function, [value], [_shape(function, value)], options, effect="none")
 
@@ -53,7 +56,7 @@ def _ordered(function: Any) -> Any:
 def _partitioned(function: Any) -> Any:
     def handler(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
         _refuse_fields(order)
-        value, place = _along(a, axis)
+        value, place = _along(function, a, axis)
         kinds = [I64 if function is np.argpartition else values.dtype_of_value(value)]
         arguments = split(value, kth=kth, axis=place, kind=kind)
         return arguments.new(function, [_shape(function, value)], kinds=kinds)

@@ -13,6 +13,7 @@ from jitflow.errors import UserValueError
 from jitflow.frontend.arrays.operands import (
     array_operand,
     converted_axes,
+    converted_int,
     dtype_argument,
     new,
     normalized_axes,
@@ -41,7 +42,7 @@ def _options(ufunc: np.ufunc, axis: Any, dtype: Any) -> dict[str, Any]:
 def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """``ufunc.reduceat``: a reduction of each stretch that two neighbouring indices bound."""
     value, marks = array_operand(array), array_operand(indices)
-    place = static_int(axis, "axis")
+    place = converted_int(axis)
     (axis_found,) = normalized_axes(place, values.rank(value))
     dims = values.dims(value)
     out = out[0] if isinstance(out, tuple) else out

@@ -62,6 +62,8 @@ class Storage(Views):
         """Arrays that came out of a branch or loop."""
         self.sites: dict[Value, Site] = {}
         """Where arrays were merged, as values or as places."""
+        self.views_in: dict[Value, list[Any]] = {}
+        """The views that an array which was merged may be."""
         self.mixed: set[Value] = set()
         """The places that show an array itself on some paths, and a view of all of it on others."""
         self._protected: dict[Value, Callable[[], None]] = {}

@@ -17,6 +17,7 @@ from jitflow.frontend.tracers.operators import define_operators
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
+from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
 __all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary", "pinned"]
@@ -82,6 +83,8 @@ class ScalarTracer(Tracer):
         return super().__bool__() if number is None else bool(number)
 
     def __index__(self) -> int:
+        if self._scalar.dtype == BOOL and not self.weak:
+            raise located(UserTypeError("'numpy.bool' object cannot be interpreted as an integer"))
         number = asked(self)
         return super().__index__() if number is None else int(number)
 
@@ -153,9 +156,7 @@ class NumberTracer(ScalarTracer):
 
     def __index__(self) -> int:
         number = self.pinned()
-        if number is not None:
-            return int(number)
-        return super().__index__()
+        return super().__index__() if number is None else int(number)
 
     def __int__(self) -> int:
         number = self.pinned()

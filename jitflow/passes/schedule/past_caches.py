@@ -35,7 +35,7 @@ def past_caches(value: Value, loops: JoinedLoops, lanes: int, *, used: bool) -> 
 
 
 def _is_multiple(stride: Dim, other: Dim) -> bool:
-    return stride != other and stride % other == 0
+    return stride != other and other != 0 and stride % other == 0
 
 
 def _read(loops: JoinedLoops) -> list[Dim]:

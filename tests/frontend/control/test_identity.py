@@ -316,6 +316,59 @@ def an_array_or_a_number_by_two_names(a: Any, b: Any, s: Any, c: Any, n: Any) ->
     return x, k, r
 
 
+def a_list_by_two_names_out_of_a_turn(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    for v in a:
+        if v > n:
+            t = [v]
+            return t, {"n": t}
+        if v < n and c:
+            return [v], {"n": [v]}
+    t = ["n", 2.0]
+    return t, {"n": t}
+
+
+def lists_that_turns_leave_by_two_names(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p = q = [0.0]
+    r = (p, {"n": p})
+    t = None
+    for v in b:
+        if v > n:
+            p = [v]
+            r = (p, {"n": [v] if c else p})
+        if v > n + 1:
+            q = p
+        t = {"n": v}
+        u = (t, v)
+    return p, q, r, t, u
+
+
+def a_view_or_an_array_of_a_size_of_its_own(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x, z = b[:2], a * 2
+    y = w = z[1:]
+    for v in a:
+        if v > n:
+            x = b[b > v + 1] if c else x
+            y = z[z > v]
+    if c:
+        w = np.concatenate((w, y))
+    return x, y, w, z
+
+
+def views_of_all_of_an_array_in_what_turns_leave(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    r = None
+    for _ in a:
+        r = [b[:]] if c else n
+    return b, r
+
+
+def a_view_that_turns_replace_if_there_are_any(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = y = b[1:]
+    for i in range(n):
+        x = x * 2
+        y = y[y > i]
+    return x, y
+
+
 @pytest.mark.parametrize(
     "program",
     [one_list_by_two_names, one_of_two_lists, a_list_that_a_turn_chooses, a_list_that_a_branch_makes,
@@ -332,12 +385,41 @@ def an_array_or_a_number_by_two_names(a: Any, b: Any, s: Any, c: Any, n: Any) ->
      an_array_that_turns_replace_if_there_are_any, a_view_of_all_of_an_array_that_a_branch_makes,
      an_array_of_a_size_of_its_own, one_new_array_by_two_names_on_one_path, the_array_of_the_turn_before,
      an_array_or_a_view_of_all_of_it_that_is_written_to, the_callers_array_unless_turns_replace_it,
-     an_array_or_a_number_by_two_names],
+     an_array_or_a_number_by_two_names, a_list_by_two_names_out_of_a_turn, lists_that_turns_leave_by_two_names,
+     a_view_or_an_array_of_a_size_of_its_own, a_view_that_turns_replace_if_there_are_any,
+     views_of_all_of_an_array_in_what_turns_leave],
 )  # fmt: skip
 def test_objects_are_those_of_python(program: Any) -> None:
     compiled = jitflow.function(program)
     for c, n in ((True, 1), (True, 0), (False, 1), (False, 0)):
         check_objects(compiled, program, lambda: (np.arange(3.0), np.arange(4.0), np.array(0.5)), (c, n))
+
+
+def test_a_view_that_turns_make_where_others_make_an_array_of_a_size_of_its_own_is_refused_where_they_meet() -> None:
+    def program(a: Any) -> Any:
+        x = a
+        for v in a:
+            x = a[1:] if v > 2 else a[a > v]
+        return x
+
+    with pytest.raises(NotImplementedError, match="shows another array on one path") as caught:
+        jitflow.function(program)(np.arange(4.0))
+    assert caught.value.location.line == program.__code__.co_firstlineno + 2
+    assert "copy()" in caught.value.mend
+
+
+@pytest.mark.parametrize(
+    "program", [lambda z: z.real if (z.imag == 0).all() else z, lambda z: z[1:] if z[0] else z * 1]
+)
+def test_a_part_of_an_array_that_a_path_leaves_is_no_copy(program: Any) -> None:
+    compiled = jitflow.function(program)
+    for z in (np.array([1 + 0j, 2]), np.array([0, 1 + 1j])):
+        try:
+            found = compiled(z)
+        except NotImplementedError as error:
+            assert "copy()" in error.mend  # type: ignore[attr-defined]
+        else:
+            assert np.shares_memory(found, z) == np.shares_memory(program(z), z)
 
 
 def test_an_array_that_is_not_to_be_written_to_is_returned_itself() -> None:

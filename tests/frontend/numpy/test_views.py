@@ -376,7 +376,7 @@ def test_a_view_or_a_new_array_that_only_the_run_sizes_is_refused():
         sizes[axis] = n
         return np.zeros(sizes)
 
-    with pytest.raises(UserNotImplementedError, match="shows an argument on one path"):
+    with pytest.raises(UserNotImplementedError, match="shows another array on one path"):
         jitflow.function(program)(np.arange(4.0), 3, 0)
 
 
