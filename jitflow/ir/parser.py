@@ -281,14 +281,21 @@ class _Parser(Tokens):
     def container(self) -> Container:
         kind = self.take("word").text
         self.expect("<")
-        held = [*self.listed(">", self.container_item)]
+        held = [*self.listed(">", self.container_part)]
+        most = held.pop() if held and isinstance(held[-1], int) else None
         if not held:
-            return Container(kind=kind)
+            return Container(kind=kind, most=most)
         if kind == "defaultdict" and len(held) == 3:
             factory = str(held.pop()).removeprefix("py")
             return Container(kind=kind, key=held[0], item=held[1], factory=factory)
         key, item = held if len(held) == 2 else (held[0], None) if kind == "set" else (None, held[0])
-        return Container(kind=kind, key=key, item=item)
+        return Container(kind=kind, key=key, item=item, most=most)
+
+    def container_part(self) -> Any:
+        """What it holds, or the largest length that it may have."""
+        if self.peek().kind != "integer":
+            return self.container_item()
+        return int(self.take("integer").text)
 
     def container_item(self) -> ContainerItem:
         if self.skip("("):

@@ -66,7 +66,8 @@ class Container(Scalar):
     ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``;
     a ``str`` is a list of the numbers of its characters that nobody changes once it is made (`TEXT`).
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
-    ``factory`` is the class of numbers of which a defaultdict makes its items, if it is one.
+    ``factory`` is the class of numbers of which a defaultdict makes its items, if it is one; ``most`` is the largest
+    length of a deque, which drops what is too much.
     """
 
     dtype: DType = I64
@@ -74,10 +75,12 @@ class Container(Scalar):
     key: Item | None = None
     item: Item | None = None
     factory: str = ""
+    most: int | None = None
 
     def __str__(self) -> str:
         inside = [_item_text(item) for item in (self.key, self.item) if item is not None]
-        return f"{self.kind}<{', '.join([*inside, self.factory] if self.factory else inside)}>"
+        inside += [self.factory] if self.factory else [] if self.most is None else [str(self.most)]
+        return f"{self.kind}<{', '.join(inside)}>"
 
     @property
     def family(self) -> str:

@@ -63,6 +63,8 @@ def _order(entry: Sequence[Any]) -> int:
 
 def unfilled(held: Container) -> Any:
     """An object of Python's that holds nothing yet."""
+    if held.most is not None:
+        return collections.deque(maxlen=held.most)
     if held.kind != "defaultdict":
         return (getattr(builtins, held.kind, None) or getattr(collections, held.kind))()
     item = held.item

@@ -101,6 +101,23 @@ def rotate(items: Any, number: Any) -> Any:
 
 
 @program
+def make_room(items: Any, most: Any, front: Any) -> Any:
+    """Let an item at one end go from a deque that has as many as it may have."""
+    if len(items) >= most:
+        if front:
+            items.popleft()
+        else:
+            items.pop()
+
+
+@program
+def require_room(items: Any, most: Any) -> Any:
+    """Raise what ``deque.insert`` raises if there are as many items as there may be."""
+    if len(items) >= most:
+        raise IndexError("deque already at its maximum size")
+
+
+@program
 def remove(items: Any, wanted: Any) -> Any:
     """``items.remove(wanted)``."""
     place = 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 import builtins
 import collections
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -207,7 +208,7 @@ class ProgramContainer(PythonProtocol, Recorded):
         if key is not None and as_key(key) is None:
             raise _no_key(self.held, key)
         factory = factory_name(getattr(self, "factory", None)) or self.held.factory
-        told = Container(kind=self.held.kind, key=key, item=item, factory=factory)
+        told = replace(self.held, key=key, item=item, factory=factory)
         found = joined_containers(self.held, told)
         if found is not None:
             return found
@@ -263,7 +264,7 @@ class ProgramContainer(PythonProtocol, Recorded):
         trace = current_trace()
         site, whole, count = trace.state(Guessed).types.get(self.held, (None, self.held, 0))
         if site is not None and count < _MOST_GUESSES:
-            told = Container(kind=self.held.kind, key=key, item=item, factory=self.held.factory)
+            told = replace(self.held, key=key, item=item)
             raise trace.begin_anew(Restart(site, (replaced(whole, {self.held: told}), count + 1)))
 
     def key_words(self, key: Any) -> list[Value] | None:
@@ -311,9 +312,10 @@ def is_unknown(thing: Any) -> bool:
     return isinstance(thing, ProgramContainer) and not thing.is_known
 
 
-def made(kind: str, site: Site | None, answer: Any) -> Any:
-    """A new container, empty. ``answer`` is its type, if that is known."""
+def made(kind: str, site: Site | None, answer: Any, most: int | None = None) -> Any:
+    """A new container, empty. ``answer`` is its type, if that is known; ``most`` is the largest length of a deque."""
     held = answer if isinstance(answer, Container) else Container(kind=kind)
+    held = held if most is None else replace(held, most=most)
     if held.key is None and held.item is None:
         found = class_of(held)()
     else:

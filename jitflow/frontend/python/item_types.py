@@ -74,7 +74,8 @@ def type_of_container(thing: Any) -> Container | None:
         return Container(kind=kind, key=key)
     item = _all_joined(map(_type_inside, thing if type(thing) in _LISTS else thing.values()))
     factory = factory_name(thing.default_factory) if type(thing) is collections.defaultdict else ""
-    return None if item is None else Container(kind=kind, key=key, item=item, factory=factory)
+    most = thing.maxlen if type(thing) is collections.deque else None
+    return None if item is None else Container(kind=kind, key=key, item=item, factory=factory, most=most)
 
 
 def factory_name(factory: Any) -> str:
@@ -125,7 +126,7 @@ def _are_alike(one: Item, other: Item) -> bool:
 
 
 def _are_of_one_class(one: Container, other: Container) -> bool:
-    return (one.kind, one.factory) == (other.kind, other.factory)
+    return (one.kind, one.factory, one.most) == (other.kind, other.factory, other.most)
 
 
 def joined_containers(one: Container, other: Container) -> Container | None:
@@ -139,7 +140,7 @@ def joined_containers(one: Container, other: Container) -> Container | None:
     key, item = parts
     if key is not None and (key := as_key(key)) is None:
         return None
-    return Container(kind=one.kind, key=key, item=item, factory=one.factory or other.factory)
+    return replace(one, key=key, item=item, factory=one.factory or other.factory)
 
 
 def widest(answer: Any, like: Container | None) -> Any:

@@ -29,6 +29,7 @@ from jitflow.frontend.python.list_operations import require_memory
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.python.program_counters import ProgramCounter
+from jitflow.frontend.python.program_deques import ProgramDeque  # noqa: F401 - a kind of containers
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
@@ -113,7 +114,7 @@ def _made(items: Any, site: Site) -> Any:
         return items
     if kind == "list" and (isinstance(answer, Form) or _is_differentiated()):
         return Growing(items, site.name, site, answer if isinstance(answer, Form) else None)
-    found = made(kind, site, answer)
+    found = made(kind, site, answer, items.maxlen if type(items) is collections.deque else None)
     if isinstance(found, ProgramDefaultDict):
         found.factory = items.default_factory
     _fill(found, items)
@@ -248,9 +249,10 @@ def _fill(found: Any, items: Any) -> None:
 def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     """A call of a class of containers."""
     trace = active_trace()
-    if kind is collections.deque:
-        args = (*args[:1], *map(_known_length, args[1:]))
-        keywords = {name: _known_length(item) if name == "maxlen" else item for name, item in keywords.items()}
+    most = None
+    if kind is collections.deque and trace is not None:
+        items, most = _parts_of_deque(*args, **keywords)
+        args, keywords = (items,), {}
     if trace is None or keywords:
         return kind(*args, **keywords)
     frame = trace.user_frame()
@@ -260,17 +262,19 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}" + " inside" * lists.making)
     lists.making += 1
     try:
-        return _constructed_at(site, kind, *args)
+        return _constructed_at(site, kind, *args, most=most)
     finally:
         lists.making -= 1
 
 
-def _known_length(number: Any) -> Any:
-    """The largest length of a deque, which Python needs to know."""
-    return static_int(number, "maxlen") if isinstance(number, tracers.Tracer) else number
+@raising_for_the_program
+def _parts_of_deque(iterable: Any = (), maxlen: Any = None) -> tuple[Any, int | None]:
+    """What a deque is made of, and its largest length, which has to be known."""
+    most = static_int(maxlen, "maxlen") if isinstance(maxlen, tracers.Tracer) else maxlen
+    return iterable, collections.deque(maxlen=most).maxlen
 
 
-def _constructed_at(site: Site, kind: Any, *args: Any) -> Any:
+def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) -> Any:
     trace = current_trace()
     *first, given = args or ((),)
     given = characters_of(given)
@@ -286,10 +290,11 @@ def _constructed_at(site: Site, kind: Any, *args: Any) -> Any:
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:
-        return _made(kind(*first, given) if args else kind(), site)
+        made_by = kind if most is None else partial(kind, maxlen=most)
+        return _made(made_by(*first, given) if args else kind(), site)
     name = kind.__name__
     like, answer = _like(given, name), trace.choices.answer(site)
-    found = _list_at(site, like) if kind is list else made(name, site, widest(answer, like))
+    found = _list_at(site, like) if kind is list else made(name, site, widest(answer, like), most)
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
     if isinstance(found, ProgramCounter | ProgramDict | ProgramSet):

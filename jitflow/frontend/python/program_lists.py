@@ -1,4 +1,4 @@
-"""Lists and deques of the running program: Python's methods as ops on a container (`containers`)."""
+"""Lists of the running program: Python's methods as ops on a container (`containers`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
@@ -25,13 +24,12 @@ from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import F64, I64, DType
 from jitflow.ir.types import Container, Scalar, Several, words_of
 
-__all__ = ["ProgramDeque", "ProgramList", "new_list"]
+__all__ = ["ProgramList", "Turns", "new_list"]
 
 
 class ProgramList(ProgramContainer, Listed):
@@ -104,7 +102,7 @@ class ProgramList(ProgramContainer, Listed):
         return self._array_of(dtype)
 
     def gone_through(self) -> Source:
-        return _Turns(self)
+        return Turns(self)
 
     def item(self, position: Any) -> Any:
         return self.entry(integer(position))[1]
@@ -148,7 +146,7 @@ class ProgramList(ProgramContainer, Listed):
         """``list.extend``."""
         if isinstance(items, ProgramContainer) and not items.is_known and items.sample is None:
             return
-        own_loop(_Turns(items, stays=False) if isinstance(items, ProgramList) else items, self.append)
+        own_loop(Turns(items, stays=False) if isinstance(items, ProgramList) else items, self.append)
 
     def __iadd__(self, items: Any) -> Any:
         self.extend(items)
@@ -215,7 +213,7 @@ class ProgramList(ProgramContainer, Listed):
     def _sort_by(self, key: Any, reverse: bool) -> None:
         """Sort pairs of keys and positions by the keys, and take the items in that order."""
         pairs = new_list("sort(key=...)", None)
-        own_loop(_Turns(self), lambda item: pairs.append((key(item), pairs.length)))
+        own_loop(Turns(self), lambda item: pairs.append((key(item), pairs.length)))
         if not pairs.is_known:
             return
         words = len(pairs.held.items) - 1
@@ -323,49 +321,11 @@ class ProgramList(ProgramContainer, Listed):
                       "use len(...) in the compiled function")  # fmt: skip
 
 
-class ProgramDeque(ProgramList):
-    """A deque of the running program."""
-
-    held = Container(kind="deque")
-
-    def __getitem__(self, position: Any) -> Any:
-        return super().__getitem__(_no_slice(position))
-
-    def __setitem__(self, position: Any, item: Any) -> None:
-        super().__setitem__(_no_slice(position), item)
-
-    def __delitem__(self, position: Any) -> None:
-        super().__delitem__(_no_slice(position))
-
-    def rotate(self, n: Any = 1) -> None:
-        """``deque.rotate``."""
-        programs.rotate(self, n)
-
-    def popleft(self) -> Any:
-        """``deque.popleft``."""
-        return self.pop(0)
-
-    def appendleft(self, item: Any) -> None:
-        """``deque.appendleft``."""
-        if (found := self.admitted(NOTHING, item)) is not None:
-            self.op("append_item", *found, front=True)
-
-    def extendleft(self, items: Any) -> None:
-        """``deque.extendleft``."""
-        own_loop(_Turns(items, stays=False) if isinstance(items, ProgramList) else items, self.appendleft)
-
-
 def _is_deque(thing: Any) -> bool:
-    return isinstance(thing, ProgramDeque | deque)
+    return thing.held.kind == "deque" if isinstance(thing, ProgramList) else isinstance(thing, deque)
 
 
-def _no_slice(position: Any) -> Any:
-    if isinstance(position, slice):
-        raise located(UserTypeError("sequence index must be integer, not 'slice'"))
-    return position
-
-
-class _Turns(Source):
+class Turns(Source):
     """A loop through as many items as a list has when the loop begins; it may not change meanwhile if ``stays``."""
 
     once = False
@@ -397,4 +357,4 @@ def new_list(name: str, held: Container | None, kind: str = "list") -> Any:
     return made(kind, site, widest(trace.choices.answer(site), held))
 
 
-KINDS.update(list=ProgramList, deque=ProgramDeque)
+KINDS.update(list=ProgramList)
