@@ -49,3 +49,21 @@ def test_keys_from_outside_are_the_very_objects():
     for kind in (Kind, int, Kind):
         holder.kind = kind
         assert [*keyed(holder)] == [kind]
+
+
+def stores_under(d, key, other):
+    d[key] = 1
+    d[key, "of a tuple"] = 2
+    return d[other]
+
+
+def test_keys_that_are_passed_keep_their_types():
+    for key in (2, True, np.int64(3), np.uint8(4), np.True_):
+        for other in ("a", "missing"):
+            known, expected = {"a": 5}, {"a": 5}
+            for function, held in ((jitflow.function(stores_under), known), (stores_under, expected)):
+                try:
+                    function(held, key, other)
+                except KeyError as error:
+                    assert error.args == ("missing",)
+            assert repr(known) == repr(expected)

@@ -151,6 +151,20 @@ def notes(state, x):
     return len(state["seen"])
 
 
+@program(lambda: ["a", 2, None], list)
+def inserted_and_nothing_else(items, x):
+    items.insert(int(x), "new")
+    return 7
+
+
+@program(lambda: ["a"], list)
+def itself_or_another(items, x):
+    if items:
+        return items
+    items.append("new")
+    return x
+
+
 @pytest.mark.parametrize(("run", "make"), PROGRAMS, ids=[run.__name__ for run, _ in PROGRAMS])
 def test_lists_are_pythons(run, make):
     compiled = caught(jitflow.function(run))

@@ -11,6 +11,8 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserError
+from tests.frontend.same_objects import check_objects
+from tests.frontend.test_slotted_dicts import caught
 
 PROGRAMS = []
 
@@ -337,3 +339,32 @@ def test_what_cannot_be_stored_to_is_said():
     with pytest.raises(UserError, match="in what is differentiated"):
         jitflow.grad(loss, argnums=1)(Thing(), 2.0)
     assert jitflow.function(Point.move)(Point(1.0), 2.0) == Point(3.0, 1)
+
+
+def shown_twice(d, items, x, k):
+    y = x * 2
+    d["y"], d["part"], d["copy"] = y, y[1:], y.copy()
+    items.append(y)
+    return d[k]
+
+
+def lists_in_two_places(d, items, x, k):
+    y = [x * 2, x]
+    d["y"] = y
+    items.append(y)
+    return d[k]
+
+
+def views_of_arguments(d, items, x, k):
+    d["whole"], d["part"], d["copy"] = x[:], x[1:], x.copy()
+    items.append(d["part"][:1])
+    if x[0] > 1:
+        raise KeyError(k)
+    return d[k]
+
+
+@pytest.mark.parametrize("run", [shown_twice, lists_in_two_places, views_of_arguments])
+def test_what_is_one_object_or_memory_is_so_behind_a_call_that_fails(run):
+    compiled = caught(jitflow.function(run))
+    for first in (1.0, 2.0):
+        check_objects(compiled, caught(run), lambda first=first: ({"a": 1}, [2], np.array([first, 3.0])), ("q",))

@@ -14,7 +14,7 @@ from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.building import passed
-from jitflow.frontend.tracers import Tracer, dim_of, lift, located, wrap
+from jitflow.frontend.tracers import Tracer, dim_of, known_key, lift, located, wrap
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.routines import Routine, RoutineResultError
@@ -102,7 +102,7 @@ def template_of(
         kind, parts = tuple if isinstance(thing, tuple) else list, [template_of(item, given, own) for item in thing]
         return partial(sequence_of, kind, parts)
     if isinstance(thing, dict):
-        items = {key: template_of(item, given, own) for key, item in thing.items()}
+        items = {known_key(key): template_of(item, given, own) for key, item in thing.items()}
         return partial(dict_of, items)
     if isinstance(thing, PLAIN):
         return partial(as_known, thing)

@@ -24,11 +24,12 @@ from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers import Alternatives, Tracer
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer
 from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.core import Op
+from jitflow.ir.core import Op, Value
 from jitflow.ir.routines import Routine
+from jitflow.runtime.held_arrays import held_things
 
 __all__ = ["hand_over"]
 
@@ -104,8 +105,8 @@ def _make_all(stores: Stores) -> None:
 
 
 def _call(stores: Stores, function: Any, things: Sequence[Any]) -> None:
-    trace = current_trace()
-    record_call(trace, function, None, tuple(things), {}, own=partial(_template, stores), name="store")
+    trace, making = current_trace(), _Making(stores, tuple(things))
+    record_call(trace, function, None, making.things, {}, own=making.template, name="store", borrows=True)
     trace.state(Statements).foreseen.add(trace.builder.ops[-1])  # no handler has to do with it
 
 
@@ -118,9 +119,72 @@ def _filled(make: Callable[..., Any], parts: Sequence[Template], operands: tuple
     return make(*found)
 
 
-def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | None:
+class _Making:
+    """What one call hands over: each thing once, so that what is one object, or one memory, goes on being that."""
+
+    def __init__(self, stores: Stores, things: tuple[Any, ...]) -> None:
+        self._stores, self.things = stores, things
+        self._made: dict[int, tuple[Any, Template]] = {}
+        self._open: set[int] = set()
+        self._arrays: list[tuple[int, ArrayTracer]] = []
+
+    def template(self, thing: Any, given: list[Tracer]) -> Template | None:
+        """What makes the things, which are the call's arguments."""
+        if thing is not self.things:
+            return None
+        parts = [template_of(part, given, self._part) for part in self.things]
+        return partial(held_things, parts, self._groups(), lambda: self._stores.table.current().objects)
+
+    def _part(self, thing: Any, given: list[Tracer]) -> Template | None:
+        if id(thing) in self._made:
+            return self._made[id(thing)][1]
+        if id(thing) in self._open:
+            return None
+        self._open.add(id(thing))
+        make = _template(self._stores, thing, given, self._part)
+        if make is None and (type(thing) in (list, dict) or isinstance(thing, ArrayTracer)):
+            if isinstance(thing, ArrayTracer):
+                self._arrays.append((len(given), thing))
+            make = template_of(thing, given, self._part)
+        self._open.remove(id(thing))
+        if make is None:
+            return None
+        self._made[id(thing)] = thing, partial(_once, len(self._made), make)
+        return self._made[id(thing)][1]
+
+    def _groups(self) -> list[tuple[list[int], list[int]]]:
+        """The operands that may show one memory, and the numbers of the caller's arrays that they may show."""
+        trace, storage = current_trace(), current_trace().storage
+        storage.require_shown(dict.fromkeys(array._value for _, array in self._arrays))
+        groups: list[tuple[set[Value], list[int], set[int]]] = []
+        owned: set[Value] = set()
+        for place, array in self._arrays:
+            value = array._value
+            is_copy = array.owned and (value in owned or not storage.is_new_array(value))
+            owned |= {value} if array.owned else set()
+            behind = set() if is_copy else storage.behind(value)
+            shown = {*trace.positions(behind)}
+            places = [place]
+            for group in [group for group in groups if group[0] & behind]:
+                groups.remove(group)
+                behind, places, shown = behind | group[0], [*group[1], *places], shown | group[2]
+            groups.append((behind, places, shown))
+        leaves = self._stores.inputs.leaves
+        return [(places, [self._stores.number_of(leaves[position].register) for position in sorted(shown)])
+                for _, places, shown in groups]  # fmt: skip
+
+
+def _once(number: int, make: Template, operands: tuple[Any, ...]) -> Any:
+    made = operands[-1]
+    if number not in made:
+        made[number] = make(operands)
+    return made[number]
+
+
+def _template(
+    stores: Stores, thing: Any, given: list[Tracer], own: Callable[[Any, list[Tracer]], Template | None]
+) -> Template | None:
     """What makes something that no callback would get: the caller's own objects, and those that the program makes."""
-    own = partial(_template, stores)
     register = stores.inputs.register_of(thing)
     if register is not None:
         number = stores.number_of(register)

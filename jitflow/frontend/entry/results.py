@@ -32,7 +32,7 @@ from jitflow.frontend.python.returned_containers import Returned, kind_of_contai
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of, wrap
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, known_key, lift, type_of, wrap
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor
@@ -313,8 +313,7 @@ class Results:
 
     def _key(self, key: Any) -> Any:
         if isinstance(key, Tracer):
-            hash(key)  # raises, or fixes a size
-            return int(key)
+            return known_key(key)
         if type(key) in (tuple, frozenset):
             return type(key)(map(self._key, key))
         register = outside_register(key)

@@ -294,12 +294,8 @@ def _is_in(one: Slotted, number: int, other: Slotted) -> Any:
 
 
 def _plain(key: Any) -> Any:
-    """A key whose number is known, or of which it is asked."""
-    if isinstance(key, tuple):
-        return tuple(map(_plain, key))
-    if isinstance(key, tracers.SizeTracer):
-        return int(key)
-    return str(key) if type(key) is TracedText else key
+    """A key whose numbers are known, or of which they are asked."""
+    return str(key) if type(key) is TracedText else tracers.known_key(key)
 
 
 class _View(Recorded, Source):

@@ -130,6 +130,7 @@ class SlottedList(SlottedThing):
         if self._numbers() is not None and type(position) is int:
             self._as_python("list.insert", lambda numbers: numbers.insert(position, _New(item)))
             return
+        self._change()
         slots, zero, length = self.slots, values.constant(0, I64), as_value(count_of(self))
         front = values.emit("maximum", from_front(integer(position), length), zero)
         front = values.emit("minimum", front, length)

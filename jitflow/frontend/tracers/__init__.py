@@ -25,11 +25,11 @@ from jitflow.frontend.tracers import python_numbers  # noqa: F401 - the arithmet
 from jitflow.frontend.tracers.alternatives import Alternatives, distributed, holds_alternatives, kind_by_kind
 from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.frontend.tracers.base import Tracer, located
-from jitflow.frontend.tracers.lifting import constant, element_type, lift, type_of, wrap
+from jitflow.frontend.tracers.lifting import constant, element_type, known_key, lift, type_of, wrap
 from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer, is_weak
 from jitflow.frontend.tracers.size import NEGATIVE_SIZE, SizeTracer, as_size, dim_of, size_of
 from jitflow.frontend.tracers.variable import VariableTracer
 
 __all__ = ["NEGATIVE_SIZE", "Alternatives", "ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer",
            "VariableTracer", "as_size", "constant", "dim_of", "distributed", "element_type", "holds_alternatives",
-           "is_weak", "kind_by_kind", "lift", "located", "size_of", "type_of", "wrap"]  # fmt: skip
+           "is_weak", "kind_by_kind", "known_key", "lift", "located", "size_of", "type_of", "wrap"]  # fmt: skip

@@ -18,7 +18,7 @@ from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
 from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.remote import Remote
 
-__all__ = ["constant", "element_type", "lift", "type_of", "wrap"]
+__all__ = ["constant", "element_type", "known_key", "lift", "type_of", "wrap"]
 
 LARGEST_LITERAL = 64
 """Elements of an array built while tracing that may become a constant in the code."""
@@ -118,6 +118,17 @@ def type_of(operand: Any) -> Tensor | Scalar:
     type_ = lift(operand).type
     assert isinstance(type_, Tensor | Scalar)
     return type_
+
+
+def known_key(key: Any) -> Any:
+    """A key of a dict with the numbers in it known, each of its own type. Raises where only the run knows one."""
+    if type(key) in (tuple, frozenset):
+        return type(key)(map(known_key, key))
+    if not isinstance(key, Tracer):
+        return key
+    hash(key)  # raises, or asks for the number
+    number: Any = key
+    return number.__class__(int(number))
 
 
 def element_type(dtype: np.dtype[Any]) -> DType:
