@@ -229,6 +229,13 @@ def of_the_program(_, x):
     return found, last, {}
 
 
+@program(lambda: {"low": 1.0, "high": None}, lambda: {"low": [2]})
+def one_list_under_a_chosen_key(d, x):
+    own = ["own"]
+    d["high" if x > 0 else "low"] = own
+    return own, [own]
+
+
 @pytest.mark.parametrize(("run", "make"), PROGRAMS, ids=[run.__name__ for run, _ in PROGRAMS])
 def test_dicts_are_pythons(run, make):
     compiled = caught(jitflow.function(run))

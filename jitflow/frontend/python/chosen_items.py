@@ -119,7 +119,7 @@ class _Indexed:
     def __setitem__(self, index: Any, item: Any) -> None:
         restart_keyed(self._items, index, item)
         if type(index) is Alternatives:
-            index.each(partial(_store, self._items, item), self._items)
+            index.each(partial(_store, self._items, item), self._items, item)
         elif _is_running(index, self._items):
             _store(self._items, item, index)
         else:
