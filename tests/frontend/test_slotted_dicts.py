@@ -236,6 +236,14 @@ def one_list_under_a_chosen_key(d, x):
     return own, [own]
 
 
+@program(lambda: [{"k": 1}, {"k": [2]}], lambda: [["k"], {"k": 1}])
+def one_list_in_a_chosen_thing(things, x):
+    own = ["own"]
+    thing = things[0] if x > 0 else things[1]
+    thing[0 if isinstance(thing, list) else "k"] = own
+    return own, [own]
+
+
 @pytest.mark.parametrize(("run", "make"), PROGRAMS, ids=[run.__name__ for run, _ in PROGRAMS])
 def test_dicts_are_pythons(run, make):
     compiled = caught(jitflow.function(run))

@@ -140,7 +140,10 @@ class Alternatives(Tracer):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         # What a list or dict holds may be of several kinds itself; an array asks for its one kind.
-        distributed(lambda thing, place: operator.setitem(thing, place, surface.narrowed(value)), (self, index), {})
+        def store(thing: Any, place: Any) -> None:
+            operator.setitem(thing, place, surface.narrowed(value))
+
+        distributed(store, (self, index), {}, value)
 
     def __delitem__(self, index: Any) -> None:
         distributed(operator.delitem, (self, index), {})
@@ -182,8 +185,11 @@ def _is_method(thing: Any, name: str) -> bool:
     return name in surface.methods or name in ("conjugate", "is_integer", "bit_length", "hex")
 
 
-def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """``function(*args, **keywords)``, done once for each combination of the kinds that its arguments may be."""
+def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any], *reached: Any) -> Any:
+    """``function(*args, **keywords)``, done once for each combination of the kinds that its arguments may be.
+
+    What else it may reach is among those ``reached``.
+    """
     if not _are_there():
         return function(*args, **keywords)
     things = {id(thing): thing.of_few_kinds() for argument in (*args, *keywords.values()) for thing in _all(argument)}
@@ -198,7 +204,7 @@ def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Map
             **{name: _replaced(argument, known) for name, argument in keywords.items()},
         )
 
-    return surface.switch(tuple(things.values()), use, (*args, *keywords.values()), function)
+    return surface.switch(tuple(things.values()), use, (*args, *keywords.values(), *reached), function)
 
 
 def kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
