@@ -11,8 +11,8 @@ from typing import Any
 
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
+from jitflow.frontend.outside.module_views import NO_MEMBER, ModuleView
 from jitflow.frontend.outside.objects import C_METHODS, is_frozen
-from jitflow.frontend.outside.proxies import NO_MEMBER, ModuleView
 from jitflow.frontend.outside.purity import Impure, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.recording.locate import raising_for_the_program
