@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -70,3 +72,41 @@ def test_what_nobody_catches_is_what_python_raises() -> None:
 
     with pytest.raises(ModuleNotFoundError, match="No module named 'no_module_of_anybody'"):
         jitflow.function(program)(X)
+
+
+def test_modules_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(x: Any) -> Any:
+        later = sys.modules.get("no_module_of_anybody")
+        if later is not None:
+            return later.of(x)
+        try:
+            return sys.modules["no_module_of_anybody"].of(x)
+        except KeyError as error:
+            return sys.modules.get("numpy").abs(x), str(error), "numpy" in sys.modules, "no_such" in sys.modules
+
+    compiled = jitflow.function(program)
+    assert_same(compiled(-X), program(-X))
+    module = ModuleType("no_module_of_anybody")
+    module.of = lambda x: x * 5  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert_same(compiled(X), X * 5)
+    monkeypatch.setitem(sys.modules, module.__name__, None)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'of'"):
+        compiled(X)
+    monkeypatch.delitem(sys.modules, module.__name__)
+    assert_same(compiled(-X), program(-X))
+    with pytest.raises(jitflow.UserError, match=r"sys\.modules is not known to be pure"):
+        jitflow.function(lambda: len(sys.modules))()
+
+
+def test_a_module_is_one_thing_by_all_its_names() -> None:
+    def program(one: Any, other: Any) -> Any:
+        import json as inner
+
+        import numpy
+
+        named = {one: 1, numpy: 2, other: 3, inner: 4}
+        asked = one in (json, np), sys.modules["numpy"] is one, one is other, one != other
+        return numpy is np, one is np, one == np, inner is json, other is inner, other == json, len(named), asked
+
+    assert jitflow.function(program)(np, json) == program(np, json)

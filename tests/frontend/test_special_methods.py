@@ -218,3 +218,96 @@ def test_lengths_that_the_running_program_finds(x):
     found = compiled(x)
     assert found == expected
     assert [*map(type, found)] == [*map(type, expected)]
+
+
+class Point:
+    """Is equal to others of its kind, and leaves the question to the others otherwise, as Python advises."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> Any:
+        return self.x == other.x if isinstance(other, Point) else NotImplemented
+
+    def __hash__(self) -> int:
+        return 1
+
+
+class Odd:
+    """What `==` and `!=` answer need be no bool."""
+
+    def __eq__(self, other: object) -> Any:
+        return "equal"
+
+    def __ne__(self, other: object) -> Any:
+        return "unequal"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("other", [Point(1.0), Point(2.0), Odd(), object(), None, 1.0, np.float64(1.0), "x", Point])
+def test_equality_is_what_the_methods_say(other: Any) -> None:
+    def program(one: Any, other: Any) -> Any:
+        return one == other, one != other, one == "x", one != "x", 1 if one == other else 2, one == one, one in ["x"]
+
+    for one in (Point(1.0), Odd(), Point):
+        assert jitflow.function(program)(one, other) == program(one, other)
+    arrays = Point(np.arange(3.0)), Point(np.ones(3))
+    np.testing.assert_array_equal(jitflow.function(lambda a, b: a == b)(*arrays), [False, True, False])
+
+
+class Cell:
+    """Says by ``__array__`` which array it is."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.array
+
+
+class CarefulCell(Cell):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.array * 2, dtype, copy=copy)
+
+
+class OldCell(Cell):
+    def __array__(self, dtype: Any = None) -> Any:  # type: ignore[override]
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+@pytest.mark.parametrize("make", [Cell, CarefulCell, OldCell])
+@pytest.mark.parametrize("program", [
+    np.asarray, np.array, np.copy, np.sum, np.shape, np.atleast_2d, np.zeros_like, lambda c: np.array(c, np.float32),
+    lambda c: np.array([c, c]), lambda c: np.multiply(c, 2), lambda c: c.array @ c, lambda c: c * c.array,
+    lambda c: np.stack([c.array, c]), lambda c: np.array(c, copy=False), lambda c: np.asarray(c, np.float32),
+    lambda c: np.linalg.norm(c, axis=1), lambda c: np.array(c, order="F", ndmin=3),
+    lambda c: np.where(c.array > 1, c, 0),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_objects_that_say_which_array_they_are(program: Any, make: Any) -> None:
+    answers = []
+    for each in (program, jitflow.function(lambda thing: program(thing))):
+        thing = make(np.array([[2.0, 1.0], [0.0, 3.0]]))
+        try:
+            found = each(thing)
+            array = np.asarray(found)
+            answers.append((array.tolist(), type(found), array.dtype, found is thing.array))
+        except ValueError as error:
+            answers.append(str(error).partition("\n")[0])
+    assert answers[0] == answers[1]
+
+
+def test_what_an_object_says_is_an_array() -> None:
+    class Wrong:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return 3
+
+    class Summed(Cell):
+        def sum(self, **keywords: Any) -> int:
+            return 42
+
+    with pytest.raises(ValueError, match="object __array__ method not producing an array"):
+        jitflow.function(lambda thing: np.cos(thing))(Wrong())
+    with pytest.raises(jitflow.UserError, match=r"numpy\.sum of an object of type Summed"):
+        jitflow.function(lambda thing: np.sum(thing))(Summed(np.ones(2)))

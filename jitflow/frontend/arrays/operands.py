@@ -15,6 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
+from jitflow.frontend.outside.proxies import ArrayLikeProxy
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import class_name, located, may_be_pinned
@@ -33,11 +34,13 @@ __all__ = [
     "PythonNumber",
     "array_operand",
     "as_value",
+    "asked_array",
     "axis_of_method",
     "converted_axes",
     "converted_axis",
     "converted_int",
     "dtype_argument",
+    "is_array_like",
     "new",
     "normalized_axes",
     "normalized_axis",
@@ -112,6 +115,8 @@ def operand(item: Any, dtype: DType | None = None) -> Operand:
         return cast(Value, surface.array_of(item))
     if isinstance(item, range):  # of which NumPy makes an array of floats if it is empty
         return tracers.lift(surface.replacements[np.arange](item.start, item.stop, item.step) if item else np.zeros(0))
+    if is_array_like(item):
+        return operand(asked_array(item), dtype)
     if item is None:
         raise UserTypeError("an operand is None here, of which compiled code makes no array")
     raise UserTypeError(
@@ -119,6 +124,19 @@ def operand(item: Any, dtype: DType | None = None) -> Operand:
         found=repr(item)[:80],
         mend="convert it to an array of numbers before the compiled function",
     )
+
+
+def is_array_like(item: Any) -> bool:
+    """Whether it is an object that says by ``__array__`` which array it is."""
+    return type(item) is ArrayLikeProxy
+
+
+def asked_array(item: Any, *args: Any, **kwargs: Any) -> Any:
+    """What the ``__array__`` of an object returns, which is a part of the program."""
+    found = item.__array__(*args, **kwargs)
+    if not isinstance(found, tracers.ArrayTracer | tracers.Alternatives | np.ndarray):
+        raise UserValueError("object __array__ method not producing an array")
+    return found
 
 
 def as_value(item: Any, dtype: DType | None = None) -> Value:

@@ -104,7 +104,7 @@ def equal(left: Any, right: Any) -> Any:
     if type(left) in _DICTS and type(right) in _DICTS and (is_traced([*left.values()]) or is_traced([*right.values()])):
         return left.keys() == right.keys() and equal([*left.values()], [right[key] for key in left])
     if _may_be_none(left) or _may_be_none(right):
-        return _equal_to_none(left, right)
+        return _compared_to_none(operator.eq, left, right)
     if not _are_sequences(left, right):
         return left == right
     if len(left) != len(right):
@@ -122,12 +122,12 @@ def _may_be_none(thing: Any) -> bool:
 
 
 @tracers.kind_by_kind
-def _equal_to_none(left: Any, right: Any) -> Any:
+def _compared_to_none(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """Numbers are not equal to None, though NumPy's functions do not take it."""
     if left is not None and right is not None:
-        return equal(left, right)
+        return (equal if compare is operator.eq else _unequal)(left, right)
     is_number = any(isinstance(one, tracers.ScalarTracer | tracers.SizeTracer) for one in (left, right))
-    return False if is_number else left == right
+    return compare is operator.ne if is_number else compare(left, right)
 
 
 def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -148,7 +148,9 @@ def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 def _unequal(left: Any, right: Any) -> Any:
     """``left != right``."""
     left, right = _taken_apart(left, right)
-    is_told = type(left) in _DICTS or _are_sequences(left, right) or _may_be_none(left) or _may_be_none(right)
+    if _may_be_none(left) or _may_be_none(right):
+        return _compared_to_none(operator.ne, left, right)
+    is_told = type(left) in _DICTS or _are_sequences(left, right)
     return not_(equal(left, right)) if is_told else left != right
 
 

@@ -20,8 +20,9 @@ import numpy as np
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, resolved
 from jitflow.frontend.control.steps import Source
+from jitflow.frontend.outside.module_views import ModuleView
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import ModuleView, ObjectProxy, OutsideDict, OutsideList, counterpart
+from jitflow.frontend.outside.proxies import ObjectProxy, OutsideDict, OutsideList, counterpart
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.outside.slots import Open, Slots, Slotted, holder_of
 from jitflow.frontend.outside.stores import active_stores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable
 from functools import partial
 from types import BuiltinFunctionType, CellType, ModuleType
@@ -10,14 +11,17 @@ from typing import Any
 
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
+from jitflow.frontend.outside.module_views import NO_MEMBER, ModuleView
 from jitflow.frontend.outside.objects import C_METHODS, is_frozen
-from jitflow.frontend.outside.proxies import NO_MEMBER, ModuleView
 from jitflow.frontend.outside.purity import Impure, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.python.builtin_functions import replacement
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.runtime.guard_tests import lacks_key
 from jitflow.runtime.plan import Cell, Global, IsObject, Read, Satisfies
 
 __all__ = ["PureModules"]
+
+_MISSING = object()
 
 
 class PureModules:
@@ -25,12 +29,15 @@ class PureModules:
 
     def __init__(self, inputs: Inputs, take: Callable[[Any, Read, str], Any]) -> None:
         self._inputs, self._take = inputs, take
+        self._modules: dict[str, tuple[ModuleType, Any]] = {}
+        """What stands for a module, the same thing by whatever name: ``numpy is np``."""
 
     def replace(self, thing: Any) -> Any:
         """What stands for a member of a pure module: most stand for themselves."""
+        if thing is sys.modules:
+            return ImportedModules(self._inputs, self._take)
         if isinstance(thing, ModuleType):
-            pure = is_pure_module(thing.__name__)
-            return (ModuleView if pure else partial(Impure, thing.__name__))(thing, self.member)
+            return self._module(thing)
         found = replacement(thing)
         if found is not None:
             return found
@@ -48,11 +55,17 @@ class PureModules:
             return thing if is_frozen(owner) else Impure(thing.__qualname__, thing)
         return Impure(thing.__qualname__, thing) if isinstance(thing, C_METHODS) else thing
 
+    def _module(self, thing: ModuleType) -> Any:
+        known = self._modules.get(thing.__name__)
+        if known is None or known[0] is not thing:
+            make = ModuleView if is_pure_module(thing.__name__) else partial(Impure, thing.__name__)
+            known = self._modules[thing.__name__] = (thing, make(thing, self.member))
+        return known[1]
+
     def member(self, module: ModuleType, name: str, found: Any) -> Any:
         """What stands for a member of a pure module, which stays this very object for the calls that fit."""
         if found is NO_MEMBER:
-            register = self._inputs.register(Cell(CellType(vars(module))), module.__name__)
-            self._inputs.guard(Satisfies(register, partial(lacks_key, name), f"has no {name}"))
+            guard_absence(self._inputs, vars(module), name, module.__name__)
             return None
         if name not in vars(module):  # the module's own __getattr__ makes it
             return self.replace(found)
@@ -61,3 +74,39 @@ class PureModules:
             return self._take(found, read, path)
         self._inputs.guard(IsObject(self._inputs.register(read, path), found))
         return self.replace(found)
+
+
+class ImportedModules(Impure):
+    """`sys.modules`, of which a program may ask for one module: later calls ask again."""
+
+    __slots__ = ("_inputs", "_take")
+
+    def __init__(self, inputs: Inputs, take: Callable[[Any, Read, str], Any]) -> None:
+        super().__init__("sys.modules", sys.modules)
+        object.__setattr__(self, "_inputs", inputs)
+        object.__setattr__(self, "_take", take)
+
+    @raising_for_the_program
+    def __getitem__(self, name: Any) -> Any:
+        if type(name) is not str:
+            self._refuse()
+        if name not in sys.modules:
+            guard_absence(self._inputs, sys.modules, name, "the modules that are imported")
+            raise KeyError(name)
+        return self._take(sys.modules[name], Global(sys.modules, name), f"sys.modules[{name!r}]")
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """The module, or ``default``."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __contains__(self, name: object) -> bool:  # type: ignore[override]
+        return self.get(name, _MISSING) is not _MISSING
+
+
+def guard_absence(inputs: Inputs, namespace: dict[str, Any], name: str, path: str) -> None:
+    """Let only calls pass which find no such name there."""
+    register = inputs.register(Cell(CellType(namespace)), path)
+    inputs.guard(Satisfies(register, partial(lacks_key, name), f"have no {name}"))

@@ -54,10 +54,12 @@ from jitflow.frontend.outside.objects import (
     is_plain_class,
 )
 from jitflow.frontend.outside.proxies import (
+    OBJECT_PROXIES,
     ClassProxy,
     FunctionProxy,
     ObjectProxy,
     counterpart,
+    object_proxy,
 )
 from jitflow.frontend.outside.purity import Impure, Unusable, announces, is_foreign_impure, is_pure_module
 from jitflow.frontend.outside.scopes import device, on_device
@@ -201,7 +203,7 @@ class Recorder:
         """The very object outside that a proxy or the tracer of a variable stands for; calls with others do not fit."""
         if type(thing) is VariableTracer:
             register, found = self.origins[id(thing)], thing._variable
-        elif type(thing) in (ObjectProxy, ClassProxy, FunctionProxy):
+        elif type(thing) in (*OBJECT_PROXIES, ClassProxy, FunctionProxy):
             register, found = thing._jitflow_register, thing._jitflow_object
         else:
             return thing
@@ -263,7 +265,7 @@ class Recorder:
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
         read = partial(self._attribute, thing, register)
-        return self.stores.meet(thing, register, partial(ObjectProxy, thing, register, path, read))
+        return self.stores.meet(thing, register, partial(object_proxy, thing, register, path, read))
 
     def _function(self, thing: Any, register: int, made: Any) -> Any:
         """What stands for a function, of whose calls ``made`` is the counterpart."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from jitflow.frontend.arrays.operands import static_int
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
-from jitflow.frontend.outside.proxies import ModuleView
+from jitflow.frontend.outside.module_views import ModuleView
 from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS, replacement
 from jitflow.frontend.tracers.scalar import pinned
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from operator import index, neg
@@ -19,7 +20,9 @@ from jitflow.frontend.arrays.operands import (
     Operand,
     array_operand,
     as_value,
+    asked_array,
     dtype_argument,
+    is_array_like,
     new,
     numpy_says,
     operand,
@@ -179,6 +182,8 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
         raise UserTypeError("an array of None is one of objects, which are not compiled", mend="write np.nan for it")
     if isinstance(object, ArraySource) and object.is_shown:
         object, copy = object.as_array(), None
+    if is_array_like(object):
+        object, copy = _asked(object, dtype, copy)
     value = array_operand(object) if dtype is None else values.as_array(array_object(object, dtype_argument(dtype)))
     most = static_int(ndmax, "ndmax")
     if most and isinstance(object, list | tuple) and values.rank(value) > most:
@@ -195,6 +200,18 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     found = view(value) if missing > 0 else object
     ordered = _in_order(found, order) if order in ("C", "F") else found
     return ordered if copy is None or ordered is found else numpy_says(np.array, 0, copy=False)
+
+
+def _asked(thing: Any, dtype: Any, copy: Any) -> tuple[Any, Any]:
+    """The array that an object says it is, and whether it has to be copied: not if its method has been asked to."""
+    copy = None if copy is np._CopyMode.IF_NEEDED else copy
+    said = () if dtype is None else (dtype_argument(dtype).numpy,)
+    if copy is None:
+        return asked_array(thing, *said), None
+    parameters = inspect.signature(thing.__class__.__array__).parameters.values()
+    if any(each.name == "copy" or each.kind is each.VAR_KEYWORD for each in parameters):
+        return asked_array(thing, *said, copy=bool(copy)), None if copy else copy
+    return asked_array(thing, *said) if copy else numpy_says(np.array, 0, copy=False), copy
 
 
 def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any:
@@ -291,7 +308,7 @@ def _nothing(dtype: DType) -> Value:
 
 def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Value:
     """What ``np.array`` makes of nested lists in which tracers stand: strong dtypes, promoted, stacked."""
-    if not any(isinstance(item, tracers.Tracer | ArraySource | list | tuple) for item in items):
+    if not any(isinstance(item, tracers.Tracer | ArraySource | list | tuple) or is_array_like(item) for item in items):
         return tracers.lift(numpy_says(np.asarray, items, None if dtype is None else dtype.numpy))
     rows = [array_operand(item) if dtype is None else values.as_array(list_item(item, dtype)) for item in items]
     ranks = {values.rank(row) for row in rows}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
-from jitflow.frontend.arrays.operands import refuse
+from jitflow.frontend.arrays.operands import asked_array, is_array_like, refuse
 from jitflow.frontend.numpy import (
     assignment,
     axes,
@@ -244,6 +244,8 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
     """A function of NumPy on tracers. What NumPy takes for not given is not handed on."""
     while args and args[-1] is np._NoValue:
         args = args[:-1]
+    if function not in creation.FUNCTIONS:  # which tell the method more
+        args = tuple(asked_array(item) if is_array_like(item) else item for item in args)
     return _apply_function(function, *args, **{name: item for name, item in kwargs.items() if item is not np._NoValue})
 
 

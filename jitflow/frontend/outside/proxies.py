@@ -7,15 +7,15 @@ They let the program read, and record each read. Stores to attributes and items 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any, NoReturn
 
-from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
+from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.attribute_stores import store_attribute
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.purity import Impure, is_impure_member, named_class, text_inside
+from jitflow.frontend.outside.purity import named_class, text_inside
 from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores
 from jitflow.frontend.outside.stores import refusal as _store
@@ -23,12 +23,13 @@ from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, type_of
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = [
-    "NO_MEMBER",
+    "OBJECT_PROXIES",
+    "ArrayLikeProxy",
     "ClassProxy",
     "FunctionProxy",
-    "ModuleView",
     "ObjectProxy",
     "OutsideDict",
     "OutsideList",
@@ -36,6 +37,7 @@ __all__ = [
     "are_same",
     "as_one_object",
     "counterpart",
+    "object_proxy",
     "outside_register",
 ]
 
@@ -70,7 +72,7 @@ class ObjectProxy:
         return overlay.read(name) if overlay is not None and name in overlay else self._jitflow_read(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if type(self) not in (ObjectProxy, FunctionProxy):
+        if type(self) not in (*OBJECT_PROXIES, FunctionProxy):
             raise _store(f"assigning to the attribute {name!r} of", self._jitflow_path)
         store_attribute(self, name, value)
 
@@ -80,10 +82,21 @@ class ObjectProxy:
     def __repr__(self) -> str:
         return text_inside(self, f"{self._jitflow_path}: {type(self._jitflow_object).__name__}")
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
+        found: Any = NotImplemented
         if has_method(type(self._jitflow_object), "__eq__"):
-            return bool(self._jitflow_special("__eq__")(other))
-        return are_same(self, other)
+            found = self._jitflow_special("__eq__")(other)
+        if found is NotImplemented and are_same(self, other):
+            return True
+        return False if found is NotImplemented and isinstance(other, NumberTracer | ScalarTracer) else found
+
+    def __ne__(self, other: object) -> Any:
+        if has_method(type(self._jitflow_object), "__ne__"):
+            return self._jitflow_special("__ne__")(other)
+        found = ObjectProxy.__eq__(self, other)  # turned round, as Python does
+        if isinstance(found, NumberTracer):
+            return operator.xor(found, True)
+        return found if found is NotImplemented else not found
 
     def __hash__(self) -> int:
         kind = type(self._jitflow_object)
@@ -128,6 +141,40 @@ def _items(thing: Any) -> Iterator[Any]:
 
 
 define_special_methods(ObjectProxy)
+
+
+class ArrayLikeProxy(ObjectProxy):
+    """An object that says by ``__array__`` which array it is: functions of NumPy's take it as they take tracers."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return surface.apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        method = _METHODS.get(function.__name__, function.__name__)
+        if hasattr(self, method):
+            raise located(
+                UserNotImplementedError(
+                    f"{function.__module__}.{function.__name__} of an object of type {self.__class__.__name__}",
+                    found=f"an attribute {method!r} of its own, which NumPy may ask instead",
+                    mend="say which: np.asarray(thing) makes an array of it first",
+                )
+            )
+        return surface.apply_function(function, args, kwargs)
+
+
+_METHODS = {"amax": "max", "amin": "min", "around": "round", "iscomplexobj": "dtype", "isrealobj": "dtype"}
+"""What functions of NumPy's ask an object for, where it is not called as they are."""
+
+
+OBJECT_PROXIES = (ObjectProxy, ArrayLikeProxy)
+
+
+def object_proxy(thing: Any, register: int, path: str, read: Reader) -> ObjectProxy:
+    """What stands for an object of a user's class."""
+    asks = has_method(type(thing), "__array__") and not has_method(type(thing), "__array_ufunc__")
+    return (ArrayLikeProxy if asks else ObjectProxy)(thing, register, path, read)
 
 
 class FunctionProxy(ObjectProxy):
@@ -207,44 +254,6 @@ def _united(name: str) -> Callable[..., Any]:
 
 for _name in ("__or__", "__ror__"):
     setattr(ClassProxy, _name, _united(_name))
-
-
-NO_MEMBER = object()
-"""What is found of a module where it has no such member."""
-
-
-class ModuleView:
-    """A module of the pure set, some of whose functions are replaced by ones that know tracers.
-
-    ``read`` gives what stands for a member, and notices when another call finds another one: somebody may have put a
-    function of their own in its place, or where there was `NO_MEMBER`.
-    """
-
-    __slots__ = ("_jitflow_module", "_jitflow_read")
-
-    def __init__(self, module: ModuleType, read: Callable[[ModuleType, str, Any], Any]) -> None:
-        object.__setattr__(self, "_jitflow_module", module)
-        object.__setattr__(self, "_jitflow_read", read)
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return ModuleType
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            member = getattr(self._jitflow_module, name)
-        except AttributeError as error:
-            self._jitflow_read(self._jitflow_module, name, NO_MEMBER)
-            raise located(UserAttributeError(str(error))) from None
-        if is_impure_member(self._jitflow_module, name):
-            return Impure(f"{self._jitflow_module.__name__}.{name}", member)
-        return self._jitflow_read(self._jitflow_module, name, member)
-
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise _store(f"assigning to {name!r} in the module", self._jitflow_module.__name__)
-
-    def __repr__(self) -> str:
-        return repr(self._jitflow_module)
 
 
 class OutsideList(list[Any]):
@@ -337,7 +346,7 @@ def outside_register(thing: Any) -> int | None:
     """The register of the very object that ``thing`` stands for, if it stands for one."""
     if isinstance(thing, OutsideList | OutsideDict | Recorded):
         return thing.register
-    if type(thing) in (ObjectProxy, ClassProxy, FunctionProxy):
+    if type(thing) in (*OBJECT_PROXIES, ClassProxy, FunctionProxy):
         register: int = thing._jitflow_register
         return register
     return None
@@ -353,7 +362,7 @@ def are_same(one: Any, other: Any) -> bool:
 
 def as_one_object(one: Any, other: Any) -> Any:
     """``other``. Starts the trace anew if both stand for one object, found by several paths: ``self`` of a method."""
-    if type(one) is type(other) and type(one) in (ObjectProxy, FunctionProxy) and one is not other:
+    if type(one) is type(other) and type(one) in (*OBJECT_PROXIES, FunctionProxy) and one is not other:
         trace = current_trace()
         if one._jitflow_object is other._jitflow_object and not trace.choices.answer(ONE_OBJECT):
             raise trace.begin_anew(Restart(ONE_OBJECT))

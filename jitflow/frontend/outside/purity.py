@@ -193,9 +193,9 @@ class Unusable:
 class Impure:
     """Stands for an object that may be named, but neither called nor looked into, while tracing.
 
-    A class may be asked what is of it, and whether it is this one.
+    A class may be asked what is of it, and a class or module whether it is this one.
     `jitflow.callback` may call it when the compiled code runs, and what is known to be announcements is called then.
-    Of a module, ``read`` gives the constants: ``sys.maxsize``.
+    Of a module, ``read`` gives the constants, ``sys.maxsize``, and what is imported, ``sys.modules``.
     """
 
     __slots__ = ("_name", "_read", "_thing")
@@ -217,7 +217,7 @@ class Impure:
             if isinstance(self._thing, type) and isinstance(member, str):
                 return member
             raise AttributeError(name)
-        is_known = isinstance(member, type) or _is_constant(member)
+        is_known = isinstance(member, type) or member is sys.modules or _is_constant(member)
         if self._read is not None and is_known and hasattr(self._thing, name):
             return self._read(self._thing, name, member)
         return Impure(f"{self._name}.{name}", member)
@@ -235,10 +235,10 @@ class Impure:
         return named_class(other) | self._class()
 
     def __eq__(self, other: object) -> bool:
-        return self._class() is named_class(other)
+        return (self._thing if isinstance(self._thing, ModuleType) else self._class()) is named_class(other)
 
     def __hash__(self) -> int:
-        return hash(self._thing) if isinstance(self._thing, type) else object.__hash__(self)
+        return hash(self._thing) if isinstance(self._thing, type | ModuleType) else object.__hash__(self)
 
     def _class(self) -> type:
         """The class that it stands for, which may be compared."""

@@ -14,7 +14,7 @@ from types import MethodType
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ObjectProxy
 from jitflow.frontend.tracers import located
 
 __all__ = ["OF_DATACLASSES", "RecordProxy", "is_record"]
@@ -22,7 +22,7 @@ __all__ = ["OF_DATACLASSES", "RecordProxy", "is_record"]
 
 def is_record(thing: Any) -> bool:
     """Whether this stands for a dataclass from outside."""
-    return type(thing) is ObjectProxy and dataclasses.is_dataclass(thing._jitflow_object)
+    return type(thing) in OBJECT_PROXIES and dataclasses.is_dataclass(thing._jitflow_object)
 
 
 class RecordProxy(ObjectProxy):
@@ -52,8 +52,9 @@ class RecordProxy(ObjectProxy):
                 )
             )
         found = proxy._jitflow_read(name)
-        if isinstance(found, MethodType) and type(found.__self__) is ObjectProxy:
-            is_own = found.__self__._jitflow_object is self._jitflow_object
+        if isinstance(found, MethodType) and type(found.__self__) in OBJECT_PROXIES:
+            owner: Any = found.__self__
+            is_own = owner._jitflow_object is self._jitflow_object
             return MethodType(found.__func__, self) if is_own else found
         return found
 

@@ -36,7 +36,7 @@ _OTHERWISE: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     }
 )
 """What Python does with objects of classes that lack the method."""
-_FORWARDED = "call getitem setitem delitem len enter exit neg pos invert abs round trunc index array"
+_FORWARDED = "call getitem setitem delitem len enter exit neg pos invert abs round trunc index"
 NUMBERS: Mapping[str, tuple[type, Callable[[Any], Any]]] = MappingProxyType(
     {
         "__bool__": (bool, bool),

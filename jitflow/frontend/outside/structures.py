@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ObjectProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import VariableTracer
 from jitflow.runtime.plan import Satisfies
@@ -26,13 +26,13 @@ def variables_in(objects: Any, trainable: bool | None = None) -> list[Any]:
 
 
 def _variables(thing: Any, seen: set[int]) -> Iterator[VariableTracer]:
-    identity = id(thing._jitflow_object if type(thing) is ObjectProxy else thing)
+    identity = id(thing._jitflow_object if type(thing) in OBJECT_PROXIES else thing)
     if identity in seen:
         return
     seen.add(identity)
     if type(thing) is VariableTracer:
         yield thing
-    elif type(thing) is ObjectProxy:
+    elif type(thing) in OBJECT_PROXIES:
         for name in _leading_on(thing):
             yield from _variables(getattr(thing, name), seen)
     elif isinstance(thing, dict):

@@ -15,7 +15,8 @@ from typing import Any
 from jitflow.frontend.control.calls_out import record_call
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.merge import MaybeUnbound
-from jitflow.frontend.outside.proxies import ModuleView, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.module_views import ModuleView
+from jitflow.frontend.outside.proxies import ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.syntax import is_block, is_made

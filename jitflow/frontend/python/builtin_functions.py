@@ -23,7 +23,7 @@ from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import STANDS_FOR, is_made_object, known_as
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.records import OF_DATACLASSES, RecordProxy
 from jitflow.frontend.outside.slots import Slotted
@@ -221,7 +221,7 @@ def _super(*args: Any) -> Any:
     kind, thing = args
     if isinstance(kind, ClassProxy):
         kind = kind._jitflow_object
-    is_foreign = type(thing) in (ObjectProxy, RecordProxy) or is_made_object(thing)
+    is_foreign = type(thing) in (*OBJECT_PROXIES, RecordProxy) or is_made_object(thing)
     return SuperProxy(kind, thing) if is_foreign else super(kind, thing)
 
 
