@@ -27,7 +27,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.layout import gaps
 from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.runtime.dtypes import slot_count
-from jitflow.runtime.guard_tests import has_no_attributes, is_read_only
+from jitflow.runtime.guard_tests import has_no_attributes, is_read_only, lacks_key
 from jitflow.runtime.plan import (
     Argument,
     ArrayLeaf,
@@ -202,6 +202,11 @@ class Inputs:
             raise located(unsupported(thing, self.path(register)))
         if type(thing).__dictoffset__:
             self.guard(Satisfies(register, has_no_attributes, "has no attributes beside its fields"))
+
+    def guard_absence(self, namespace: dict[str, Any], name: str, path: str) -> None:
+        """Let only calls pass which find no such name there."""
+        register = self.register(Cell(CellType(namespace)), path)
+        self.guard(Satisfies(register, partial(lacks_key, name), f"have no {name}"))
 
     def guard_same(self, register: int, other: int) -> None:
         """Check that what is found by two paths is one object."""

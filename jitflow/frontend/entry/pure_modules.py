@@ -6,7 +6,7 @@ import enum
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import BuiltinFunctionType, CellType, ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from jitflow.frontend.entry.inputs import Inputs
@@ -16,8 +16,7 @@ from jitflow.frontend.outside.objects import C_METHODS, is_frozen
 from jitflow.frontend.outside.purity import Impure, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.runtime.guard_tests import lacks_key
-from jitflow.runtime.plan import Cell, Global, IsObject, Read, Satisfies
+from jitflow.runtime.plan import Global, IsObject, Read
 
 __all__ = ["PureModules"]
 
@@ -65,7 +64,7 @@ class PureModules:
     def member(self, module: ModuleType, name: str, found: Any) -> Any:
         """What stands for a member of a pure module, which stays this very object for the calls that fit."""
         if found is NO_MEMBER:
-            guard_absence(self._inputs, vars(module), name, module.__name__)
+            self._inputs.guard_absence(vars(module), name, module.__name__)
             return None
         if name not in vars(module):  # the module's own __getattr__ makes it
             return self.replace(found)
@@ -91,7 +90,7 @@ class ImportedModules(Impure):
         if type(name) is not str:
             self._refuse()
         if name not in sys.modules:
-            guard_absence(self._inputs, sys.modules, name, "the modules that are imported")
+            self._inputs.guard_absence(sys.modules, name, "the modules that are imported")
             raise KeyError(name)
         return self._take(sys.modules[name], Global(sys.modules, name), f"sys.modules[{name!r}]")
 
@@ -104,9 +103,3 @@ class ImportedModules(Impure):
 
     def __contains__(self, name: object) -> bool:  # type: ignore[override]
         return self.get(name, _MISSING) is not _MISSING
-
-
-def guard_absence(inputs: Inputs, namespace: dict[str, Any], name: str, path: str) -> None:
-    """Let only calls pass which find no such name there."""
-    register = inputs.register(Cell(CellType(namespace)), path)
-    inputs.guard(Satisfies(register, partial(lacks_key, name), f"have no {name}"))

@@ -33,7 +33,7 @@ from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.surface import surface
-from jitflow.runtime.guard_tests import is_unbound, lacks_key
+from jitflow.runtime.guard_tests import is_unbound
 from jitflow.runtime.plan import (
     Argument,
     Attribute,
@@ -183,8 +183,7 @@ class RecordedFunctions:
         if name in namespace:
             return self._take(namespace[name], Global(namespace, name), name)
         if name not in self.builtins:
-            register = self.inputs.register(Cell(CellType(namespace)), f"the globals of {namespace.get('__name__')}")
-            self.inputs.guard(Satisfies(register, partial(lacks_key, name), f"have no {name}"))
+            self.inputs.guard_absence(namespace, name, f"the globals of {namespace.get('__name__')}")
         found = self.builtins[name]
         if hasattr(builtins, name):  # the read guards that no global comes to hide it
             register = self.inputs.register(Global(namespace, name), name)
@@ -197,8 +196,7 @@ class RecordedFunctions:
         try:
             module = builtins.__import__(name, *args, **kwargs)
         except ImportError as error:
-            register = self.inputs.register(Cell(CellType(sys.modules)), "the modules that are imported")
-            self.inputs.guard(Satisfies(register, partial(lacks_key, error.name or name), f"have no {error.name}"))
+            self.inputs.guard_absence(sys.modules, error.name or name, "the modules that are imported")
             raise located(as_user_error(error)) from error
         from_list = args[2] if len(args) > 2 else kwargs.get("fromlist")
         found = self._take(module, Global(sys.modules, module.__name__), module.__name__)
