@@ -209,10 +209,7 @@ def converted_axes(axis: Any, rank: int) -> tuple[int, ...]:
 
 def converted_axis(axis: Any, rank: int) -> int:
     """A single axis as NumPy's functions in C read it: bools are none."""
-    return normalized_axis(converted_int(axis, _FOR_THE_AXIS), rank)
-
-
-_FOR_THE_AXIS = "an integer is required for the axis"
+    return normalized_axis(axis_of_method(axis), rank)
 
 
 def converted_int(axis: Any, words: str = "an integer is required") -> int:
@@ -224,7 +221,7 @@ def converted_int(axis: Any, words: str = "an integer is required") -> int:
 
 def axis_of_method(axis: Any) -> int:
     """The same for functions that have a word for what they ask for."""
-    return converted_int(axis, _FOR_THE_AXIS)
+    return converted_int(axis, "an integer is required for the axis")
 
 
 def static_int(item: Any, name: str) -> int:

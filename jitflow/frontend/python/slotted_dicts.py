@@ -7,7 +7,7 @@ order of insertion is a number for each key, by which whoever goes through the d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -38,7 +38,6 @@ from jitflow.frontend.python.slotted_entries import (
 )
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.absent import UNBOUND
@@ -49,16 +48,24 @@ from jitflow.runtime.returned_containers import dict_of_slots
 __all__ = ["SlottedDict"]
 
 
+def _for_each_key(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that is called once for each kind that its key may be of. What it raises, the program raises."""
+    raising_for_the_program(method)
+
+    @wraps(method)
+    def call(self: Any, key: Any, *others: Any) -> Any:
+        if type(key) is Alternatives:
+            return key.each(lambda one: method(self, one, *others), self, *others)
+        return method(self, key, *others)
+
+    return call
+
+
 class SlottedDict(SlottedThing):
     """A dict whose keys are known, if not whether they are there."""
 
-    @classmethod
-    def of(cls, items: Mapping[Any, Any]) -> SlottedDict:
-        """One that the program makes."""
-        made = cls()
-        made.home = current_trace().scope
-        made.update(items)
-        return made
+    def fill(self, items: Any) -> None:
+        self.update(items)
 
     # -- single keys --------------------------------------------------------------------------------
 
@@ -92,22 +99,16 @@ class SlottedDict(SlottedThing):
         assert number is not None
         return number
 
+    @_for_each_key
     def contains(self, key: Any) -> Any:
-        if type(key) is Alternatives:
-            return key.each(self.contains, self)
         return self._there(self._number(key))
 
-    @raising_for_the_program
+    @_for_each_key
     def __getitem__(self, key: Any) -> Any:
-        if type(key) is Alternatives:
-            return key.each(self.__getitem__, self)
         return self.slots[ITEM, self._require(key)]
 
-    @raising_for_the_program
+    @_for_each_key
     def __setitem__(self, key: Any, item: Any) -> None:
-        if type(key) is Alternatives:
-            key.each(lambda one: self.__setitem__(one, item), self, item)
-            return
         number, slots = self._number(key, item), self.slots
         if number is not None and slots[THERE, number] is True and slots[ITEM, number] is item:
             return  # ``d[key] += 1`` of an array ends with that
@@ -122,18 +123,13 @@ class SlottedDict(SlottedThing):
             slots[NEXT] = sum_of(following, wrapped(values.cast(values.emit("logical_not", is_there), I64)))
         slots[THERE, number], slots[ITEM, number] = True, item
 
-    @raising_for_the_program
+    @_for_each_key
     def __delitem__(self, key: Any) -> None:
-        if type(key) is Alternatives:
-            key.each(self.__delitem__, self)
-            return
         self._remove(self._require(key))
 
-    @raising_for_the_program
+    @_for_each_key
     def get(self, key: Any, default: Any = None) -> Any:
         """``dict.get``."""
-        if type(key) is Alternatives:
-            return key.each(lambda one: self.get(one, default), self, default)
         number = self._number(key, default)
         there = self._there(number)
         if type(there) is bool:
@@ -141,11 +137,9 @@ class SlottedDict(SlottedThing):
         item = self.slots[ITEM, number]
         return choose(there, lambda: item, lambda: default, item, default)
 
-    @raising_for_the_program
+    @_for_each_key
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """``dict.setdefault``."""
-        if type(key) is Alternatives:
-            return key.each(lambda one: self.setdefault(one, default), self, default)
         number = self._number(key, default)
         there = self._there(number)
         if there is True:
@@ -156,11 +150,9 @@ class SlottedDict(SlottedThing):
         choose(there, lambda: None, lambda: self.__setitem__(key, default), self, default)
         return self.slots[ITEM, number]
 
-    @raising_for_the_program
+    @_for_each_key
     def pop(self, key: Any, *default: Any) -> Any:
         """``dict.pop``."""
-        if type(key) is Alternatives:
-            return key.each(lambda one: self.pop(one, *default), self, *default)
         number = self._number(key)
         there = self._there(number)
         if not default or there is True:
@@ -174,12 +166,6 @@ class SlottedDict(SlottedThing):
         return found
 
     # -- the whole ----------------------------------------------------------------------------------
-
-    @raising_for_the_program
-    def clear(self) -> None:
-        """``dict.clear``."""
-        for number in self.slots.possible():
-            self._remove(number)
 
     def popitem(self) -> Any:
         """``dict.popitem``."""
@@ -229,18 +215,10 @@ class SlottedDict(SlottedThing):
             own[THERE, place] = True if is_certain else wrapped_bool(is_there)
 
     def __or__(self, other: Any) -> Any:
-        if not isinstance(other, dict | Recorded):
-            return NotImplemented
-        made = self.copy()
-        made.update(other)
-        return made
+        return self.with_added(other) if isinstance(other, dict | Recorded) else NotImplemented
 
     def __ror__(self, other: Any) -> Any:
-        if not isinstance(other, dict):
-            return NotImplemented
-        made = SlottedDict.of(other)
-        made.update(self)
-        return made
+        return SlottedDict.of(other).with_added(self) if isinstance(other, dict) else NotImplemented
 
     def __ior__(self, other: Any) -> Any:
         self.update(other)
@@ -277,9 +255,6 @@ class SlottedDict(SlottedThing):
         for number in one.slots.possible():
             answer = and_(answer, partial(_is_in, one, number, another))
         return answer
-
-    def __ne__(self, other: Any) -> Any:
-        return not_(self == other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -9,7 +9,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
-from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.logic import not_, truth
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.control.steps import Source, python_int
 from jitflow.frontend.outside.objects import Recorded
@@ -17,6 +17,7 @@ from jitflow.frontend.outside.slots import ITEM, NEXT, ORDER, THERE, Slots, Slot
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.containers import refusal
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.ir.core import Value
@@ -52,6 +53,33 @@ class SlottedThing(Slotted, Source):
     """What dicts and lists with slots have in common."""
 
     once = False
+
+    @classmethod
+    def of(cls, items: Any) -> Any:
+        """One that the program makes."""
+        made = cls()
+        made.home = current_trace().scope
+        made.fill(items)
+        return made
+
+    def fill(self, items: Any) -> None:
+        """Put there what is in ``items``, behind what there is."""
+        raise NotImplementedError
+
+    def with_added(self, other: Any) -> Any:
+        """A new one with what is in another one as well."""
+        made = self.copy()
+        made.fill(other)
+        return made
+
+    @raising_for_the_program
+    def clear(self) -> None:
+        """``dict.clear`` and ``list.clear``."""
+        for number in self.slots.possible():
+            self._remove(number)
+
+    def __ne__(self, other: Any) -> Any:
+        return not_(self == other)
 
     def __getattr__(self, name: str) -> Any:
         word = self.kind.__name__

@@ -6,7 +6,7 @@ As long as it is known which are there, the list does what Python's does; where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -14,7 +14,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.comparisons import equal, is_traced
-from jitflow.frontend.control.logic import as_bool, not_
+from jitflow.frontend.control.logic import as_bool
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.slots import ITEM, NEXT, ORDER, THERE
@@ -34,7 +34,6 @@ from jitflow.frontend.python.slotted_entries import (
 )
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.runtime.returned_containers import list_of_slots
@@ -47,13 +46,8 @@ class SlottedList(SlottedThing):
 
     kind = list
 
-    @classmethod
-    def of(cls, items: Iterable[Any]) -> SlottedList:
-        """One that the program makes."""
-        made = cls()
-        made.home = current_trace().scope
-        made.extend(items)
-        return made
+    def fill(self, items: Any) -> None:
+        self.extend(items)
 
     def maker(self, keys: Sequence[Any]) -> Callable[..., Any]:
         return list_of_slots
@@ -150,12 +144,6 @@ class SlottedList(SlottedThing):
         if is_traced([*keys.values()]):
             raise self.refusal("list.sort, which asks what only the running program knows,")
         self._as_python("list.sort", lambda numbers: numbers.sort(key=lambda number: keys[number], reverse=reverse))
-
-    @raising_for_the_program
-    def clear(self) -> None:
-        """``list.clear``."""
-        for number in self.slots.possible():
-            self._remove(number)
 
     def reverse(self) -> None:
         """``list.reverse``."""
@@ -274,18 +262,10 @@ class SlottedList(SlottedThing):
         return found
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, list | SlottedList):
-            return NotImplemented
-        made = self.copy()
-        made.extend(other)
-        return made
+        return self.with_added(other) if isinstance(other, list | SlottedList) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
-        if not isinstance(other, list):
-            return NotImplemented
-        made = SlottedList.of(other)
-        made.extend(self)
-        return made
+        return SlottedList.of(other).with_added(self) if isinstance(other, list) else NotImplemented
 
     def __mul__(self, number: Any) -> Any:
         raise self.refusal("`*`")
@@ -299,9 +279,6 @@ class SlottedList(SlottedThing):
         for place, item in enumerate(other):
             answer = and_(answer, lambda: as_bool(_is_equal(self[place], item)))  # noqa: B023
         return answer
-
-    def __ne__(self, other: Any) -> Any:
-        return not_(self == other)
 
     __hash__ = None  # type: ignore[assignment]
 
