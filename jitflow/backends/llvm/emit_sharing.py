@@ -71,6 +71,11 @@ class Sharing:
         return needed
 
     @property
+    def inside(self) -> list[Op]:
+        """The ops of the loops."""
+        return [op for loop in self.parts for op in walk(loop.regions[0])]
+
+    @property
     def is_all(self) -> bool:
         """Whether the kernel does nothing by itself that takes time."""
         return bool(self.parts) and not any(

@@ -33,7 +33,7 @@ from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.hardware import is_gpu
-from jitflow.ir.core import Function, Op, Region, walk, walk_loops
+from jitflow.ir.core import Function, Op, walk, walk_loops
 from jitflow.ir.types import Buffer, Index, Tape
 from jitflow.processor import CodeTarget
 from jitflow.records import dataclass
@@ -136,12 +136,19 @@ def emit_program(
     for share in _shares(scalar):
         add("loops", texts(share))
     add("loops", _procedures(module))
-    in_turns = [_computes_in_turns(program.region) for program in programs]
-    for number in (number for number in here if in_turns[number]):
-        add("turns", [_host(module, programs, number)])
-    calls = [_host(module, programs, number) for number in here if not in_turns[number]]
+    in_threads = {number: _shared_loops(module, programs[number]) for number in here}
+    work: dict[int, Work] = {}
+    for number, loops in in_threads.items():
+        in_parts, work[number] = _work_of(programs[number], loops)
+        if loops is not None:
+            _know_callees(module, programs[number], loops.inside)
+            loops.define(module, EMISSION)
+            add(in_parts, [])
+    for number in (number for number in here if work[number] == "turns"):
+        add("turns", [_host(module, programs, number, in_threads[number])])
+    calls = [_host(module, programs, number, in_threads[number]) for number in here if work[number] == "calls"]
     if len(programs) > 1:
-        for number in (number for number in here if in_turns[number]):
+        for number in (number for number in here if work[number] == "turns"):
             module.declare(part_name(number), "i32", ["ptr"] * 4)
         calls.append(run_parts(module, programs, _SIGNATURE.format(RUN)))
     for kernel in (one for one in sharers if one.name not in module.written_out):
@@ -187,24 +194,39 @@ _LAUNCHES = ("launch", "library", "invoke")
 _MOST_BESIDE = 7
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
 take five times as long to compile."""
-_SIZES_FOR_ONE, _LONG = 4, 1000
-"""Ops on sizes that count as one other in programs of more ops than that, of which registers would take a second. Each
-is one instruction, and a loop over parts of a batch has a dozen for every kernel, beside which they take no time. In
-short programs kernels may be as short."""
+_LONG = 1000
+"""In programs of more ops than that, of which registers would take a second, ops on sizes are not counted: a loop over
+parts of a batch has a dozen or two for every kernel, each one instruction, and takes the same time without registers.
+In short programs kernels may be as short."""
 
 
-def _computes_in_turns(region: Region) -> bool:
-    """Whether the loops of a host program do much beside launching."""
-    launches = beside = sizes = 0
-    for op in walk_loops(region):
+def _work_of(program: Function, loops: Sharing | None) -> tuple[Work, Work]:
+    """What the functions of a host program's loops are that threads share, and what is left of it."""
+    is_long = sum(1 for _ in walk(program.region)) > _LONG
+    inside = set() if loops is None else set(loops.inside)
+    turns = list(walk_loops(program.region))
+    parts, left = [op for op in turns if op in inside], [op for op in turns if op not in inside]
+    return _work(parts, is_long=is_long), _work(left, is_long=is_long)
+
+
+def _work(in_loops: Iterable[Op], *, is_long: bool) -> Work:
+    """What functions are, by the ops of their loops: whether these do much beside launching."""
+    launches = beside = 0
+    for op in in_loops:
         if op.name in _LAUNCHES:
             launches += 1
-        elif len(op.results) == 1 and isinstance(op.result.type, Index) and not op.regions and op.name != "read":
-            sizes += op.name != "size"
-        elif op.name not in ("alloc", "free", "constant", "yield"):
+        elif op.name not in ("alloc", "free", "constant", "size", "yield") and not (is_long and _is_of_sizes(op)):
             beside += 1
-    is_long = sum(1 for _ in walk(region)) > _LONG
-    return beside + sizes // (_SIZES_FOR_ONE if is_long else 1) > _MOST_BESIDE * launches
+    return "turns" if beside > _MOST_BESIDE * launches else "calls"
+
+
+def _is_of_sizes(op: Op) -> bool:
+    """Whether an op is arithmetic on sizes, or compares them."""
+    if op.regions or op.name == "read":
+        return False
+    return any(
+        values and all(isinstance(value.type, Index) for value in values) for values in (op.operands, op.results)
+    )
 
 
 def _assemble(
@@ -268,7 +290,7 @@ def _procedures(module: ModuleText) -> Iterator[str]:
     """The functions that call themselves, and what they call."""
     together = [function for function in module.called.values() if function.attributes.get("recursive")]
     for function in together:
-        _know_callees(module, function, together)
+        _know_callees(module, function, list(walk(function.region)), together)
         out = Emitter(module, function, EMISSION)
         parameters = begin_procedure(out)
         end_procedure(out, out.emit_region(function.region))
@@ -284,9 +306,8 @@ def _declare_kernel(module: ModuleText, kernel: Function) -> None:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
 
 
-def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function] = ()) -> None:
-    """Declare the functions that a function calls and that are no kernels, unless they are in the module ``here``."""
-    ops = list(walk(caller.region))
+def _know_callees(module: ModuleText, caller: Function, ops: Sequence[Op], here: Sequence[Function] = ()) -> None:
+    """Declare what some ops of a function launch, and call, unless it is in the module ``here``."""
     for name in dict.fromkeys(op.attributes["kernel"] for op in ops if op.name == "launch" and caller.layer == "host"):
         if name in module.kernels:
             _declare_kernel(module, module.kernels[name])
@@ -317,15 +338,17 @@ def _parameter_types(kernel: Function) -> list[str]:
     return [*types, *("ptr" for _ in kernel.results), "ptr", *(["ptr"] if takes_context(kernel) else [])]
 
 
-def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
+def _shared_loops(module: ModuleText, program: Function) -> Sharing | None:
+    """The loops of a host program that threads share, if there are some."""
+    has_some = any(op.name == "share" for op in walk(program.region))
+    return Sharing(program, module.kernels) if has_some else None
+
+
+def _host(module: ModuleText, programs: Sequence[Function], number: int, loops: Sharing | None) -> str:
     program = programs[number]
-    for kernel in dict.fromkeys(module.kernels[one.name] for one in program.kernels):
-        _declare_kernel(module, kernel)
-    _know_callees(module, program)
+    _know_callees(module, program, list(walk(program.region)) if loops is None else loops.own)
     out = Emitter(module, program, EMISSION)
-    if any(op.name == "share" for op in walk(program.region)):
-        out.sharing = Sharing(program, module.kernels)
-        out.sharing.define(module, EMISSION)
+    out.sharing = loops
     out.ledger = Ledger(program)
     out.ledger.open(out)
     for device in {
