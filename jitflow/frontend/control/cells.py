@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from types import CellType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
+from jitflow.errors import CompilerBug
 from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.ir.core import Value
 from jitflow.records import dataclass
@@ -15,10 +16,18 @@ __all__ = ["UNBOUND", "Cells", "Item", "MaybeUnbound", "resolved"]
 
 @dataclass(frozen=True, eq=False)
 class MaybeUnbound:
-    """A local that is bound only if ``condition`` holds, and then is ``thing``."""
+    """A local that is bound only if ``condition`` holds, and then is ``thing``.
+
+    The program never sees it: the rewriting asks for names that may be unbound (`syntax.bound`).
+    """
 
     thing: Any
     condition: Value
+
+    def _seen(self, other: object = None) -> NoReturn:
+        raise CompilerBug("a read of a name that may be unbound was not rewritten")
+
+    __bool__ = __eq__ = __ne__ = __str__ = _seen
 
 
 def resolved(thing: Any) -> Any:

@@ -3,13 +3,13 @@
 Java's rule, on Python's statements: a name is definitely assigned where every path from the start of the function
 assigns it. Reads of other names ask for Python's `UnboundLocalError`. Runs on the function as it was written, jumps
 included, because flags would hide that a path ends. Functions inside run at any time after they are defined, so what
-was not assigned before may be unbound there. (Python 3.11 takes comprehensions for functions, and raises a NameError in
-them as well.)
+was not assigned before may be unbound there.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
 
 from jitflow.frontend.syntax.build import children, is_constant
@@ -27,12 +27,18 @@ from jitflow.frontend.syntax.names import (
 
 __all__ = ["maybe_unbound"]
 
+_ARE_FUNCTIONS = sys.version_info < (3, 12)
+"""Whether comprehensions are functions (PEP 709 has them in line)."""
+
 _State = set[str] | None
 """The names that are assigned for certain; None where no path leads."""
 
 
 def maybe_unbound(body: Iterable[ast.AST], scope: Scope) -> set[ast.Name]:
-    """The reads and deletions of local names that may be unbound, reads in functions inside included."""
+    """The reads and deletions of local names that may be unbound, reads in functions inside included.
+
+    Those in what Python takes for a function that has no statements, a generator expression, are marked ``is_free``.
+    """
     body = list(body)
     analysis = _Analysis(scope, _deleted(body))
     state: _State = set(scope.parameters)
@@ -50,6 +56,8 @@ class _Analysis:
     def __init__(self, scope: Scope, deleted: set[str]) -> None:
         self.scope, self.deleted = scope, {scope.spell(name) for name in deleted}
         self.found: set[ast.Name] = set()
+        self._in_expression = False
+        """Whether this looks at an expression that Python takes for a function."""
         self._breaks: list[list[_State]] = []
         self._continues: list[list[_State]] = []
 
@@ -176,8 +184,16 @@ class _Analysis:
                 state = self._each([*arguments.defaults, *filter(None, arguments.kw_defaults)], state)
                 self._later(node, self._without(state, self.deleted))
                 return state
-            case ast.GeneratorExp(generators=[first, *_]):
-                return self.expression(first.iter, state)
+            case ast.GeneratorExp(elt=element, generators=[first, *others]):
+                state = self.expression(first.iter, state)
+                inside = self._without(state, self.deleted)
+                if inside is not None:
+                    inside |= uses_of([generator.target for generator in node.generators], self.scope.owner).writes
+                before, self._in_expression = self._in_expression, True
+                for part in (*first.ifs, *others, element):
+                    self._later(part, inside)
+                self._in_expression = before
+                return state
             case ast.ListComp(generators=generators) | ast.SetComp(generators=generators):
                 return self._comprehension([node.elt], generators, state)
             case ast.DictComp(key=key, value=value, generators=generators):
@@ -189,10 +205,12 @@ class _Analysis:
         if state is not None:  # its own variables are bound inside, and may hide ours
             targets = uses_of([generator.target for generator in generators], self.scope.owner).writes
             inside = state | targets
+            before, self._in_expression = self._in_expression, self._in_expression or _ARE_FUNCTIONS
             for generator in generators:
                 self._each([generator.iter] if generator is not generators[0] else [], inside)
                 self._each(generator.ifs, inside)
             self._each(elements, inside)
+            self._in_expression = before
         return state
 
     def children(self, node: ast.AST, state: _State) -> _State:
@@ -217,11 +235,15 @@ class _Analysis:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 parts, hidden = body_of(node), self._locals(node)
             case ast.ClassDef(body=body):
-                parts, hidden = [part for part in body if isinstance(part, FUNCTIONS)], set()
+                self._class_body(body, state)
+                return
+            case ast.AugAssign(target=ast.Name() as target):
+                self._read(target, state)
+                parts, hidden = [node.value], set()
             case _ if isinstance(node, COMPREHENSIONS):
                 targets = [generator.target for generator in node.generators]
                 parts, hidden = children(node), uses_of(targets, self.scope.owner).writes
-            case ast.Name(ctx=ast.Load()):
+            case ast.Name(ctx=ast.Load() | ast.Del()):
                 self._read(node, state)
                 return
             case _:
@@ -229,6 +251,15 @@ class _Analysis:
         inside = None if state is None else state | hidden
         for part in parts:
             self._later(part, inside)
+
+    def _class_body(self, body: Iterable[ast.stmt], state: _State) -> None:
+        """Names that a class binds are not those of the function, but for its methods."""
+        own = uses_of(body, self.scope.owner).writes
+        before, self._in_expression = self._in_expression, True
+        for part in body:
+            in_class = state is not None and not isinstance(part, FUNCTIONS)
+            self._later(part, state | own if in_class and state is not None else state)
+        self._in_expression = before
 
     def _locals(self, function: AnyFunction) -> set[str]:
         uses = uses_of(body_of(function), self.scope.owner)
@@ -241,6 +272,7 @@ class _Analysis:
         name = self.scope.spell(node.id)
         if state is not None and name in self.scope.bound and name not in state:
             self.found.add(node)
+            node.is_free = self._in_expression  # type: ignore[attr-defined]
 
     def _assigned(self, state: _State, name: str) -> _State:
         return None if state is None else state | {self.scope.spell(name)}

@@ -312,7 +312,8 @@ class Expressions(ast.NodeTransformer):
 
     def bound(self, node: ast.Name) -> ast.expr:
         """A read of such a name."""
-        is_free = getattr(node, "unbound", False) and not self._is_local(self.scope.spell(node.id))
+        is_elsewhere = getattr(node, "is_free", False) or not self._is_local(self.scope.spell(node.id))
+        is_free = getattr(node, "unbound", False) and is_elsewhere
         return self.hook("free" if is_free else "bound", node, *self._reading(node))
 
     def _is_local(self, name: str) -> bool:

@@ -42,7 +42,7 @@ from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, is_co
 from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
-from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
+from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
 from jitflow.frontend.syntax.prepare import assigns, prepared
 
 __all__ = ["rewrite_function"]
@@ -327,9 +327,11 @@ class _Rewriting:
 
     def _inner_class(self, node: ast.ClassDef) -> list[ast.stmt]:
         """A class with its methods rewritten; what else its body says runs in Python, once for each class."""
-        for method in node.body:
-            if isinstance(method, ast.FunctionDef) and not is_suspendable(method):
-                self._inner(method, node.name)
+        for position, part in enumerate(node.body):
+            if isinstance(part, ast.FunctionDef) and not is_suspendable(part):
+                self._inner(part, node.name)
+            elif not isinstance(part, FUNCTIONS):
+                node.body[position] = _Bound(self._expressions).visit(part)
         return self._others(node)
 
     def _inner_lambda(self, function: ast.Lambda) -> ast.Lambda:
@@ -340,6 +342,16 @@ class _Rewriting:
         owner, has_class = (class_name or self._scope.owner), class_name is not None or self._has_class
         if rewrite_function(function, owner, self._fresh, has_class, self._expressions):
             self._expressions.changed = True
+
+
+class _Bound(ast.NodeTransformer):
+    """Asks for names that may be unbound, and leaves all else as Python has it."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        self._expressions = expressions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._expressions.visit_Name(node)
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

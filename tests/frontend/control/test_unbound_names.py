@@ -86,6 +86,90 @@ def test_what_is_empty_may_be_unbound(program: Any, first: float) -> None:
             assert repr(compiled(x, *more)) == repr(expected)
 
 
+def in_a_generator_expression(x: Any, n: Any) -> Any:
+    for i in range(n):
+        mask = x > i
+    return sum(x[mask == j].sum() for j in range(2))
+
+
+def in_one_that_goes_through_it(x: Any, n: Any) -> Any:
+    if n > 1:
+        y = x
+    return max(v for v in y)
+
+
+def in_its_condition(x: Any, n: Any) -> Any:
+    while n > 0:
+        y = x[n]
+        n -= 1
+    return any(v == y for v in x if v != y), [v * y for v in range(2)]
+
+
+def in_a_class(x: Any, n: Any) -> Any:
+    for i in range(n):
+        y = x[i] * 2
+
+    class A:
+        z = y
+        both = sum(y + k for k in range(2))
+
+    return A.z, A.both
+
+
+def in_a_class_of_a_function(x: Any, n: Any) -> Any:
+    for i in range(n):
+        y = x[i] * 2
+
+    def inside() -> Any:
+        class A:
+            z = y
+
+        return A.z
+
+    return inside()
+
+
+def added_to_by_a_function(x: Any, n: Any) -> Any:
+    for i in range(n):
+        y = x[i] * 2
+
+    def inside() -> Any:
+        nonlocal y
+        y += 1
+        return y
+
+    return inside(), y
+
+
+def deleted_by_a_function(x: Any, n: Any) -> Any:
+    for i in range(n):
+        y = x[i]
+
+    def inside() -> None:
+        nonlocal y
+        del y
+
+    inside()
+    y = n
+    return y
+
+
+@pytest.mark.parametrize(
+    "program",
+    [in_a_generator_expression, in_one_that_goes_through_it, in_its_condition, in_a_class, in_a_class_of_a_function,
+     added_to_by_a_function, deleted_by_a_function],
+)  # fmt: skip
+def test_functions_inside_ask_as_well(program: Any) -> None:
+    compiled, x = jitflow.function(program), np.array([1.0, 2.0, 3.0])
+    assert repr(compiled(x, 2)) == repr(program(x, 2))
+    with pytest.raises(NameError) as expected:
+        program(x, 0)
+    with pytest.raises(NameError) as caught:
+        compiled(x, 0)
+    assert caught.type is expected.type
+    assert str(caught.value) == str(expected.value)
+
+
 def test_an_attribute_that_is_lacked_on_a_path_that_is_not_taken() -> None:
     def program(x: Any, n: Any) -> Any:
         if x[0] > 2:
