@@ -312,9 +312,8 @@ class Expressions(ast.NodeTransformer):
 
     def bound(self, node: ast.Name) -> ast.expr:
         """A read of such a name."""
-        is_elsewhere = getattr(node, "is_free", False) or not self._is_local(self.scope.spell(node.id))
-        is_free = getattr(node, "unbound", False) and is_elsewhere
-        return self.hook("free" if is_free else "bound", node, *self._reading(node))
+        is_free = getattr(node, "is_free", False) or not self._is_local(self.scope.spell(node.id))
+        return self.hook("free" if node.unbound and is_free else "bound", node, *self._reading(node))  # type: ignore[attr-defined]
 
     def _is_local(self, name: str) -> bool:
         """Whether a name is one of the user's function, of which this may be a part."""
