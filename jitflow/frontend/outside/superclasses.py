@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from types import FunctionType, MethodType
 from typing import Any
 
-from jitflow.errors import UserAttributeError
+from jitflow.errors import UserAttributeError, UserRuntimeError
 from jitflow.frontend.outside.made_objects import is_made_object, known_as
-from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy
+from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ClassProxy, ObjectProxy
+from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.tracers import located
 
-__all__ = ["SuperProxy", "new_object"]
+__all__ = ["SuperProxy", "new_object", "super_"]
 
 
 class SuperProxy:
@@ -49,3 +51,18 @@ def new_object(kind: Any, *args: Any, **kwargs: Any) -> Any:
     """`object.__new__`, of the class that is traced. Arguments that `__init__` takes are none of its own."""
     made: Any = kind._jitflow_traced() if isinstance(kind, ClassProxy) else kind
     return object.__new__(made, *args, **kwargs) if made.__init__ is object.__init__ else object.__new__(made)
+
+
+def super_(*args: Any) -> Any:
+    """`super`: of a proxy, what reads the methods of the next class, so that they are traced as well."""
+    if not args:
+        frame = sys._getframe(2)  # the method: above this function is the call of the class that stands for `super`
+        names = frame.f_locals
+        if "__class__" not in names or not frame.f_code.co_varnames:
+            raise located(UserRuntimeError("super(): no arguments"))
+        args = (names["__class__"], names[frame.f_code.co_varnames[0]])
+    kind, thing = args
+    if isinstance(kind, ClassProxy):
+        kind = kind._jitflow_object
+    is_foreign = type(thing) in (*OBJECT_PROXIES, RecordProxy) or is_made_object(thing)
+    return SuperProxy(kind, thing) if is_foreign else super(kind, thing)

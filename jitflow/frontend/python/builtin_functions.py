@@ -6,29 +6,28 @@ import builtins
 import cmath
 import math
 import operator
-import sys
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import cache, partial, reduce, wraps
 from types import FunctionType, UnionType
 from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
+from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.known_arrays import adopted
-from jitflow.frontend.outside.made_objects import STANDS_FOR, is_made_object, known_as
+from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ClassProxy, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import named_class
-from jitflow.frontend.outside.records import OF_DATACLASSES, RecordProxy
+from jitflow.frontend.outside.records import OF_DATACLASSES
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.structures import variables_in
-from jitflow.frontend.outside.superclasses import SuperProxy, new_object
+from jitflow.frontend.outside.superclasses import new_object, super_
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.announced import errstate
 from jitflow.frontend.python.appended_lists import AppendedList
@@ -53,6 +52,7 @@ from jitflow.frontend.python.text_numbers import in_base, int_of_text
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
 from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.syntax.methods import HIDDEN
 from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, length_of, ord_
 from jitflow.frontend.texts.structure import known_text
@@ -67,10 +67,11 @@ from jitflow.frontend.tracers import (
     size_of,
 )
 from jitflow.frontend.tracers.absent import Absent
+from jitflow.frontend.tracers.base import lacking
 from jitflow.frontend.tracers.surface import surface
 from jitflow.structure import variables
 
-__all__ = ["BUILTIN_FUNCTIONS", "class_of", "replaced_by", "replacement"]
+__all__ = ["BUILTIN_FUNCTIONS", "attribute", "class_of", "replaced_by", "replacement"]
 
 
 def traced_len(thing: Any) -> Any:
@@ -121,15 +122,15 @@ def class_of(thing: Any) -> Any:
 
 
 @kind_by_kind
-def type_of(thing: Any) -> Any:
-    """``thing.type``: of a dtype the class of its numbers, as the program knows it."""
-    found = thing.type
+@raising_for_the_program
+def attribute(thing: Any, name: str) -> Any:
+    """``thing.name``, by a name that what stands for it may have as well; of a dtype, its class for the program."""
+    if name == "__class__":
+        return class_of(thing)
+    if isinstance(thing, _VALUES) and type(thing) is not Absent and not _hasattr(thing, name):
+        raise located(UserAttributeError(lacking(thing, name)))
+    found = getattr(thing, name)
     return replacement(found) or found if isinstance(thing, np.dtype) else found
-
-
-def _breakpoint(*args: Any, **keywords: Any) -> None:
-    """`breakpoint`."""
-    breakpoint_(*args, **keywords)
 
 
 _VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, ArraySource)
@@ -203,26 +204,21 @@ def _hasattr(thing: Any, name: Any) -> bool:
 @raising_for_the_program
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
-    if name == "__class__" or (name == "type" and isinstance(thing, np.dtype)):
-        return class_of(thing) if name == "__class__" else type_of(thing)
     if default and isinstance(thing, (*_VALUES, type)) and not _hasattr(thing, name):
         return default[0]
+    if name == "__class__" or (name in HIDDEN and not default):
+        return attribute(thing, name)
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
 
 
-def _super(*args: Any) -> Any:
-    """`super`: of a proxy, what reads the methods of the next class, so that they are traced as well."""
-    if not args:
-        frame = sys._getframe(2)  # the method: above this function is the call of the class that stands for `super`
-        names = frame.f_locals
-        if "__class__" not in names or not frame.f_code.co_varnames:
-            raise located(UserRuntimeError("super(): no arguments"))
-        args = (names["__class__"], names[frame.f_code.co_varnames[0]])
-    kind, thing = args
-    if isinstance(kind, ClassProxy):
-        kind = kind._jitflow_object
-    is_foreign = type(thing) in (*OBJECT_PROXIES, RecordProxy) or is_made_object(thing)
-    return SuperProxy(kind, thing) if is_foreign else super(kind, thing)
+def _attrgetter(*names: str) -> Callable[[Any], Any]:
+    """`operator.attrgetter`."""
+
+    def get(thing: Any) -> Any:
+        found = [reduce(_getattr, name.split("."), thing) for name in names]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    return get
 
 
 def _stand_in(kind: type, handler: Callable[..., Any], *, distributes: bool = True) -> type:
@@ -298,7 +294,7 @@ _FUNCTIONS: dict[str, Any] = {
     "complex": _stand_in(complex, conversions.complex_),
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
-    "super": _stand_in(super, _super),
+    "super": _stand_in(super, super_),
     "object": _stand_in(object, object),
     "chr": chr_,
     "ord": ord_,
@@ -310,7 +306,7 @@ _FUNCTIONS: dict[str, Any] = {
     "hex": partial(in_base, "x"),
     "format": formatted,
     "print": print_,
-    "breakpoint": _breakpoint,
+    "breakpoint": breakpoint_,
     "getattr": _getattr,
     "hasattr": _hasattr,
     "callable": partial(_known, _callable),
@@ -346,8 +342,9 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
-    others = {np.nditer: traced_nditer, variables: variables_in, object.__new__: new_object, **OF_DATACLASSES}
-    for function, program in (*ON_LISTS.items(), *CACHES.items(), *ITERATED.items(), *others.items()):
+    others = {np.nditer: traced_nditer, variables: variables_in, object.__new__: new_object}
+    tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, others, {operator.attrgetter: _attrgetter})
+    for function, program in (row for one in tables for row in one.items()):
         table[id(function)] = (function, program)
     for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
         table[id(function)] = (function, kind_by_kind(stand_in))

@@ -18,8 +18,8 @@
 ``{x: y, **z}``          ``jit__.made_dict('{x: y, **z}', (x, y), (z,))``, unless all keys are constants
 ``x + [y]``              ``jit__.made_container(x + [y], 'x + [y]')``, and likewise ``x[i:]``
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
-``x.__class__``          ``jit__.class_of(x)``: what Python itself asks is the class of the object outside
-``x.type``               ``jit__.type_of(x)``: the class of a dtype's numbers takes those of the program
+``x.name``               ``jit__.attribute(x, 'name')``, where what stands for values has something by that name; and
+                         ``x.__class__``, of which Python itself knows the class of the object outside
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
 
@@ -58,7 +58,7 @@ from jitflow.frontend.syntax.displays import (
     may_be_sequence,
     pairs_of,
 )
-from jitflow.frontend.syntax.methods import HOOKED_METHODS, PUTTING
+from jitflow.frontend.syntax.methods import HIDDEN, HOOKED_METHODS, PUTTING
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
@@ -224,8 +224,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
-        name = {"__class__": "class_of", "type": "type_of"}.get(node.attr) if isinstance(node.ctx, ast.Load) else None
-        return self.hook(name, node, node.value) if name else node
+        is_hidden = isinstance(node.ctx, ast.Load) and node.attr in HIDDEN
+        return self.hook("attribute", node, node.value, constant(node.attr)) if is_hidden else node
 
     def _method(self, node: ast.expr) -> ast.expr:
         """A method that is called, or handed over."""

@@ -1,8 +1,8 @@
-"""The names of methods that the rewriting looks at."""
+"""The names of methods and attributes that the rewriting looks at."""
 
 from __future__ import annotations
 
-__all__ = ["HOOKED_METHODS", "PUTTING"]
+__all__ = ["HIDDEN", "HOOKED_METHODS", "PUTTING"]
 
 HOOKED_METHODS = frozenset("""
     add center copy count discard endswith find format get index insert join ljust lstrip pop remove removeprefix
@@ -11,3 +11,8 @@ HOOKED_METHODS = frozenset("""
 """Methods of texts that put values in, and of containers that are asked for items or compare them."""
 PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
 """Methods of containers that put there what they are given."""
+HIDDEN = frozenset("""
+    __class__ allow_pinning allow_size as_dim assign chosen dim each finish home is_more is_pending is_python_number
+    mask name needed of_few_kinds options owned pinned refusal type value weak whole words
+    """.split())  # fmt: skip
+"""Attributes that what stands for values has for the compiler alone, which the program's objects may have as well."""

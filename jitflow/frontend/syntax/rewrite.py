@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 
 from jitflow.frontend.syntax.build import CELL, ITEM, LAZY, cloned
 from jitflow.frontend.syntax.jumps import Unusable
+from jitflow.frontend.syntax.methods import HIDDEN
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
 from jitflow.frontend.syntax.source import Unreadable, compiled, find
 from jitflow.frontend.syntax.statements import rewrite_function
@@ -103,7 +104,7 @@ def _result(code: CodeType, even_if_straight: bool = False) -> _Result:
 # -- is there anything to do? ----------------------------------------------------------------------
 
 _FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING")
-_HOOKED_NAMES = frozenset({"count", "format", "join", "__class__"})
+_HOOKED_NAMES = HIDDEN | {"count", "format", "join"}
 
 
 def _deciding() -> frozenset[int]:

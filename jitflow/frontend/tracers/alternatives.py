@@ -54,12 +54,14 @@ class Alternatives(Tracer):
     each kind what it is and where it came from.
     """
 
-    __slots__ = ("chosen", "name", "options", "words")
+    __slots__ = ("chosen", "options", "name", "words")  # noqa: RUF023 - as they are given
 
     def __init__(self, chosen: Any, options: Mapping[int, Any], name: str, words: Mapping[int, str]) -> None:
-        self._trace = current_trace()
-        self._trace.state(Kinds).are_used = True
-        self.chosen, self.options, self.name, self.words = chosen, dict(sorted(options.items())), name, words
+        trace = current_trace()
+        trace.state(Kinds).are_used = True
+        own = (trace, chosen, dict(sorted(options.items())), name, words)
+        for slot, thing in zip(("_trace", *Alternatives.__slots__), own, strict=True):
+            object.__setattr__(self, slot, thing)  # what the program assigns are attributes of the kinds
 
     def each(self, use: Callable[[Any], Any], *reached: Any) -> Any:
         """What ``use`` gives of the thing, done once for each kind. What it may change is among those ``reached``."""
@@ -127,10 +129,7 @@ class Alternatives(Tracer):
         return self.each(lambda thing: getattr(thing, name)(*args, **keywords), args, keywords)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("_trace", *Alternatives.__slots__):
-            object.__setattr__(self, name, value)
-        else:
-            self.each(lambda thing: setattr(thing, name, surface.narrowed(value)), value)
+        self.each(lambda thing: setattr(thing, name, surface.narrowed(value)), value)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.each(lambda thing: thing(*args, **keywords), args, keywords)

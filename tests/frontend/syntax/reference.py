@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
-           "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "has_length",
-           "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error", "listed", "made_container",
-           "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent", "raise_", "raised_again",
-           "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
+           "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
+           "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent",
+           "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
+           "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -55,6 +56,11 @@ def for_(
         except StopIteration:
             return
         body(item)
+
+
+def attribute(thing: Any, name: str) -> Any:
+    """``thing.name``."""
+    return getattr(thing, name)
 
 
 def indexed(thing: Any) -> Any:

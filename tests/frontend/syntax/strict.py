@@ -16,6 +16,7 @@ from tests.frontend.syntax.reference import (
     and_,
     assert_,
     attempt,
+    attribute,
     bound,
     caught,
     caught_error,
@@ -53,11 +54,12 @@ from tests.frontend.syntax.reference import (
     watched,
 )
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
-           "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "has_length",
-           "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error", "listed", "made_container",
-           "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent", "raise_", "raised_again",
-           "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
+           "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
+           "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent",
+           "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
+           "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
