@@ -448,3 +448,51 @@ def test_a_random_recursion_does_what_python_does(seed, tmp_path):
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_many_random_recursions_do_what_python_does(seed, tmp_path):
     check_random_program(seed, tmp_path)
+
+
+def moves(n, a, b, c):
+    if n == 0:
+        return []
+    return moves(n - 1, a, c, b) + [(a, c)] + moves(n - 1, b, a, c)
+
+
+def a_tree(x, n):
+    def build(depth):
+        if depth == 0:
+            return {"leaf": x * n}
+        return {"left": build(depth - 1), "right": build(depth - 1)}
+
+    return build(n)
+
+
+def subsets(items, n):
+    if n == 0:
+        return [[]]
+    without = subsets(items, n - 1)
+    return without + [[*one, items[n - 1]] for one in without]
+
+
+def codes(n):
+    return [""] if n == 0 else ["0" + code for code in codes(n - 1)] + ["1" + code for code in reversed(codes(n - 1))]
+
+
+@pytest.mark.parametrize(
+    ("program", "call"),
+    [(moves, lambda f, n: f(n, 0, 1, 2)), (moves, lambda f, n: f(n, "a", "b", "c")),
+     (a_tree, lambda f, n: f(np.ones(2), n)), (subsets, lambda f, n: f([1.5, 2.5, 4.0], n)), (codes, lambda f, n: f(n))],
+)  # fmt: skip
+def test_python_goes_through_what_gives_more_each_time(program, call):
+    compiled = jitflow.function(program)
+    for n in (3, 1, 2):
+        assert repr(call(compiled, n)) == repr(call(program, n))
+
+
+def test_that_has_an_end():
+    def doubled(n):
+        return [] if n == 0 else [*doubled(n - 1), n, *doubled(n - 1)]
+
+    compiled = jitflow.function(doubled)
+    assert compiled(3) == doubled(3)
+    with pytest.raises(jitflow.UserError, match="several types|more each time|too large"):
+        compiled(40)
+    assert compiled(4) == doubled(4)

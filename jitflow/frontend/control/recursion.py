@@ -45,7 +45,7 @@ from jitflow.ir.types import Scalar, Tensor
 
 __all__ = ["Recursion"]
 
-_ATTEMPTS = 16
+_ATTEMPTS, _MOST_PARTS = 16, 64
 
 
 class Recursion:
@@ -288,6 +288,8 @@ class Recursion:
             return (was_known and not is_new) or not self.has_recurred
         found = flatten(path.result, is_itself=self._stays_itself)
         given = Leaves(tuple(map(self._known_of, found.items)), found.shape, found.rebuild)
+        if self.known is not None and len(given.items) > max(_MOST_PARTS, len(self.known.items)):
+            raise located(self._refused("what it gives holds what its calls give, which is more each time"))
         is_another = self.known is None or not is_like(given, self.known)
         is_new |= self._finds_sizes(trace, given, anew=is_another) or is_another
         arrays = [item._value for item in found.items if isinstance(item, tracers.ArrayTracer)]
@@ -393,8 +395,5 @@ class Recursion:
         return self._result(trace, found)
 
     def _refused(self, what: str, mend: str = "") -> UserError:
-        return UserNotImplementedError(
-            f"{self.function.__name__}, which calls itself: {what}",
-            mend=mend
-            or "give each call numbers and arrays of the same types, and return such on every path; or write a loop",
-        )
+        usual = "give each call numbers and arrays of the same types, and return such on every path; or write a loop"
+        return UserNotImplementedError(f"{self.function.__name__}, which calls itself: {what}", mend=mend or usual)

@@ -6,6 +6,9 @@ it is given then is known no better than before. Functions that call each other 
 in each other (`Regions.region`). One whose end what is known does tell, a number that is smaller each time, is written
 out some calls deep before the other way is tried, and so is one that only sizes end, which guards can test.
 
+What a function gives may hold what its calls give: a tree, or a list of moves. No type says that, so Python goes
+through the calls then, as far as numbers end them, which are guarded by their values.
+
 A derivative is taken of what is written out alone. So is the outermost call of a function whose further calls are given
 something of another structure than it is given itself: parts of the caller's list, in lists of the program.
 """
@@ -22,9 +25,12 @@ from jitflow.frontend.control.function_cells import is_same_function
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.recursion import Recursion
 from jitflow.frontend.control.running import Running
-from jitflow.frontend.recording.choices import WRITTEN_OUT, Restart, Site
+from jitflow.frontend.recording.budget import spent
+from jitflow.frontend.recording.choices import GONE_THROUGH, WRITTEN_OUT, Restart, Site
 from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
 from jitflow.frontend.recording.trace import current_trace
+
+_MOST_CALLS = 10_000
 
 __all__ = ["first_call", "names_itself", "recursive"]
 
@@ -34,7 +40,9 @@ def recursive(function: Any) -> Any:
     if not isinstance(function, FunctionType):
         return function
     choices, site = current_trace().choices, recursion_site(function.__code__)
-    if choices.answer(site):
+    if choices.answer(site) == GONE_THROUGH:
+        record = partial(_gone_through, function)
+    elif choices.answer(site):
         record = partial(_called, function)
     elif not choices.is_settled(site) and names_itself(function.__code__, function.__name__):
         record = partial(_watched, function, site)
@@ -61,7 +69,9 @@ def first_call(function: FunctionType) -> Any:
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Any:
         result = call(*args, **kwargs)
-        if answer != WRITTEN_OUT and any(isinstance(item, tracers.ArrayTracer) for item in flatten(result).items):
+        if answer not in (WRITTEN_OUT, GONE_THROUGH) and any(
+            isinstance(item, tracers.ArrayTracer) for item in flatten(result).items
+        ):
             raise current_trace().begin_anew(Restart(site, WRITTEN_OUT))
         return result
 
@@ -95,6 +105,29 @@ def _watched(function: FunctionType, site: Site, args: tuple[Any, ...], kwargs: 
         return function(*args, **kwargs)
     finally:
         calls.pop()
+
+
+class _Count:
+    """How many calls Python has gone through."""
+
+    calls = 0
+
+
+def _gone_through(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with the numbers that are known if they are guarded."""
+    count = current_trace().state(_Count)
+    count.calls += 1
+    if count.calls > _MOST_CALLS:
+        raise tracers.located(spent(function.__name__, ""))
+    return function(*map(_known, args), **{name: _known(thing) for name, thing in kwargs.items()})
+
+
+def _known(thing: Any) -> Any:
+    """A Python number itself, guarded, where it is to be had; all else as it is."""
+    pins = current_trace().pins
+    is_number = isinstance(thing, tracers.ScalarTracer | tracers.SizeTracer) and thing.is_python_number
+    number = pins.asked(thing._value) if is_number and pins is not None else None
+    return thing if number is None else number
 
 
 def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -126,6 +126,7 @@ def trace(
     choices = Choices()
     mistake: UserError | None = None
     reason: UserError | None = None
+    refusal: UserError | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), choices)
         state.exact, state.includes_ones = exact, includes_ones
@@ -141,6 +142,10 @@ def trace(
             elif choices.give_up_wishes(error):
                 mistake = mistake or (error if error.is_mistake else None)
                 reason = reason or (None if error.tells_least else error)
+            elif not error.is_mistake and choices.go_through_calls():
+                refusal = reason if reason is not None and error.tells_least else error
+            elif mistake is None and refusal is not None and not error.is_mistake:
+                raise refusal from None
             elif mistake is None and reason is not None and error.tells_least:
                 raise reason from None
             elif mistake is None:

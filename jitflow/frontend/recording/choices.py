@@ -14,7 +14,7 @@ from typing import Any
 from jitflow.errors import CompilerBug
 from jitflow.records import dataclass
 
-__all__ = ["OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Signal", "Site"]
+__all__ = ["GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Signal", "Site"]
 
 
 class Choice(Enum):
@@ -55,6 +55,8 @@ OBJECTS = "objects"
 
 WRITTEN_OUT = "written out"
 """For `Choice.RECURSIVE`: the first call of the function that is compiled, whose arrays the caller may tell apart."""
+GONE_THROUGH = "gone through"
+"""The same: Python goes through all calls, and the numbers that they are given are guarded by their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Choices:
         self._refused: set[Site] = set()
         self.refused_for: dict[Site, Exception] = {}
         """Why functions that call themselves are no functions of the running program."""
+        self._goes_through = False
         self._sources: dict[Site, dict[Site, None]] = {}
         """The sites at which arrays were merged that are merged at a site once more."""
 
@@ -161,6 +164,17 @@ class Choices:
         self._refused |= self._wishes
         self._wishes.clear()
         return there_were
+
+    def go_through_calls(self) -> bool:
+        """Let Python go through the calls of functions that call themselves. False if there are none, or it has."""
+        sites = [site for site in self._answers if site.choice is Choice.RECURSIVE]
+        if self._goes_through or not sites:
+            return False
+        self._goes_through = True
+        self._answers |= dict.fromkeys(sites, GONE_THROUGH)
+        self._refused.difference_update(sites)
+        self._wishes.difference_update(sites)
+        return True
 
 
 def _reached(start: Any, ways: Mapping[Any, Iterable[Any]]) -> list[Any]:
