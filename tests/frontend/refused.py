@@ -601,7 +601,7 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (calls_itself_with_more, (X,), calls_itself_with_more_mended, (X,)),
     (keeps_a_sum_in_a_class, (X,), keeps_a_sum_in_a_class_mended, (X,)),
     (makes_a_seed, (X,), makes_a_seed_mended, (X,)),
-    (lengthens_a_path, (5,), lengthens_a_path_mended, (5,)),
+    (lengthens_a_path, (5.0,), lengthens_a_path_mended, (5,)),
     (returns_another_key, (X,), returns_another_key_mended, (X,)),
     (trains_what_is_no_variable, (X,), trains_what_is_no_variable_mended, (X,)),
     (pops_any_key, (X, {"small": 0.0}), pops_any_key_mended, (X, {"small": 0.0})),

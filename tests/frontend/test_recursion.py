@@ -453,7 +453,7 @@ def test_many_random_recursions_do_what_python_does(seed, tmp_path):
 def moves(n, a, b, c):
     if n == 0:
         return []
-    return moves(n - 1, a, c, b) + [(a, c)] + moves(n - 1, b, a, c)
+    return [*moves(n - 1, a, c, b), (a, c), *moves(n - 1, b, a, c)]
 
 
 def a_tree(x, n):
@@ -479,7 +479,8 @@ def codes(n):
 @pytest.mark.parametrize(
     ("program", "call"),
     [(moves, lambda f, n: f(n, 0, 1, 2)), (moves, lambda f, n: f(n, "a", "b", "c")),
-     (a_tree, lambda f, n: f(np.ones(2), n)), (subsets, lambda f, n: f([1.5, 2.5, 4.0], n)), (codes, lambda f, n: f(n))],
+     (a_tree, lambda f, n: f(np.ones(2), n)), (subsets, lambda f, n: f([1.5, 2.5, 4.0], n)),
+     (codes, lambda f, n: f(n))],
 )  # fmt: skip
 def test_python_goes_through_what_gives_more_each_time(program, call):
     compiled = jitflow.function(program)
@@ -493,6 +494,6 @@ def test_that_has_an_end():
 
     compiled = jitflow.function(doubled)
     assert compiled(3) == doubled(3)
-    with pytest.raises(jitflow.UserError, match="several types|more each time|too large"):
+    with pytest.raises(jitflow.UserError, match=r"several types|more each time|too large"):
         compiled(40)
     assert compiled(4) == doubled(4)
