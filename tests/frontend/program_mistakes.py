@@ -377,7 +377,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (loops_while_an_array, (X,)),
     (compares_arrays, (X, X)),
     (catches_at_run_time, (X, 700)),
-    (recurses_on_a_value, (5,)),
+    (recurses_on_a_value, (5.0,)),
     (sorts_a_list_of_values, (X, X)),
     (indexes_a_list_by_a_value, (X,)),
     (uses_a_value_as_a_key, (X,)),

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import ExceptionName, UserNotImplementedError
-from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.cells import UNBOUND, Cells, put
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.foreseen import can_be_foreseen, raises_nothing
-from jitflow.frontend.control.function_cells import cells_around, put, reassigned
+from jitflow.frontend.control.function_cells import cells_around, reassigned
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder

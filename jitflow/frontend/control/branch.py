@@ -59,7 +59,7 @@ def decide(
 ) -> None:
     """Trace both blocks, and merge the locals that they leave. ``key`` says where the statement stands."""
     names = (*state, *temporaries)
-    before, objects = cells.read(names), Changes(cells.contents())
+    before, objects = cells.read(names), Changes(cells.contents(), cells.own())
     note_reached(objects.before)
 
     def trace_one(run: Callable[[], Any]) -> Path:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from types import CellType
+from dis import get_instructions
+from functools import cache
+from types import CellType, CodeType, FunctionType
 from typing import Any, NoReturn, Protocol
 
 from jitflow.errors import CompilerBug
@@ -11,7 +13,7 @@ from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.ir.core import Value
 from jitflow.records import dataclass
 
-__all__ = ["UNBOUND", "Cells", "Item", "MaybeUnbound", "resolved"]
+__all__ = ["UNBOUND", "Cells", "Item", "MaybeUnbound", "assigned_cells", "content_of", "put", "resolved"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,37 @@ class Item(Protocol):
     def cell_contents(self) -> Any: ...
     @cell_contents.setter
     def cell_contents(self, thing: Any) -> None: ...
+
+
+def content_of(cell: CellType | Item) -> Any:
+    """What is in a cell, `UNBOUND` if it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def put(cell: CellType | Item, thing: Any) -> None:
+    """Put something into a cell, or empty it."""
+    if thing is not UNBOUND:
+        cell.cell_contents = thing
+    elif content_of(cell) is not UNBOUND:
+        del cell.cell_contents
+
+
+def assigned_cells(function: FunctionType) -> Iterator[CellType]:
+    """The locals of functions around one that it assigns to."""
+    names = _assigned(function.__code__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        if name in names:
+            yield cell
+
+
+@cache
+def _assigned(code: CodeType) -> frozenset[str]:
+    own = frozenset(one.argval for one in get_instructions(code) if one.opname in ("STORE_DEREF", "DELETE_DEREF"))
+    inside = (_assigned(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return own.union(*inside) & frozenset(code.co_freevars)
 
 
 class Cells:
@@ -96,6 +129,10 @@ class Cells:
     def names(self) -> Iterator[str]:
         """The names of all locals."""
         return iter(self._cells)
+
+    def own(self) -> Iterator[CellType]:
+        """The cells themselves."""
+        return iter(self._cells.values())
 
     def contents(self) -> Iterator[Any]:
         """Everything that the functions can reach by a name."""

@@ -12,6 +12,7 @@ shorter is one of the running program (`growing_lists`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import CellType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -60,8 +61,8 @@ class HasLocals(Protocol):
 class Changes:
     """The objects within reach of a branch, and what its paths have left in them."""
 
-    def __init__(self, reached: Iterable[Any]) -> None:
-        self.before = Mutables(reached, with_stores=True)
+    def __init__(self, reached: Iterable[Any], own: Iterable[CellType] = ()) -> None:
+        self.before = Mutables(reached, with_stores=True, own=own)
         self._left: dict[HasLocals, dict[int, Any]] = {}
         self._names: dict[str, tuple[int, Any]] = {}
         """What is merged: all that an object holds, or one part of what more may come to be known of."""

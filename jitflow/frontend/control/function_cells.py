@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.contents import Item
+from jitflow.frontend.control.cells import content_of
 from jitflow.frontend.outside.proxies import counterpart
 from jitflow.frontend.syntax import CELL
 
-__all__ = ["cells_around", "cells_of", "content_of", "is_same_function", "put", "reassigned"]
+__all__ = ["cells_around", "cells_of", "is_same_function", "reassigned"]
 
 
 def is_same_function(one: FunctionType, other: FunctionType) -> bool:
@@ -20,22 +19,6 @@ def is_same_function(one: FunctionType, other: FunctionType) -> bool:
         return False
     ours, theirs = one.__closure__ or (), other.__closure__ or ()
     return all(a is b or content_of(a) is content_of(b) for a, b in zip(ours, theirs, strict=True))
-
-
-def content_of(cell: CellType | Item) -> Any:
-    """What is in a cell, `UNBOUND` if it is empty."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNBOUND
-
-
-def put(cell: CellType | Item, thing: Any) -> None:
-    """Put something into a cell, or empty it."""
-    if thing is not UNBOUND:
-        cell.cell_contents = thing
-    elif content_of(cell) is not UNBOUND:
-        del cell.cell_contents
 
 
 def cells_of(function: FunctionType) -> Iterator[CellType]:

@@ -260,7 +260,7 @@ def _while(
 ) -> None:  # fmt: skip
     """``while test(): body()``; ``statement`` is the user's block, which says where the loop stands."""
     loop = Rolling(cells, state, temporaries, _key(statement))
-    mutables = Mutables(cells.contents(), with_stores=True)
+    mutables = Mutables(cells.contents(), with_stores=True, own=cells.own())
     try:
         with current_trace().region():
             never = truth(test()) is False

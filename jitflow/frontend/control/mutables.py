@@ -12,13 +12,13 @@ import itertools
 import operator
 from collections import deque
 from collections.abc import Iterable, Iterator
-from types import FunctionType, GeneratorType, ModuleType
+from types import CellType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.cells import UNBOUND, resolved
+from jitflow.frontend.control.cells import UNBOUND, assigned_cells, content_of, put, resolved
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.module_views import ModuleView
 from jitflow.frontend.outside.objects import Recorded
@@ -72,11 +72,15 @@ class Held:
 
     def item(self, key: Any) -> Any:
         """What the object holds somewhere now."""
+        if isinstance(self.thing, CellType):
+            return content_of(self.thing)
         return self.thing[key] if isinstance(self.thing, dict | list | deque) else getattr(self.thing, key)
 
     def set_item(self, key: Any, item: Any) -> None:
         """Let the object hold something else there."""
-        if isinstance(self.thing, OutsideList):
+        if isinstance(self.thing, CellType):
+            put(self.thing, item)
+        elif isinstance(self.thing, OutsideList):
             list.__setitem__(self.thing, key, item)
         elif isinstance(self.thing, dict | list | deque):
             self.thing[key] = item
@@ -92,7 +96,9 @@ class Held:
     def write(self, content: Any) -> None:
         """Let the object hold something of the form of what it held."""
         thing = self.thing
-        if isinstance(thing, list):
+        if isinstance(thing, CellType):
+            put(thing, *content.values())
+        elif isinstance(thing, list):
             list.__setitem__(thing, slice(None), content)
         elif isinstance(thing, np.ndarray):
             thing[...] = content
@@ -113,6 +119,8 @@ class Held:
     def word(self) -> str:
         if isinstance(self.thing, Open):
             return self.thing.path
+        if isinstance(self.thing, CellType):
+            return "a local of the function around another one"
         if isinstance(self.thing, OutsideList | OutsideDict):
             return f"the {'list' if isinstance(self.thing, list) else 'dict'} {self.thing.path}"
         if isinstance(self.thing, np.ndarray):
@@ -123,13 +131,17 @@ class Held:
 class Mutables:
     """The mutable objects within reach of some names, and what they held at some moment.
 
-    ``with_stores``: also what the program has stored in objects from outside, all of which are within reach.
+    ``with_stores``: also what the program has stored in objects from outside, all of which are within reach. ``own``:
+    also the locals around functions within reach to which these assign, but for those, which somebody else holds.
     """
 
-    def __init__(self, things: Iterable[Any], *, with_stores: bool = False) -> None:
+    def __init__(
+        self, things: Iterable[Any], *, with_stores: bool = False, own: Iterable[CellType] | None = None
+    ) -> None:
         self._held: dict[int, Held] = {}
         self._iterators: list[tuple[Any, Any]] = []
         self._with_stores = with_stores
+        self._own = None if own is None else {*map(id, own)}
         stores = active_stores() if with_stores else None
         self._reach(things if stores is None else (*things, *stores.reached()))
         self._is_made = False
@@ -152,6 +164,8 @@ class Mutables:
             elif isinstance(thing, Iterator):
                 self._iterators.append((thing, _progress(thing)))
             waiting += _inside(thing)
+            if self._own is not None and type(thing) is FunctionType:
+                waiting += (cell for cell in assigned_cells(thing) if id(cell) not in self._own)
 
     def _meet_overlays(self) -> None:
         """Hold of the objects from outside, whichever the program stores to by now, what they held at that moment.
@@ -277,6 +291,8 @@ def _content(thing: Any) -> Any:
         return set(thing)
     if isinstance(thing, np.ndarray):  # one that NumPy computed of lists of numbers
         return thing.copy()
+    if isinstance(thing, CellType):
+        return {"cell_contents": content_of(thing)}
     return _attributes(thing) if _is_of_the_program(thing) else None
 
 

@@ -21,10 +21,10 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.alike import is_like
 from jitflow.frontend.control.alternatives import aligned, described, with_made_texts
-from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.cells import UNBOUND, content_of, put
 from jitflow.frontend.control.changing_lists import begin_anew_with, is_reference
 from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
-from jitflow.frontend.control.function_cells import cells_of, content_of, put
+from jitflow.frontend.control.function_cells import cells_of
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import Slot, Way, agreeing, common_kind, is_there_before, result_of, word

@@ -99,7 +99,7 @@ class Rolling(LoopOp):
         nest = trace.state(Nest)
         around = nest.rounds[-1] if nest.rounds else None
         lessons = piece or (Lessons() if around is None else around.meet(self.key))
-        mutables, take_back = Mutables(self.cells.contents(), with_stores=True), trace.trial()
+        mutables, take_back = Mutables(self.cells.contents(), with_stores=True, own=self.cells.own()), trace.trial()
         self._before = mutables
         note_reached(mutables)
         for item in (item_at(place, mutables) for place in lessons.items):
@@ -184,7 +184,7 @@ class Rolling(LoopOp):
         trace = current_trace()
         entry, mutables = (
             self.cells.read((*self.names, *self.temporaries)),
-            Mutables(self.cells.contents(), with_stores=True),
+            Mutables(self.cells.contents(), with_stores=True, own=self.cells.own()),
         )
         undo = partial(self._undo, entry, mutables, trace.trial())
         self._before = mutables

@@ -13,7 +13,8 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.control.function_cells import cells_around, content_of, put, reassigned
+from jitflow.frontend.control.cells import content_of, put
+from jitflow.frontend.control.function_cells import cells_around, reassigned
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
