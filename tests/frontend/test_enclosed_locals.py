@@ -1,4 +1,4 @@
-"""Locals of functions that are over, which functions that they have made assign to: a branch or loop may change them."""
+"""Locals of functions that are over, to which functions that they made assign: branches and loops may change them."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.texts.characters import characters_of
+from jitflow.frontend.texts.spoken import speaks
 from jitflow.frontend.texts.structure import structure, without_stand_ins
 from jitflow.frontend.texts.traced import TracedText, in_words, is_known, is_text_value, together
 from jitflow.frontend.tracers import Alternatives, Tracer, kind_by_kind, located
@@ -143,6 +144,6 @@ def _piece(piece: re.Match[str], values: Any, given: Iterator[Any]) -> tuple[Any
     thing = next(given, _MISSING) if piece["key"] is None else values[piece["key"]]
     if thing is _MISSING:
         raise located(UserTypeError("not enough arguments for format string"))
-    if structure(thing) is None and type(thing) is not TracedText and not is_text_value(thing):
+    if structure(thing) is None and type(thing) is not TracedText and not is_text_value(thing) and not speaks(thing):
         return thing, "%", f"%{words}{kind}"
     return (repr_ if kind == "r" else str_)(thing), "%", f"%{words}{'s' if kind == 'r' else kind}"

@@ -10,6 +10,7 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.texts.spoken import said, speaks
 from jitflow.frontend.texts.structure import known_text, structure
 from jitflow.frontend.tracers import (
     ArrayTracer,
@@ -119,7 +120,7 @@ def is_text_value(thing: Any) -> bool:
 
 def is_known(thing: Any) -> bool:
     """Whether nothing in it waits for the running program."""
-    if is_text_value(thing) or isinstance(thing, Tracer) or type(thing) in (TracedText, np.ndarray):
+    if is_text_value(thing) or isinstance(thing, Tracer) or type(thing) in (TracedText, np.ndarray) or speaks(thing):
         return False
     if issubclass(type(thing), BaseException):
         return all(map(is_known, thing.args))
@@ -165,6 +166,7 @@ class _Collector:
 
     def add(self, thing: Any, conversion: str, specification: Any) -> None:
         """A field."""
+        thing, conversion, specification = said(thing, conversion, specification) or (thing, conversion, specification)
         if is_known(thing) and type(specification) is str:
             self.parts.append(known_text(thing, conversion, specification))
             return
