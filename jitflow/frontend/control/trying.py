@@ -36,6 +36,8 @@ __all__ = [
     "constant_behind",
     "finishing",
     "is_for_the_compiler",
+    "is_missed",
+    "ops_since",
     "raised_by",
     "refusal",
     "site_of",
@@ -135,7 +137,7 @@ class trying:  # noqa: N801 - a hook, as the others are
         if self._trace is None:
             return
         self._trace.state(Statements).handled.pop()
-        for op in _since(self._scope, self._first):
+        for op in ops_since(self._scope, self._first):
             raised = self._handlers.first_raised(op)
             if raised is not None:
                 if self._line is None:
@@ -154,7 +156,7 @@ class watched:  # noqa: N801 - a hook, as the others are
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is not None:
-            ops = _since(self._scope, self._first)
+            ops = ops_since(self._scope, self._first)
             self._trace.state(Statements).unfinished.append(next((op for op in ops if raised_by(op)), None))
 
 
@@ -177,7 +179,8 @@ class finishing(watched):  # noqa: N801
             return
         leaving = self._trace.state(Statements).unfinished.pop()
         raises = error is not None and not is_for_the_compiler(error)
-        if leaving is not None and (self._jumps or raises or self._is_missed()):
+        missed = leaving is not None and is_missed(self._contents, self._scope, self._first)
+        if leaving is not None and (self._jumps or raises or missed):
             if self._line is not None:
                 self._trace.begin_anew(Restart(site_of(self._line, "finally")))
                 return
@@ -187,10 +190,11 @@ class finishing(watched):  # noqa: N801
                 mend="test for it with if before it happens, or write the try statement outside the compiled function",
             ))  # fmt: skip
 
-    def _is_missed(self) -> bool:
-        """Whether somebody would miss what the block does."""
-        has_stored = current_trace().state(Stores).has_changed(self._contents)
-        return has_stored or any(map(_is_seen, _since(self._scope, self._first)))
+
+def is_missed(contents: Any, scope: Scope, first: int) -> bool:
+    """Whether somebody would miss what was done since outside objects had those contents, and a scope so many ops."""
+    has_stored = current_trace().state(Stores).has_changed(contents)
+    return has_stored or any(map(_is_seen, ops_since(scope, first)))
 
 
 def _is_seen(op: Op) -> bool:
@@ -199,7 +203,8 @@ def _is_seen(op: Op) -> bool:
     return writes or bool(raised_by(op))
 
 
-def _since(scope: Scope, first: int) -> Iterator[Op]:
+def ops_since(scope: Scope, first: int) -> Iterator[Op]:
+    """The ops that a scope has got behind so many, and those in their regions."""
     for op in scope.builder.ops[first:]:
         yield op
         for region in op.regions:

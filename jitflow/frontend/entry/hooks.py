@@ -14,6 +14,7 @@ from jitflow.frontend.control.caught_errors import again, caught_error, known_er
 from jitflow.frontend.control.comparisons import chain, compared, contains, is_
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
+from jitflow.frontend.control.managers import managed
 from jitflow.frontend.control.raising import exception, free, raise_
 from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
@@ -26,9 +27,9 @@ from jitflow.frontend.python.matching import has_length, is_mapping, is_of, is_s
 from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.texts import percent, text
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error", "chain",
-           "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
-           "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent",
-           "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
-           "while_"]  # fmt: skip
+           "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of",
+           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
+           "watched", "while_"]  # fmt: skip

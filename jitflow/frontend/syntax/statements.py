@@ -28,7 +28,8 @@ The names are the *state*, which the statement assigns and somebody may read aft
 cells in either. ``assert t, m`` becomes ``jit__.assert_(t, lambda: m)``, ``raise x from y`` ``jit__.raise_(x, y)``,
 ``raise C(x)`` ``jit__.raise_(jit__.exception(C)(x))``; the body of a ``try`` stands in a block
 ``with jit__.trying(lambda: (ValueError,), None)``, and ``except ValueError`` becomes
-``except jit__.caught(lambda: ValueError)``, which leaves to the compiler what is the compiler's.
+``except jit__.caught(lambda: ValueError)``, which leaves to the compiler what is the compiler's. ``with m`` becomes
+``with jit__.managed(m)``.
 """
 
 from __future__ import annotations
@@ -180,7 +181,10 @@ class _Rewriting:
                 return list(self._statement(item))
             case ast.expr():
                 return [self._expression(item)]
-            case ast.withitem() | ast.keyword():
+            case ast.withitem():
+                self._expressions.visit(item)
+                item.context_expr = self._expressions.hook("managed", item.context_expr, item.context_expr)
+            case ast.keyword():
                 self._expressions.visit(item)
             case ast.ExceptHandler(type=kind):
                 classes = [] if kind is None else [self._expressions.lazy(self._expression(kind))]

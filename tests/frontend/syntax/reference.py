@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
            "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
-           "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent",
-           "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
-           "while_"]  # fmt: skip
+           "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of",
+           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
+           "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -254,6 +254,11 @@ def percent(words: str, values: Any) -> str:
 
 def recursive(function: Any) -> Any:
     return function
+
+
+def managed(manager: Any) -> Any:
+    """What ``with`` is given."""
+    return manager
 
 
 def method(thing: Any, name: str) -> Any:

@@ -38,6 +38,7 @@ from tests.frontend.syntax.reference import (
     made_container,
     made_dict,
     made_set,
+    managed,
     method,
     not_,
     or_,
@@ -57,9 +58,9 @@ from tests.frontend.syntax.reference import (
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
            "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
-           "listed", "made_container", "made_dict", "made_set", "method", "not_", "or_", "part_of", "percent",
-           "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
-           "while_"]  # fmt: skip
+           "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of",
+           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
+           "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:

@@ -1,0 +1,69 @@
+"""Context managers of the program's: what they do where the running program raises inside of them, they do not do.
+
+A ``with`` statement stays Python's. Its manager is entered and left while tracing, and what the compiled code raises
+behind that is no exception of the trace. Most managers do nothing then that somebody would miss. One that may swallow
+exceptions, or stores to what the caller sees, is refused around what may raise.
+"""
+
+from __future__ import annotations
+
+from dis import get_instructions
+from functools import cache
+from itertools import pairwise
+from types import CodeType, FunctionType, TracebackType
+from typing import Any
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.control.trying import is_missed, ops_since, raised_by, watched
+from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.trace import active_trace
+
+__all__ = ["managed"]
+
+
+def managed(manager: Any) -> Any:
+    """What a ``with`` statement is given: one of the program's managers is watched."""
+    kind = manager._jitflow_object.__class__ if isinstance(manager, ObjectProxy) else type(manager)
+    leave = getattr(kind, "__exit__", None)
+    if active_trace() is None or not isinstance(leave, FunctionType) or is_internal(leave.__code__.co_filename):
+        return manager
+    return _Managed(manager, _may_swallow(leave.__code__))
+
+
+class _Managed(watched):
+    def __init__(self, manager: Any, may_swallow: bool) -> None:
+        self._manager, self._may_swallow = manager, may_swallow
+
+    def __enter__(self) -> Any:
+        super().__enter__()
+        return type(self._manager).__enter__(self._manager)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> Any:
+        trace = active_trace()
+        if error is not None or trace is None:
+            return type(self._manager).__exit__(self._manager, kind, error, at)
+        leaving = next((op for op in ops_since(self._scope, self._first) if raised_by(op)), None)
+        contents, first = trace.state(Stores).contents(), len(self._scope.builder.ops)
+        answer = type(self._manager).__exit__(self._manager, None, None, None)
+        if leaving is not None and (self._may_swallow or is_missed(contents, self._scope, first)):
+            name = raised_by(leaving)[0].__name__
+            does = "might swallow it" if self._may_swallow else "would store to what the caller sees"
+            raise trace.locate(UserNotImplementedError(
+                f"with around something that may raise {name} when the compiled code runs, where __exit__ {does}",
+                mend="test for it with if before it happens, or write the with statement outside the compiled function",
+                location=leaving.loc,
+            ))  # fmt: skip
+        return answer
+
+
+@cache
+def _may_swallow(code: CodeType) -> bool:
+    """Whether a function may return something that is true."""
+    if any(one.opname == "RETURN_CONST" and one.argval for one in get_instructions(code)):
+        return True
+    return any(
+        following.opname == "RETURN_VALUE" and not (one.opname == "LOAD_CONST" and not one.argval)
+        for one, following in pairwise(get_instructions(code))
+    )
