@@ -10,26 +10,36 @@ from numpy.lib.array_utils import byte_bounds
 
 from jitflow.runtime.calls_out import Template
 
-__all__ = ["held_things"]
+__all__ = ["Group", "held_things"]
 
 Array = np.ndarray[Any, Any]
+Group = tuple[Sequence[int], Sequence[int], Sequence[set[int] | None]]
+"""Operands that may show one memory; the numbers of the caller's arrays that they may show; and of which of these each
+operand may be a view, where it is an array or one of several, and None where it is a view itself."""
 
 
 def held_things(
-    parts: Sequence[Template], groups: Sequence[tuple[Sequence[int], Sequence[int]]],
-    objects: Callable[[], Sequence[Any]], operands: tuple[Any, ...],
+    parts: Sequence[Template], groups: Sequence[Group], objects: Callable[[], Sequence[Any]],
+    operands: tuple[Any, ...],
 ) -> list[Any]:  # fmt: skip
-    """What templates make of the operands, behind which they find what has been made.
-
-    ``groups`` are the operands that may show one memory, with the numbers of the caller's arrays that they may show.
-    """
+    """What templates make of the operands, behind which they find what has been made."""
     found = [*operands]
-    for places, numbers in groups:
-        known = [objects()[number] for number in numbers]
-        for place, array in zip(places, _held([operands[place] for place in places], known), strict=True):
-            found[place] = array
+    for places, numbers, views in groups:
+        arrays, known = [operands[place] for place in places], [objects()[number] for number in numbers]
+        made: dict[Any, Array] = {}
+        for place, array, shown, held in zip(places, arrays, views, _held(arrays, known), strict=True):
+            found[place] = held
+            if shown is not None and array.size:
+                itself = (one for number, one in zip(numbers, known, strict=True)
+                          if number not in shown and _lies(one) == _lies(array))  # fmt: skip
+                found[place] = made.setdefault(_lies(array), next(itself, held))
     shared = (*found, {})
     return [part(shared) for part in parts]
+
+
+def _lies(array: Array) -> Any:
+    """What two arrays have in common that are one: where, and how."""
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
 
 
 def _held(arrays: Sequence[Array], known: Sequence[Array]) -> list[Array]:

@@ -355,3 +355,21 @@ def test_a_callback_without_room_on_the_stack_raises():
             at_depth(depth, stores_around, record, X.copy())
     with pytest.raises(RecursionError):
         at_depth(room, stores_around, record, X.copy())
+
+
+def test_a_call_of_a_turn_sees_what_the_turns_before_have_appended():
+    seen, items = [], [0]
+
+    @jitflow.callback
+    def look(i):
+        seen.append((int(i), len(items)))
+
+    @jitflow.function
+    def program(held, n):
+        for i in range(n):
+            look(i)
+            held.append(i)
+
+    program(items, 3)
+    assert seen == [(0, 1), (1, 2), (2, 3)]
+    assert items == [0, 0, 1, 2]

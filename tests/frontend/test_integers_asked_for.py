@@ -55,3 +55,40 @@ def test_arrays_in_order_have_an_axis() -> None:
             found, expected = jitflow.function(lambda x, function=function: function(x))(thing), function(thing)
             assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     assert_does_what_python_does(lambda x: np.arange(6)[x], [(np.True_,), (np.False_,)])
+
+
+ASKED: list[Callable[..., Any]] = [
+    lambda x, k: np.sum(x, axis=0, keepdims=k),
+    lambda x, k: np.mean(x, 0, keepdims=k),
+    lambda x, k: np.argsort(x, axis=k),
+    lambda x, k: np.sort(x, axis=k),
+    lambda x, k: np.max(x, k),
+    lambda x, k: np.linalg.norm(x, axis=k),
+    lambda x, k: np.rot90(x, k),
+    lambda x, k: np.rot90(x, axes=(0, k)),
+    lambda x, k: np.split(x, k),
+    lambda x, k: np.roll(x, k),
+    lambda x, k: np.tile(x, k),
+    lambda x, k: np.vander(x[0], k),
+    lambda x, k: np.fft.fft(x, k),
+    lambda x, k: np.fft.fftfreq(k),
+    lambda x, k: np.tri(3, 3, k),
+    lambda x, k: np.eye(3, k),
+    lambda x, k: np.convolve(x[0], x[1], k),
+    lambda x, k: x.item(k),
+    lambda x, k: x.ravel(k),
+]
+
+
+@pytest.mark.parametrize("program", ASKED)
+def test_what_is_no_integer_is_taken_as_numpy_takes_it(program: Callable[..., Any]) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    compiled = jitflow.function(static=("k",))(program)
+    for asked in (True, np.True_, 1.0):
+        outcomes = []
+        for run in (program, compiled):
+            try:
+                outcomes.append(repr(run(x, asked)))
+            except Exception as error:
+                outcomes.append(f"{type(error).__name__}: {error}")
+        assert outcomes[0] == outcomes[1]

@@ -363,7 +363,27 @@ def views_of_arguments(d, items, x, k):
     return d[k]
 
 
-@pytest.mark.parametrize("run", [shown_twice, lists_in_two_places, views_of_arguments])
+def one_of_several(d, items, x, k):
+    y = x * 2
+    v, z, w, e = y[1:], y, y, [1.0]
+    if x[0] > 1:
+        v, z, w, e = y[:1], x, x * 3, e + e
+    d["v"], d["z"], d["w"], d["x"], d["e"] = v, z, w, x, e
+    items.append(y)
+    items.append(e)
+    return d[k]
+
+
+def of_turns(d, items, x, k):
+    for i in range(int(x[1])):
+        z = x * i
+        d["z"] = z
+        if x[0] > 1 or i < 2:
+            d["w"] = z
+    return d[k] if x[0] > 1 else d
+
+
+@pytest.mark.parametrize("run", [shown_twice, lists_in_two_places, views_of_arguments, one_of_several, of_turns])
 def test_what_is_one_object_or_memory_is_so_behind_a_call_that_fails(run):
     compiled = caught(jitflow.function(run))
     for first in (1.0, 2.0):

@@ -119,9 +119,35 @@ def what_appended_lists_are(held, x, n):
     return isinstance(items, list), isinstance(items, Sequence), isinstance(items, tuple)
 
 
+def appended_by_turns_until_one_fails(held, x, n):
+    items = held["items"]
+    for turn in range(n):
+        items.append(float(x[turn]))
+
+
+def key_of_two_numbers(held, x, n):
+    table = {(n, 0.5): 1}
+    table[n + 1, x[0]] = 2
+    try:
+        return table[n + 2, n / 4]
+    finally:
+        held["a"] = n
+
+
+def key_that_numpy_made(held, x, n):
+    table = {x[0]: n}
+    table[x[1]] = n
+    try:
+        return table[x[n - 1]]
+    except KeyError as error:
+        held["a"] = error.args[0]
+        raise
+
+
 @pytest.mark.parametrize(
     "program",
-    [before, another_handler, in_the_handler, key_in_finally, append_in_finally, store_in_finally, finally_in_a_loop,
+    [appended_by_turns_until_one_fails, key_of_two_numbers, key_that_numpy_made,
+     before, another_handler, in_the_handler, key_in_finally, append_in_finally, store_in_finally, finally_in_a_loop,
      key_that_is_not_there, key_that_is_deleted_twice, key_that_a_local_dict_lacks, new_attribute,
      names_of_what_was_raised, what_appended_lists_are],
 )  # fmt: skip

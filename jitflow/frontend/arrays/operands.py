@@ -33,6 +33,7 @@ __all__ = [
     "Operand",
     "PythonNumber",
     "array_operand",
+    "as_int",
     "as_value",
     "asked_array",
     "axis_of_method",
@@ -41,6 +42,9 @@ __all__ = [
     "converted_int",
     "dtype_argument",
     "is_array_like",
+    "is_bool",
+    "kept_axes",
+    "known_axis",
     "new",
     "normalized_axes",
     "normalized_axis",
@@ -184,7 +188,14 @@ def dtype_argument(dtype: Any, default: DType | None = None) -> DType:
 
 def normalized_axis(axis: Any, rank: int, name: str | None = None) -> int:
     """A single axis, counted from the front. Raises AxisError as NumPy does, whose message may begin with a name."""
-    return int(numpy_says(normalize_axis_index, static_int(axis, name or "axis"), rank, name))
+    return int(numpy_says(normalize_axis_index, known_axis(axis, name or "axis"), rank, name))
+
+
+def known_axis(axis: Any, name: str = "axis") -> int:
+    """An axis before it is counted from the front."""
+    if isinstance(axis, float) or _is_traced(axis, F64):
+        raise UserTypeError("integer argument expected, got float")
+    return static_int(axis, name)
 
 
 def normalized_axes(axis: Any, rank: int, name: str | None = None) -> tuple[int, ...]:
@@ -214,9 +225,33 @@ def converted_axis(axis: Any, rank: int) -> int:
 
 def converted_int(axis: Any, words: str = "an integer is required") -> int:
     """An axis as NumPy's functions in C read it, before it is counted from the front: no bool."""
-    if isinstance(axis, bool):
+    if is_bool(axis):
         raise UserTypeError(words)
     return static_int(axis, "axis")
+
+
+def is_bool(item: Any) -> bool:
+    """Whether it is a bool, Python's or NumPy's, which NumPy's functions in C take for no integer."""
+    return isinstance(item, bool | np.bool) or _is_traced(item, BOOL)
+
+
+def _is_traced(item: Any, dtype: DType) -> bool:
+    return isinstance(item, tracers.ScalarTracer) and values.dtype_of_value(item.value) == dtype
+
+
+def as_int(item: Any) -> Any:
+    """What Python's ``int`` makes of a number that is known, where NumPy takes that; what else as it is."""
+    found = pinned(item)
+    if _is_traced(found, BOOL) or _is_traced(found, F64):
+        raise may_be_pinned(UserTypeError("expected a number to be known while tracing, got one of the run"), found)
+    return numpy_says(int, found) if isinstance(found, np.bool | float | np.floating) else item
+
+
+def kept_axes(keepdims: Any) -> bool:
+    """A ``keepdims`` argument, as NumPy's functions in C read it: what Python takes for an integer."""
+    if isinstance(keepdims, float) or _is_traced(keepdims, F64):
+        raise UserTypeError("integer argument expected, got float")
+    return keepdims is not np._NoValue and bool(keepdims if keepdims is True else static_int(keepdims, "keepdims"))
 
 
 def axis_of_method(axis: Any) -> int:
@@ -253,7 +288,7 @@ def sizes_of(shape: Any) -> Sequence[Any]:
     sizes = sequence_of(shape)
     if isinstance(shape, bool):
         raise UserTypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
-    if any(isinstance(item, bool) for item in sizes):
+    if any(map(is_bool, sizes)):
         raise UserTypeError("an integer is required")
     return sizes
 

@@ -32,12 +32,12 @@ PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.dtype
 
 def record_call(
     trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], *,
-    own: OwnTemplate = lambda thing, given: None, name: str = "", borrows: bool = False,
+    own: OwnTemplate = lambda thing, given: None, name: str = "", borrows: bool = False, effect: str = "external",
 ) -> Any:  # fmt: skip
     """Record the call of a Python function that is not part of the program. ``spec`` as in `callback`.
 
     ``own`` gives the templates of what is no argument of a callback. ``name``: what the function is called. If it
-    ``borrows``, it gets the program's memory in place of copies.
+    ``borrows``, it gets the program's memory in place of copies. ``effect``: that of the op.
     """
     sizes: dict[str, Dim] = {}
     types = [_type(trace, leaf, sizes) for leaf in _leaves(spec)]
@@ -47,7 +47,7 @@ def record_call(
         found = list(_results(function(*args, **kwargs), spec))
         return found[0] if len(found) == 1 else tuple(found)
 
-    made = iter(call_out(trace, run, name or name_of(function), args, kwargs, types, own, borrows))
+    made = iter(call_out(trace, run, name or name_of(function), args, kwargs, types, own, borrows, effect))
     return _arranged(spec, lambda: wrap(next(made), owned=True))
 
 
@@ -64,7 +64,7 @@ def called_out(function: Callable[..., Any], spec: Any, *args: Any) -> Any:
 
 def call_out(
     trace: Trace, function: Any, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Sequence[Type],
-    own: OwnTemplate = lambda thing, given: None, borrows: bool = False,
+    own: OwnTemplate = lambda thing, given: None, borrows: bool = False, effect: str = "external",
 ) -> tuple[Value, ...]:  # fmt: skip
     """The values of these types that a function gives when the program comes here; ``name`` is for the text form."""
     given: list[Tracer] = []
@@ -76,7 +76,7 @@ def call_out(
         routine=Routine.of(partial(call_with, function, positional, keywords), name, borrows=borrows),
         keywords=(),
         options=(),
-        effect="external",
+        effect=effect,
     )
 
 

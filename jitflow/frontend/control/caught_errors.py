@@ -100,5 +100,6 @@ def _check(condition: Value, raised: Raised, told: Sequence[Any]) -> None:
     """Record that an exception is raised unless a condition holds, from where it was raised at first."""
     operands = map(lift, raised.numbers(told))
     trace = current_trace()
-    trace.add("check", condition, *operands, error=ExceptionName.of(raised.kind), message=raised.message)
+    kind, shown = ExceptionName.of(raised.kind), dict(raised.shown)
+    trace.add("check", condition, *operands, error=kind, message=raised.message, **shown)
     trace.builder.relocate_last(raised.places[0])

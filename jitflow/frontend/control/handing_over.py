@@ -13,8 +13,10 @@ from typing import Any
 
 from jitflow.frontend.control.calls_out import record_call, template_of
 from jitflow.frontend.control.foreseen import foretold
-from jitflow.frontend.control.leaves import parts_of
+from jitflow.frontend.control.leaves import can_change, parts_of
 from jitflow.frontend.control.merge import resolved
+from jitflow.frontend.control.same import Numbers, is_object
+from jitflow.frontend.control.told import number_as, require_numbers, require_objects
 from jitflow.frontend.control.trying import Statements, raised_by
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields
@@ -29,7 +31,7 @@ from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.routines import Routine
-from jitflow.runtime.held_arrays import held_things
+from jitflow.runtime.held_arrays import Group, held_things
 
 __all__ = ["hand_over"]
 
@@ -105,8 +107,10 @@ def _make_all(stores: Stores) -> None:
 
 
 def _call(stores: Stores, function: Any, things: Sequence[Any]) -> None:
+    """Record a call that writes to no memory of the program, so that it gets views where there are some."""
     trace, making = current_trace(), _Making(stores, tuple(things))
-    record_call(trace, function, None, making.things, {}, own=making.template, name="store", borrows=True)
+    own = making.template
+    record_call(trace, function, None, making.things, {}, own=own, name="store", borrows=True, effect="check")
     trace.state(Statements).foreseen.add(trace.builder.ops[-1])  # no handler has to do with it
 
 
@@ -127,13 +131,18 @@ class _Making:
         self._made: dict[int, tuple[Any, Template]] = {}
         self._open: set[int] = set()
         self._arrays: list[tuple[int, ArrayTracer]] = []
+        self._kinds: dict[int, int] = {}
+        """By what is of one of several kinds alone, these, by identity."""
 
     def template(self, thing: Any, given: list[Tracer]) -> Template | None:
         """What makes the things, which are the call's arguments."""
         if thing is not self.things:
             return None
         parts = [template_of(part, given, self._part) for part in self.things]
-        return partial(held_things, parts, self._groups(), lambda: self._stores.table.current().objects)
+        groups = self._groups()
+        require_numbers(current_trace(), [array for _, array in self._arrays], self._kinds)
+        require_objects(current_trace(), [one for one, _ in self._made.values() if can_change(one)])
+        return partial(held_things, parts, groups, lambda: self._stores.table.current().objects)
 
     def _part(self, thing: Any, given: list[Tracer]) -> Template | None:
         if id(thing) in self._made:
@@ -141,6 +150,9 @@ class _Making:
         if id(thing) in self._open:
             return None
         self._open.add(id(thing))
+        if type(thing) is Alternatives:
+            number_as(thing, thing.options)
+            self._kinds |= {id(one): id(thing) for one in thing.options.values() if id(one) not in self._made}
         make = _template(self._stores, thing, given, self._part)
         if make is None and (type(thing) in (list, dict) or isinstance(thing, ArrayTracer)):
             if isinstance(thing, ArrayTracer):
@@ -149,14 +161,26 @@ class _Making:
         self._open.remove(id(thing))
         if make is None:
             return None
-        self._made[id(thing)] = thing, partial(_once, len(self._made), make)
+        self._made[id(thing)] = thing, partial(_once, len(self._made), make, *self._which(thing, given))
         return self._made[id(thing)][1]
 
-    def _groups(self) -> list[tuple[list[int], list[int]]]:
+    def _which(self, thing: Any, given: list[Tracer]) -> tuple[Any, ...]:
+        """The place of the number that says which object it is, if one does, and the caller's that it may be."""
+        trace, stores = current_trace(), self._stores
+        numbers = trace.state(Numbers)
+        if not is_object(thing) or not numbers.tell(thing):
+            return ()
+        given.append(numbers.of(thing, each=False))
+        passed = {-1 - trace.origins[id(one)] for one, _, _ in numbers.known.values() if trace.is_passed(one)}
+        objects = {number: stores.number_of(-1 - number) for number in passed}
+        return len(given) - 1, lambda number: stores.table.current().objects[objects[number]]
+
+    def _groups(self) -> list[Group]:
         """The operands that may show one memory, and the numbers of the caller's arrays that they may show."""
         trace, storage = current_trace(), current_trace().storage
         storage.require_shown(dict.fromkeys(array._value for _, array in self._arrays))
         groups: list[tuple[set[Value], list[int], set[int]]] = []
+        views: dict[int, frozenset[int] | None] = {}
         owned: set[Value] = set()
         for place, array in self._arrays:
             value = array._value
@@ -164,21 +188,35 @@ class _Making:
             owned |= {value} if array.owned else set()
             behind = set() if is_copy else storage.behind(value)
             shown = {*trace.positions(behind)}
+            if storage.is_adopted(value) or (array.owned and not is_copy):
+                roots = storage.shown_by_views(value)
+                passed = trace.positions(roots)
+                views[place] = passed if len(passed) == len(roots) else None
             places = [place]
             for group in [group for group in groups if group[0] & behind]:
                 groups.remove(group)
                 behind, places, shown = behind | group[0], [*group[1], *places], shown | group[2]
             groups.append((behind, places, shown))
+        return [self._group(places, sorted(shown), views) for _, places, shown in groups]
+
+    def _group(self, places: list[int], shown: list[int], views: dict[int, frozenset[int] | None]) -> Group:
         leaves = self._stores.inputs.leaves
-        return [(places, [self._stores.number_of(leaves[position].register) for position in sorted(shown)])
-                for _, places, shown in groups]  # fmt: skip
+        numbers = {position: self._stores.number_of(leaves[position].register) for position in shown}
+        whole = [None if (passed := views.get(place)) is None else {numbers[one] for one in numbers if one in passed}
+                 for place in places]  # fmt: skip
+        return places, [*numbers.values()], whole
 
 
-def _once(number: int, make: Template, operands: tuple[Any, ...]) -> Any:
-    made = operands[-1]
-    if number not in made:
-        made[number] = make(operands)
-    return made[number]
+def _once(number: int, make: Template, *which_and_operands: Any) -> Any:
+    """What is made once for each object, by the number that says which it is."""
+    *which, operands = which_and_operands
+    made, told = operands[-1], int(operands[which[0]]) if which else 0
+    if told < 0:
+        return which[1](told)
+    key = ("which", told) if told else number
+    if key not in made:
+        made[key] = make(operands)
+    return made[key]
 
 
 def _template(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -95,7 +96,7 @@ def join(
         def where_bound(thing: Any) -> Any:
             return thing if whether is None else MaybeUnbound(thing, whether)
 
-        is_known = is_there_before(bound[0]) or (before.holds(bound[0]) and not _is_made_in(paths, bound[0]))
+        is_known = is_there_before(bound[0]) or _is_known(before, paths, bound[0])
         if len(bound) < len(live) and is_known and all(thing is bound[0] for thing in bound):
             return lambda results: where_bound(bound[0])
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
@@ -157,7 +158,7 @@ def _released(path: Path, thing: Any, before: Mutables) -> Any:
     if path.ended or thing is UNBOUND:
         return thing
     with current_trace().region(path.scope):
-        return released(thing, before.holds, remember_made_of)
+        return released(thing, partial(_is_known, before, [path]), remember_made_of)
 
 
 def _as_left(path: Path, thing: Any, left_in: LeftIn, before: Mutables, others: Mutables) -> Any:
@@ -168,7 +169,8 @@ def _as_left(path: Path, thing: Any, left_in: LeftIn, before: Mutables, others: 
     if path.ended or type(thing) is not Alternatives:
         return thing
     with current_trace().region(path.scope):
-        thing = of_own_kinds(thing, lambda held: before.holds(held) and any(map(others.holds, with_contents([held]))))
+        thing = of_own_kinds(thing, lambda held: _is_known(before, [path], held)
+                             and any(map(others.holds, with_contents([held]))))  # fmt: skip
     kinds = current_trace().state(Kinds).options
     own = {number: any(held is one for one in kinds[number].objects) for number, held in thing.options.items()}
     options = {number: held if own[number] else left_in(path, held) for number, held in thing.options.items()}
@@ -203,7 +205,7 @@ def _by_leaves(
     name = site.name.removesuffix(" is")
     live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
     is_one = bool(live) and live[0] is not UNBOUND and all(thing is live[0] for thing in live)
-    if is_one and (len(live) == len(paths) or (before.holds(live[0]) and not _is_made_in(paths, live[0]))):
+    if is_one and (len(live) == len(paths) or _is_known(before, paths, live[0])):
         return lambda results: live[0]
     if chosen_by_identity := is_chosen_by_identity(site):
         others = shown_by_others(name)
@@ -213,7 +215,7 @@ def _by_leaves(
     is_returned = current_trace().is_passed if keeps_objects else is_returned_itself(name)
 
     def is_chosen(thing: Any) -> bool:
-        return chosen_by_identity and not is_made_inside(thing) and before.holds(thing)
+        return chosen_by_identity and not is_made_inside(thing) and _is_known(before, paths, thing)
 
     found: list[Any] = []
     if is_numbered((site.file, site.line), name):  # which tells which array it is
@@ -226,10 +228,10 @@ def _by_leaves(
     def by_parts(
         name: str, things: Sequence[Any], kinds: Sequence[Any], lacking: bool
     ) -> Callable[[Sequence[Any]], Any]:
-        if before.holds(kinds[0]) and all(kind is kinds[0] for kind in kinds):
+        if all(kind is kinds[0] for kind in kinds) and _is_known(before, paths, kinds[0]):
             return lambda results: kinds[0]
         bound = [thing for thing in things if thing is not UNBOUND]
-        is_known = bool(bound) and before.holds(bound[0]) and not _is_made_in(paths, bound[0])
+        is_known = bool(bound) and _is_known(before, paths, bound[0])
         if 0 < len(bound) < len(live) and is_known and all(thing is bound[0] for thing in bound):
             return merge(name, list(things), lacking)
         if not any(can_change(kind) or type(kind) is Alternatives for kind in kinds):
@@ -280,6 +282,11 @@ def _once(make: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any
         return made[0]
 
     return make_once
+
+
+def _is_known(before: Mutables, paths: Sequence[Path], thing: Any) -> bool:
+    """Whether others may know an object: it was there before, and no path has made it."""
+    return before.holds(thing) and not _is_made_in(paths, thing)
 
 
 def _is_made_in(paths: Sequence[Path], thing: Any) -> bool:

@@ -102,10 +102,10 @@ class Rolling(LoopOp):
         mutables, take_back = Mutables(self.cells.contents(), with_stores=True, own=self.cells.own()), trace.trial()
         self._before = mutables
         note_reached(mutables)
-        for item in (item_at(place, mutables) for place in lessons.items):
-            if item is not None:
-                self.cells.add(item)
-        which = add_numbers(self.cells, self.names, self.key)
+        items = [item for place in lessons.items if (item := item_at(place, mutables)) is not None]
+        for item in items:
+            self.cells.add(item)
+        which = add_numbers(self.cells, [*self.names, *(item.name for item in items)], self.key)
         entry = self.cells.read((*self.names, *self.temporaries))
 
         undo = partial(self._undo, entry, mutables, take_back)
@@ -125,7 +125,7 @@ class Rolling(LoopOp):
             try:
                 with trace.storage.turn() as before, nest.round(Round(lessons)) as here:
                     turn = self._turn(run, test, source, locals_)
-                met = self._meet_items(turn.path, locals_, source, lessons)
+                met = self._meet_items(turn.path, locals_, source, lessons, which)
                 entry |= {local.name: local.entry for local in met}
                 stable = self._learn(locals_, turn.path) and not met
                 changes = self._changes(locals_, entry) if splits else {}
@@ -209,10 +209,11 @@ class Rolling(LoopOp):
         take_back()
 
     def _meet_items(
-        self, path: Path, locals_: list[Local], source: Source | None, lessons: Lessons
+        self, path: Path, locals_: list[Local], source: Source | None, lessons: Lessons, which: list[str]
     ) -> list[Local]:  # fmt: skip
         """Let what a turn has changed in objects be among the locals; returns those that are new.
 
+        ``which`` gets the names of those that are numbers of objects.
         A turn knows what is carried of a local by copies, so an object in one is not changed itself.
         """
         copied = [thing for local in locals_ if local.name not in self.cells.items
@@ -226,6 +227,10 @@ class Rolling(LoopOp):
                 lessons.items.add(item.place)
                 met.append(self._local(item.name, item.cell_contents))
                 path.locals[item.name] = left
+                for name in add_numbers(self.cells, [item.name], self.key):
+                    which.append(name)
+                    met.append(self._local(name, self.cells.get(name)))
+                    path.locals[name] = self.cells.get(name)
         locals_ += met
         return met
 

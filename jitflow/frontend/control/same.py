@@ -74,6 +74,10 @@ class Numbers:
             self.known[id(thing)] = thing, number, home
         return number
 
+    def tell(self, thing: Any) -> bool:
+        """Whether a number says which object something is, or will."""
+        return id(thing) in self.known or (isinstance(thing, tracers.ArrayTracer) and thing._value in self.replaced)
+
     def _new(self, trace: Trace, thing: Any, each: bool) -> tuple[Any, Scope]:
         if trace.is_passed(thing):
             return -1 - trace.origins[id(thing)], trace.root

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -47,11 +47,15 @@ class Raised:
     types: tuple[Type, ...]
     make: Make | None
     places: tuple[Loc, ...]
+    shown: tuple[tuple[str, Any], ...] = ()
+    """What else a check says of it: that it holds no text but a key, of numbers of these types."""
 
     def exception(self, told: Sequence[Any]) -> BaseException:
         """The exception, with what is told of it."""
         if self.make is not None:
             return self.make(self.numbers(told))
+        for _, shape in self.shown:
+            return self.kind(_key_of(shape, iter(self.numbers(told))))
         return self.kind(_filled_in(self.message, self.numbers(told))) if self.message else self.kind()
 
     def numbers(self, told: Sequence[Any]) -> list[Any]:
@@ -62,7 +66,7 @@ class Raised:
     @property
     def looks(self) -> Any:
         """What tells it from other exceptions, wherever they are raised."""
-        return self.kind, self.message, self.types, self.make
+        return self.kind, self.message, self.types, self.make, self.shown
 
 
 class _Numbers(dict[Raised, int]):
@@ -72,6 +76,7 @@ class _Numbers(dict[Raised, int]):
 def error_of(op: Op) -> tuple[Raised, Sequence[Value]] | None:
     """What an op raises, and the numbers that are told of it; None if that cannot be told."""
     trace, make = current_trace(), current_trace().state(Makers).get(op)
+    shown = tuple((name, shape) for name, shape in op.attributes.items() if name == "literal")
     if op.name == "check":
         kind, message = exception_class(op.attributes["error"]), op.attributes["message"]
         operands: Sequence[Value] = op.operands[1:]
@@ -88,7 +93,7 @@ def error_of(op: Op) -> tuple[Raised, Sequence[Value]] | None:
     floats = sum(map(_is_float, types))
     if floats > _ROOM or len(types) - floats > _ROOM or not all(_is_float(kind) or _is_int(kind) for kind in types):
         return None
-    return Raised(kind, message, types, make, tuple(op.loc.chain())), operands
+    return Raised(kind, message, types, make, tuple(op.loc.chain()), shown), operands
 
 
 def number_of(op: Op) -> int:
@@ -146,6 +151,11 @@ def _filled_in(message: str, numbers: Sequence[Any]) -> Any:
         if field is not None:
             parts.append((next(fields), "", specification or ""))
     return together(parts)
+
+
+def _key_of(shape: Any, numbers: Iterator[Any]) -> Any:
+    """A key of numbers: one, or a tuple."""
+    return tuple(_key_of(part, numbers) for part in shape) if isinstance(shape, tuple) else next(numbers)
 
 
 def _is_float(kind: Type) -> bool:

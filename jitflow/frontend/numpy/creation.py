@@ -125,8 +125,8 @@ def _band(dims: tuple[Dim, ...], k: Any, dtype: Any, comparison: str) -> Any:
 
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C", *, device: Any = None,  # noqa: N803
         like: Any = None) -> Any:  # fmt: skip
-    if _is_float(k):
-        numpy_says(index, 0.5)
+    if _is_float(k) or isinstance(k, np.bool):
+        numpy_says(index, k if isinstance(k, np.bool) else 0.5)
     return _band(shape_argument((N, N if M is None else M)), k, dtype, "equal")
 
 
@@ -136,6 +136,8 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Any:  # noqa: N803
     dims = tuple(values.dims(as_value(arange(size)))[0] for size in (N, N if M is None else M))
+    if isinstance(k, np.bool):
+        numpy_says(neg, k)
     if not _is_float(k):
         return _band(dims, k, dtype, "greater_equal")
     columns = new(line(-k, 1, dims[1], I64))  # a range of integers that begins with a fraction, cut off as NumPy does

@@ -16,6 +16,7 @@ from jitflow.frontend.arrays.casts import require_cast
 from jitflow.frontend.arrays.operands import (
     ArraySource,
     array_operand,
+    as_int,
     converted_axis,
     dtype_argument,
     new,
@@ -254,7 +255,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
         marks = [None, *indices_or_sections, None]
         bounds = [slice_bounds(slice(start, stop), size) for start, stop in itertools.pairwise(marks)]
         return _pieces(value, [(start, count) for start, count, _ in bounds], place)
-    sections = static_int(indices_or_sections, "the number of sections")
+    sections = static_int(as_int(indices_or_sections), "the number of sections")
     if sections <= 0:
         raise UserValueError("number sections must be larger than 0.")
     each, extra = size // sections, size % sections
@@ -273,7 +274,7 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
         return array_split(ary, indices_or_sections, axis)
     value = array_operand(ary)
     place, size = _split_axis(value, axis)
-    sections = static_int(indices_or_sections, "the number of sections")
+    sections = static_int(as_int(indices_or_sections), "the number of sections")
     if sections <= 0:  # which NumPy divides by first
         numpy_says(np.split, np.zeros(1), sections)
     broadcasting.require_equal(size % sections, 0, "array split does not result in an equal division")

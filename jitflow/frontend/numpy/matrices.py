@@ -15,10 +15,12 @@ from jitflow.errors import UserLinAlgError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     array_operand,
+    as_int,
     converted_axes,
     new,
     normalized_axis,
     read_only_view,
+    sizes_of,
     static_int,
 )
 from jitflow.frontend.numpy.creation import eye, tri
@@ -124,7 +126,8 @@ def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:  # noqa: N803
     array = as_tracer(x)
     if array.ndim != 1:
         raise UserValueError("x must be a one-dimensional array or sequence.")
-    count = static_int(array.shape[0] if N is None else tracers.as_size(pinned(N)), "N")
+    (number,) = (array.shape[0],) if N is None else sizes_of((N,))
+    count = static_int(tracers.as_size(pinned(number)), "N")
     dtype = np.promote_types(array.dtype, int)
     base = astype(array, dtype)
     if count < 1:
@@ -217,7 +220,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 
 def _axes(axis: Any, rank: int) -> tuple[int, ...]:
     """The axes of a norm, which NumPy reads by `int` if they are no tuple."""
-    return converted_axes(axis, rank) if isinstance(axis, tuple | list) else (normalized_axis(axis, rank),)
+    return converted_axes(axis, rank) if isinstance(axis, tuple | list) else (normalized_axis(as_int(axis), rank),)
 
 
 def _squares(array: Any) -> Any:

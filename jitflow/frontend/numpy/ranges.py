@@ -18,11 +18,13 @@ from jitflow.frontend.arrays.operands import (
     array_operand,
     as_value,
     dtype_argument,
+    is_bool,
     new,
     numpy_says,
     operand,
     refuse,
     require_no_less_than_zero,
+    sizes_of,
 )
 from jitflow.frontend.arrays.promotion import convert, result_dtype
 from jitflow.frontend.control.logic import SEVERAL
@@ -250,8 +252,18 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype:
     return new(values.cast(array_operand(result), dtype_argument(dtype, dtype_argument(kind))))
 
 
+def _points(n: Any) -> Dim:
+    """How many points there are, which NumPy takes of Python's and NumPy's integers alone."""
+    is_integer = isinstance(n, int | np.integer | tracers.SizeTracer | tracers.ScalarTracer)
+    if not is_integer or (is_bool(n) and not isinstance(n, bool)):
+        raise UserValueError("n should be an integer")
+    return tracers.dim_of(n)
+
+
 def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    count = tracers.dim_of(n)
+    count = _points(n)
+    if n is not False:
+        sizes_of(n)  # which takes no bool
     index = values.iota(I64, (count,))
     positive = (count - 1) // 2 + 1
     wrapped = emit("subtract", index, size_value(count))
@@ -260,7 +272,7 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
 
 
 def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    count = tracers.dim_of(n)
+    count = _points(n)
     return np.multiply(new(values.iota(I64, (count // 2 + 1,))), 1.0 / (n * d))
 
 

@@ -13,6 +13,7 @@ from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import (
     array_operand,
+    as_int,
     converted_axis,
     new,
     normalized_axes,
@@ -68,7 +69,7 @@ def _rolled(value: Value, shift: Any, axis: int) -> Value:
             raise refuse("np.roll by an array of shifts", "roll by one number at a time")
         position = emit("subtract", values.iota(I64, (size,)), values.as_scalar(distance))
         return emit("gather", value, position, axis=axis, mode="wrap")
-    moved = tracers.dim_of(shift)
+    moved = tracers.dim_of(as_int(shift))
     if size == 0:
         return value
     offset = moved % maximum(size, 1)  # no elements: nothing moves
@@ -84,6 +85,12 @@ def stretch(value: Value, axis: int, start: Dim, size: Dim) -> Value:
     return values.slice_axes(value, starts, sizes, [1] * len(dims))
 
 
+def _swapped(rank: int, axes: Any) -> list[int]:
+    order = np.arange(rank)  # which takes a bool for a mask
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    return [*map(int, order)]
+
+
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     if len(axes) != 2:
         raise UserValueError("len(axes) must be 2.")
@@ -92,13 +99,12 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
         raise UserValueError("Axes must be different.")
     if any(not -array.ndim <= axis < array.ndim for axis in axes):
         raise UserValueError(f"Axes={tuple(axes)} out of range for array of ndim={array.ndim}.")
-    turns = static_int(k, "the number of turns") % 4
+    turns = static_int(as_int(k), "the number of turns") % 4
     if turns == 0:
         return array[:]
     if turns == 2:
         return np.flip(np.flip(array, axes[0]), axes[1])
-    order = list(range(array.ndim))
-    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    order = numpy_says(_swapped, array.ndim, axes)
     return np.transpose(np.flip(array, axes[1]), order) if turns == 1 else np.flip(np.transpose(array, order), axes[1])
 
 
@@ -167,7 +173,8 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 def tile(A: Any, reps: Any) -> Any:  # noqa: N803
     value = array_operand(A)
-    counts = shape_argument(tuple(int(count) if isinstance(count, bool) else count for count in sequence_of(reps)))
+    numbers = map(as_int, sequence_of(reps))
+    counts = shape_argument(tuple(int(count) if isinstance(count, bool) else count for count in numbers))
     rank = max(len(counts), values.rank(value))
     dims = (1,) * (rank - values.rank(value)) + values.dims(value)
     counts = (1,) * (rank - len(counts)) + counts

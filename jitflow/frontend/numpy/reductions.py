@@ -22,6 +22,7 @@ from jitflow.frontend.arrays.operands import (
     converted_axis,
     converted_int,
     dtype_argument,
+    kept_axes,
     new,
     normalized_axis,
     operand,
@@ -136,7 +137,7 @@ def reduce_ufunc(
     where: Any = True,
 ) -> Any:
     """``ufunc.reduce``."""
-    keep = bool(keepdims and keepdims is not ABSENT)
+    keep = kept_axes(keepdims)
     result = reduce_value(ufunc, array_operand(array), axis, dtype, keep, initial, where, output_dtype(out))
     return as_result(result, out, ufunc.__name__)
 
@@ -297,7 +298,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     value = array_operand(a)
-    keep = bool(keepdims and keepdims is not ABSENT)
+    keep = kept_axes(keepdims)
     high = reduce_value(np.maximum, value, axis, None, keep, into=output_dtype(out))
     low = reduce_value(np.minimum, value, axis, None, keep)
     if out is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import ArraySource, array_operand, as_value, converted_axis, new, numpy_says
 from jitflow.frontend.numpy import selections
@@ -160,6 +160,8 @@ def _conditions(array: Any, condlist: Any) -> list[Any]:
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    if minlength is None:
+        raise UserTypeError("use 0 instead of None for minlength")
     given = None if weights is None else array_operand(weights)
     x = np.zeros(0, np.int64) if isinstance(x, list | tuple) and not x else x
     counted = array_operand(x)

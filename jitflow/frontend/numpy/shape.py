@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserAttributeError, UserAxisError, UserValueError
+from jitflow.errors import UserAttributeError, UserAxisError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts, runtime_sizes
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -29,6 +29,7 @@ from jitflow.frontend.arrays.operands import (
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit, size_value
+from jitflow.frontend.tracers.base import class_name
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
@@ -38,12 +39,15 @@ __all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_val
            "transpose"]  # fmt: skip
 
 
-def reshape_value(value: Value, shape: Any, order: str = "C", what: str | None = None) -> Value:
+def reshape_value(value: Value, shape: Any, order: Any = "C", what: str | None = None) -> Value:
     """The elements in C order (or F) with other dims, one of which may be -1.
 
     ``what`` gives the program an array, which is a view if NumPy's is; otherwise the elements are only to be read.
     """
+    order = "C" if order is None else order
     if order not in ("C", "F"):
+        if not isinstance(order, str):
+            raise UserTypeError(f"order must be str, not {class_name(order)}")
         if order not in ("A", "K"):
             raise UserValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
         if values.rank(value) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, static_int
+from jitflow.frontend.arrays.operands import array_operand, as_int, as_value, new, static_int
 from jitflow.frontend.numpy import written_algebra
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
@@ -44,9 +44,11 @@ def _overlap(first: Value, second: Value, mode: str) -> Dim:
 def _mode(mode: Any) -> str:
     modes = ("valid", "same", "full")
     mode = pinned(mode)
-    if isinstance(mode, int) and 0 <= mode < len(modes):
+    if isinstance(mode, int) and not isinstance(mode, bool) and 0 <= mode < len(modes):
         return modes[mode]
     if mode not in modes:
+        if not isinstance(mode, str):
+            raise UserTypeError("convolve/correlate mode not understood")
         raise UserValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     return str(mode)
 
@@ -137,7 +139,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False) -> Any:
     points, data = array_operand(x), array_operand(y)
-    degree, weights = static_int(deg, "deg"), None if w is None else array_operand(w)
+    degree, weights = static_int(as_int(deg), "deg"), None if w is None else array_operand(w)
     if degree < 0:
         raise UserValueError("expected deg >= 0")
     if values.rank(points) != 1:

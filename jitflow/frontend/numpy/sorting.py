@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, axis_of_method, new, static_int
+from jitflow.frontend.arrays.operands import array_operand, axis_of_method, known_axis, new, static_int
 from jitflow.frontend.numpy.routines import library_call, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.recording import values
@@ -29,7 +29,7 @@ def _along(function: Any, a: Any, axis: Any) -> tuple[Value, Any]:
     if axis is None:
         return flat_value(value), -1
     # sort and partition take bools, as NumPy reads them
-    return value, axis_of_method(axis) if function in (np.argsort, np.argpartition) else static_int(axis, "axis")
+    return value, axis_of_method(axis) if function in (np.argsort, np.argpartition) else known_axis(axis)
 
 
 def _shape(function: Any, value: Value) -> tuple[Dim, ...]:

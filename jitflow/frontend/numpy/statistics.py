@@ -15,7 +15,15 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend.arrays.broadcasting import bound_by_call, is_one, require_equal
-from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, new, numpy_says, operand
+from jitflow.frontend.arrays.operands import (
+    array_operand,
+    as_value,
+    dtype_argument,
+    kept_axes,
+    new,
+    numpy_says,
+    operand,
+)
 from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, require_reduced, store_out, where_mask
 from jitflow.frontend.numpy.elementwise import astype
@@ -74,7 +82,7 @@ def mean_value(
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
          where: Any = True) -> Any:  # fmt: skip
-    keep = bool(keepdims and keepdims is not ABSENT)
+    keep = kept_axes(keepdims)
     return as_result(mean_value(array_operand(a), axis, dtype, keep, where, output_dtype(out)), out)
 
 
@@ -145,14 +153,14 @@ def degrees_lost(ddof: Any, correction: Any) -> Any:
 
 def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
-    keep = bool(keepdims and keepdims is not ABSENT)
+    keep = kept_axes(keepdims)
     lost, into = degrees_lost(ddof, correction), output_dtype(out)
     return as_result(variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into), out)
 
 
 def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
-    keep = bool(keepdims and keepdims is not ABSENT)
+    keep = kept_axes(keepdims)
     lost, into = degrees_lost(ddof, correction), output_dtype(out)
     return root(variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into), out)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserValueError
-from jitflow.frontend.arrays.operands import array_operand, new, normalized_axis, numpy_says, static_int
+from jitflow.frontend.arrays.operands import array_operand, new, normalized_axis, numpy_says, sizes_of, static_int
 from jitflow.frontend.numpy.calling import require_shape, store_out
 from jitflow.frontend.numpy.routines import split
 from jitflow.frontend.recording import values
@@ -45,7 +45,7 @@ def _along_axis(function: Any) -> Any:
 
     def handler(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
         value = array_operand(a)
-        points = None if n is None else tracers.dim_of(n)
+        points = None if n is None else tracers.dim_of(n if name in _HALF_OUT or n is False else sizes_of((n,))[0])
         place = static_int(axis, "axis")
         if points is None:
             numpy_says(operator.getitem, values.dims(value), place)  # what NumPy looks at first

@@ -167,11 +167,13 @@ class Stores:
         self._begin("appending to", path, list)
         if register not in self.tails:
             self.tails[register] = tail, self._target(register, APPENDED), path
+            current_trace().watched += 1
 
     def pass_container(self, register: int, thing: Any, held: Held) -> Value:
         """A container of the caller's as one of the running program, of a type."""
         trace, table = current_trace(), self.table
         trace.announced = self.hand_over
+        trace.watched += 1
         self.passed.append((register, thing))
         table.passed.append((self.number_of(register), held))
         with trace.region(trace.root):

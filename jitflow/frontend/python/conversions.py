@@ -16,7 +16,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import numpy_says
+from jitflow.frontend.arrays.operands import is_bool, numpy_says
 from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import own_loop
@@ -26,7 +26,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.base import class_name, located
 from jitflow.frontend.tracers.python_numbers import apply, as_weak
 from jitflow.ir.core import Value
 from jitflow.ir.dims import product
@@ -123,6 +123,11 @@ def item(array: Any, *index: Any) -> Any:
     """``array.item()``: the Python number."""
     if index:
         place = index[0] if len(index) == 1 else index
+        for one in place if isinstance(place, tuple) else index:
+            if is_bool(one):
+                raise UserTypeError("an integer is required")
+            if one is None or isinstance(one, float | str | list):
+                raise UserTypeError(f"'{class_name(one)}' object cannot be interpreted as an integer")
         array = array[place] if isinstance(place, tuple) else np.ravel(array)[place]
     value = _number(array, "item")
     kind = values.dtype_of_value(value).kind

@@ -40,6 +40,7 @@ class BeforeTurn:
     variables: frozenset[Value]
     around: frozenset[Scope]
     """The scopes that the loop stands in."""
+    watched: int
 
 
 class Merged(Protocol):
@@ -215,7 +216,7 @@ class Storage(Views):
     @contextmanager
     def turn(self) -> Iterator[BeforeTurn]:
         """Within, a turn of a loop is traced; see `goes_again`."""
-        before = BeforeTurn(frozenset(self.variables), frozenset(self._trace.scope.around()))
+        before = BeforeTurn(frozenset(self.variables), frozenset(self._trace.scope.around()), self._trace.watched)
         self._turns.append(before)
         try:
             yield before
@@ -225,12 +226,15 @@ class Storage(Views):
     def goes_again(self, before: BeforeTurn) -> bool:
         """Whether the loop is to be traced anew, because memory from outside of it has become a variable since.
 
+        Or something is watched since, which ops that come first in a turn ought to have known.
         Not if that holds for a loop around it, which will be.
         """
         return self._made_outside(before) and not any(map(self._made_outside, self._turns))
 
     def _made_outside(self, before: BeforeTurn) -> bool:
-        return any(self.has_become_variable(root, before) for root in self.variables)
+        return self._trace.watched != before.watched or any(
+            self.has_become_variable(root, before) for root in self.variables
+        )
 
     def has_become_variable(self, value: Value, before: BeforeTurn) -> bool:
         """Whether the memory that ``value`` shows is from outside of a turn, and has become a variable in it."""

@@ -187,6 +187,8 @@ class Regions:
         """Called with each op that is appended."""
         self.announced: Callable[[Op], None] | None = None
         """Called with each op that is appended, if somebody has to do something in front of it."""
+        self.watched = 0
+        """How many things of the caller's that is done for."""
         self.refusals: list[UserError] = []
         """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.left_by: Exception | None = None

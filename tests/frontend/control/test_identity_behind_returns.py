@@ -126,9 +126,20 @@ def lists_that_a_path_swaps(x: Any, n: Any) -> Any:
     return a, b
 
 
+def a_dict_that_a_path_has_of_a_loop(x: Any, n: Any) -> Any:
+    d: Any = {}
+    d.setdefault(n, []).append(n % 3)
+    if n > 2:
+        return 1
+    for _ in x.tolist():
+        return d
+    return [], 1
+
+
 @pytest.mark.parametrize(
     "program",
-    [a_list_behind_a_loop_with_a_return, a_list_that_is_bound_on_one_path, an_array_that_is_bound_on_one_path,
+    [a_dict_that_a_path_has_of_a_loop,
+     a_list_behind_a_loop_with_a_return, a_list_that_is_bound_on_one_path, an_array_that_is_bound_on_one_path,
      an_array_by_two_names, a_list_by_names_at_several_depths, one_of_two_arrays,
      an_array_or_a_view_of_another_type, one_of_two_arrays_in_an_attempt,
      one_of_two_arrays_of_a_turn, an_array_in_tuples_of_two_kinds, an_array_that_leaves_a_loop_by_two_names,
