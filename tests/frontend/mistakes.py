@@ -14,7 +14,7 @@ import numpy as np
 
 COUNTER = 0
 LEAKED: list[Any] = ["a", "b"]
-SET = {"a"}
+SET = {np.str_("a")}
 Function = Callable[..., Any]
 
 

@@ -22,7 +22,7 @@ import jitflow
 Program = Callable[..., Any]
 X = np.arange(4.0)
 HISTORY: list[Any] = []
-NAMES = {"a"}
+NAMES = {np.str_("a")}
 COUNT = 0
 WEIGHTS = np.ones(4)
 VARIABLE = jitflow.Variable(WEIGHTS)

@@ -25,6 +25,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.records import OF_DATACLASSES
+from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.outside.superclasses import new_object, super_
@@ -133,7 +134,7 @@ def attribute(thing: Any, name: str) -> Any:
     return replacement(found) or found if isinstance(thing, np.dtype) else found
 
 
-_VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, ArraySource)
+_VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, OutsideSet, ArraySource)
 """What stands for values of Python's and NumPy's."""
 
 
@@ -317,7 +318,7 @@ _FUNCTIONS: dict[str, Any] = {
     "filter": filter_,
     "map": map_,
 }
-_FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set)}
+_FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set, frozenset)}
 _OF_SEVERAL_KINDS = ("max", "min")
 """What takes something of several kinds as it is."""
 BUILTIN_FUNCTIONS = {
@@ -343,15 +344,13 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     others = {np.nditer: traced_nditer, variables: variables_in, object.__new__: new_object}
-    tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, others, {operator.attrgetter: _attrgetter})
+    tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, others, surface.objects, {operator.attrgetter: _attrgetter})
     for function, program in (row for one in tables for row in one.items()):
         table[id(function)] = (function, program)
     for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
         table[id(function)] = (function, kind_by_kind(stand_in))
     for name, function in BUILTIN_FUNCTIONS.items():
         table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
-    for original, thing in surface.objects.items():
-        table[id(original)] = (original, thing)
     for original, function in surface.replacements.items():
         is_base = isinstance(original, type) and original is not np.broadcast  # from which no class can inherit
         table[id(original)] = (original, _stand_in(original, function) if is_base else function)
