@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 __all__ = ["contents", "has_contents", "has_items", "has_keys", "has_no_attributes", "has_order", "is_read_only",
-           "is_unbound", "lacks_attribute", "lacks_key"]  # fmt: skip
+           "is_unbound", "is_writeable", "lacks_attribute", "lacks_key"]  # fmt: skip
 
 _MOST_ITEMS, _MOST_BYTES = 4096, 1 << 16
 """Of what is compared by its contents."""
@@ -71,6 +71,11 @@ def is_read_only(array: Any) -> bool:
 
     header = header_of(array)
     return header is not None and not header.flags.writeable
+
+
+def is_writeable(array: Any) -> bool:
+    """Whether an array may be written to."""
+    return not is_read_only(array)
 
 
 def has_contents(expected: Any, thing: Any) -> bool:

@@ -435,7 +435,7 @@ def names_by_a_number_mended(x):
 
 
 def looks_up_flags(x):
-    return x.flags.writeable
+    return x.flags.owndata
 
 
 def looks_up_flags_mended(x):
