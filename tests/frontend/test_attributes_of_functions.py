@@ -176,6 +176,10 @@ CHANGES = {
         "def f(x):\n    def i(y):\n        i.n += 1\n    i.n = 0\n    for j in range(5): i(x)\n    return i.n",
         [],
     ),
+    "a default that leads to the function": (
+        "t = {}\ndef r(x, n=2, g=t): return x if n == 0 else g['r'](x * 2, n - 1)\nt['r'] = r\ndef f(x): return r(x)",
+        ["t['r'] = lambda x, n: h(x)", "t['r'] = r"],
+    ),
     "parameters": (
         "def f(x):\n    p = inspect.signature(g).parameters\n    return p['y'].default * x if 'y' in p else x",
         ["def g(x, y=3): return x", "g.__defaults__ = (7, 4.0)", "g.__code__ = h.__code__"],

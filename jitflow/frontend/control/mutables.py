@@ -50,6 +50,8 @@ class Held:
 
     def changed(self) -> bool:
         now = _content(self.thing)
+        if isinstance(self.thing, dict) and not isinstance(self.thing, Open) and [*now] != [*self.content]:
+            return True
         if isinstance(now, dict):
             return now.keys() != self.content.keys() or any(now[key] is not item for key, item in self.content.items())
         if isinstance(now, list):
