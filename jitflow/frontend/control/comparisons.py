@@ -98,7 +98,7 @@ def contains(container: Any, item: Any) -> Any:
 
 def _hashed_alike(container: OutsideSet, item: Any) -> Iterator[Any]:
     """The items of a set that Python would compare with a thing, if their hashes were one."""
-    for one in container.items:
+    for one in container.members:
         if isinstance(item, tracers.ScalarTracer | tracers.SizeTracer):
             may_be = isinstance(one, int | float | complex | np.number | np.bool_)
         else:

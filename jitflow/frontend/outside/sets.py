@@ -24,16 +24,16 @@ __all__ = ["OutsideFrozenSet", "OutsideSet", "frozen", "in_any_order", "outside_
 
 
 class OutsideSet:
-    """A set or frozenset ``thing``, whose ``items`` stand in its order for those that it holds."""
+    """A set or frozenset ``thing``, whose ``members`` stand in its order for those that it holds."""
 
-    __slots__ = ("_guard_order", "_known", "_thing", "items", "path", "register")
+    __slots__ = ("_guard_order", "_known", "_thing", "members", "path", "register")
     kind: type
     """Python's class."""
 
     def __init__(
         self, thing: Any, items: tuple[Any, ...], register: int, path: str, guard_order: Callable[[], None]
     ) -> None:
-        self.items, self.register, self.path = items, register, path
+        self.members, self.register, self.path = items, register, path
         self._thing, self._guard_order, self._known = thing, guard_order, self.kind(items)
 
     @property  # type: ignore[misc]
@@ -43,7 +43,7 @@ class OutsideSet:
     def in_order(self) -> Any:
         """The set itself, of which Python may make others."""
         self._guard_order()
-        if any(map(operator.is_not, self.items, self._thing)):  # they hash in another way
+        if any(map(operator.is_not, self.members, self._thing)):  # they hash in another way
             raise located(
                 UserNotImplementedError(
                     f"a set that is made of {self.path}, whose order would tell where objects lie",
@@ -54,9 +54,9 @@ class OutsideSet:
 
     def in_any_order(self) -> tuple[Any, ...]:
         """The items, where only their own order counts."""
-        if not all(type(item) is str for item in self.items):
+        if not all(type(item) is str for item in self.members):
             self._guard_order()
-        return self.items
+        return self.members
 
     def __iter__(self) -> Iterator[Any]:
         if (trace := active_trace()) is not None:
@@ -69,16 +69,16 @@ class OutsideSet:
                     mend="let the set stand first: a & b.keys()",
                 )
             )
-        return iter(self.items)
+        return iter(self.members)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.members)
 
     def __contains__(self, item: Any) -> bool:
         return (item._known if isinstance(item, OutsideSet) else item) in self._known
 
     def __repr__(self) -> str:
-        shown = f"{{{', '.join(map(repr, self))}}}" if self.items else ""
+        shown = f"{{{', '.join(map(repr, self))}}}" if self.members else ""
         return shown if shown and self.kind is set else f"{self.kind.__name__}({shown})"
 
     def __getattr__(self, name: str) -> NoReturn:
