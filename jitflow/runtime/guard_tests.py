@@ -5,16 +5,19 @@ These are functions of the runtime: a process that finds its code on disk asks t
 
 from __future__ import annotations
 
+import sys
 from types import CellType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["contents", "has_contents", "has_keys", "has_no_attributes", "is_read_only", "is_unbound", "lacks_attribute",
-           "lacks_key"]  # fmt: skip
+__all__ = ["contents", "has_contents", "has_items", "has_keys", "has_no_attributes", "has_order", "is_read_only",
+           "is_unbound", "is_writeable", "lacks_attribute", "lacks_key"]  # fmt: skip
 
 _MOST_ITEMS, _MOST_BYTES = 4096, 1 << 16
 """Of what is compared by its contents."""
+_TOLD_APART = {str, bytes, type(None), int}
+"""Types of which no two have objects that are equal, and whose equal objects nobody can tell apart."""
 
 
 def lacks_attribute(name: str, thing: Any) -> bool:
@@ -37,6 +40,21 @@ def has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
     return identities <= {id(key) for key in thing}
 
 
+def has_items(kind: Any, items: tuple[Any, ...], thing: Any) -> bool:
+    """Whether something is a set of a type that holds just these items, of the same types."""
+    if type(thing) is not kind or len(thing) != len(items) or not thing.issuperset(items):
+        return False
+    kinds, room = {*map(type, thing)}, [sys.maxsize]
+    if kinds <= _TOLD_APART and kinds == {*map(type, items)}:
+        return True
+    return {_contents(one, room) for one in thing} == {_contents(one, room) for one in items}
+
+
+def has_order(copied: Any, items: tuple[Any, ...], thing: Any) -> bool:
+    """Whether Python goes through a set that holds these items in this order, and through a copy as through another."""
+    return (*thing,) == items and [*set(thing)] == [*copied]
+
+
 def is_unbound(cell: CellType) -> bool:
     """Whether a name that functions share has no value."""
     try:
@@ -53,6 +71,11 @@ def is_read_only(array: Any) -> bool:
 
     header = header_of(array)
     return header is not None and not header.flags.writeable
+
+
+def is_writeable(array: Any) -> bool:
+    """Whether an array may be written to."""
+    return not is_read_only(array)
 
 
 def has_contents(expected: Any, thing: Any) -> bool:

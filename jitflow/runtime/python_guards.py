@@ -67,7 +67,7 @@ def same_constant(thing: Any, value: Any) -> bool:
         return struct.pack("d", thing) == struct.pack("d", value)
     if isinstance(value, complex):
         return struct.pack("dd", thing.real, thing.imag) == struct.pack("dd", value.real, value.imag)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | frozenset):
         return len(thing) == len(value) and all(map(same_constant, thing, value))
     try:
         return thing is value or bool(thing == value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, words_of
-from jitflow.runtime.set_orders import fill_in_order
+from jitflow.runtime.set_orders import fill_in_order, out_of_order
 from jitflow.runtime.texts import text_of_characters
 
 __all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "item_of_words", "list_of_slots",
@@ -24,11 +25,18 @@ FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "comp
 """Python's classes of numbers, by name."""
 
 
-def set_of(kind: Any, keys: Sequence[Any]) -> Any:
-    """A set of these keys, which it goes through in this order."""
+def set_of(like: Any, keys: Sequence[Any]) -> Any:
+    """A set of these keys, which it goes through in this order; ``like`` is one of what stood for them."""
+    if len(like) == len(keys) and all(map(operator.is_, like, keys)):
+        return like.copy()
     made: set[Any] = set()
     fill_in_order(made, [*keys])
-    return kind(made)
+    if type(like) is set:
+        return made
+    for things in (made, keys):  # a copy of a set may have another order
+        if [*(found := frozenset(things))] == [*keys]:
+            return found
+    raise out_of_order()
 
 
 def deque_of(maxlen: int | None, _: Any, *items: Any) -> Any:

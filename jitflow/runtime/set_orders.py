@@ -3,7 +3,8 @@
 Which place a key takes in CPython's table depends on the keys that were there before it, so keys that are added in the
 order in which another set has them may stand in another one: where two want one place, the second had to go on. So
 places are found for a size of the table that could be those of the other set, and each key is added when all places
-that it would rather have are taken: by keys, or by others that are removed in the end.
+that it would rather have are taken: by keys, or by others that are removed in the end. A copy of a set has a table of
+another size than one that has grown, so keys in the places that they would rather have all others may come by a copy.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-__all__ = ["fill_in_order", "order_of_adding"]
+__all__ = ["fill_in_order", "order_of_adding", "out_of_order"]
 
 _SIZES = tuple(1 << power for power in range(3, 24))
 _MOST_PROBES = 16
@@ -32,6 +33,18 @@ class _Filler:
         return self._hashed
 
 
+def out_of_order() -> NotImplementedError:
+    """The error for a set that nobody can make."""
+    return NotImplementedError("a set is returned whose order tells of keys that were removed: return sorted(...)")
+
+
+class _Copied:
+    """Keys that are copied from another set, before any are added."""
+
+    def __init__(self, keys: Sequence[Any]) -> None:
+        self.keys = keys
+
+
 def order_of_adding(keys: Sequence[Any]) -> list[Any] | None:
     """An order in which these keys are added to an empty set that goes through them as they stand here."""
     return next((order for order in _orders(keys) if len(order) == len(keys)), None)
@@ -44,21 +57,22 @@ def fill_in_order(made: set[Any], keys: Sequence[Any]) -> None:
         return
     order = next(_orders(keys), None)
     if order is None:
-        raise NotImplementedError("a set is returned whose order tells of keys that were removed: return sorted(...)")
+        raise out_of_order()
     made.clear()
     _add(made, order)
 
 
 def _orders(keys: Sequence[Any]) -> Iterator[list[Any]]:
     """Orders that do, with keys that are removed in the end."""
-    starts = [[*keys]]
+    starts, copies = [[*keys]], []
     for size in _SIZES:
         if len(keys) < size <= 64 * (len(keys) + 8) and (places := _places(keys, size)) is not None:
             order = _in_turn(keys, places, size)
             free = (place for place in range(size - 1, -1, -1) if place not in {*places})
             wide = [_Filler(place) for place in islice(free, size * 3 // 20 + 1)]
             starts += [order, [*wide, *order]]  # the table comes to its size as it would, or is as large from there on
-    yield from (start for start in starts if not _wrong(keys, start))
+            copies.append(_begun_by_copy(keys, places, order, size))
+    yield from (start for start in (*starts, *copies) if not _wrong(keys, start))
     if len(keys) <= _LARGEST:
         yield from filter(None, (_searched(keys, start) for start in starts))
 
@@ -135,12 +149,22 @@ def _in_turn(keys: Sequence[Any], places: Sequence[int], size: int) -> list[Any]
     return order
 
 
+def _begun_by_copy(keys: Sequence[Any], places: Sequence[int], order: Sequence[Any], size: int) -> list[Any]:
+    """An order that begins with a copied set of so many keys that the table gets this size."""
+    copied = [key for key, place in zip(keys, places, strict=True) if hash(key) % size == place][: size // 2 - 1]
+    free = (place for place in range(size) if place not in {*places})
+    copied += [_Filler(place) for place in islice(free, max(0, size // 4 + (size == 16) - len(copied)))]
+    known = {id(key) for key in copied}
+    return [_Copied(copied), *(key for key in order if id(key) not in known)]
+
+
 def _add(made: set[Any], order: Sequence[Any]) -> None:
     for key in order:
-        made.add(key)
-    for key in order:
-        if type(key) is _Filler:
-            made.discard(key)
+        if type(key) is _Copied:
+            made.update({*key.keys})
+        else:
+            made.add(key)
+    made.difference_update([key for key in made if type(key) is _Filler])
 
 
 def _wrong(keys: Sequence[Any], order: Sequence[Any]) -> list[int]:

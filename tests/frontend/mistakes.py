@@ -14,7 +14,7 @@ import numpy as np
 
 COUNTER = 0
 LEAKED: list[Any] = ["a", "b"]
-SET = {"a"}
+SET = {np.str_("a")}
 Function = Callable[..., Any]
 
 
@@ -107,7 +107,7 @@ def shortens_a_global(x):
 
 def changes_an_argument(options, x):
     if x[0] > 0:
-        options.popitem()
+        options.add("z")
     return x
 
 
@@ -287,7 +287,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (assigns_a_global, (X,)),
     (assigns_an_attribute_of_a_class, (X,)),
     (shortens_a_global, (X,)),
-    (changes_an_argument, ({"y": X}, X)),
+    (changes_an_argument, ({"y"}, X)),
     (makes_an_object, (X,)),
     (reads_a_set, (X,)),
     (in_a_helper, (X,)),

@@ -104,6 +104,18 @@ a in (a2, a); objects[a]; a2 in objects; classes[type(b)]; record == same; datac
 dataclasses.is_dataclass(a); math.sqrt.__name__; len.__name__; max.__name__; functools.wraps(g)(lambda y: y).k
 operator.attrgetter("k")(g); copy.copy(g) is g; [f.k if hasattr(f, "k") else 0.0 for f in functions]; a + dd; [*dd]
 5 in dd; a + a2; len(a); a[0]; a(); a < a2; hash(record); (lambda y: y).__name__
+list(inspect.signature(g).parameters); list(inspect.signature(d).parameters); list(inspect.signature(a.m).parameters)
+list(inspect.signature(part).parameters); list(inspect.signature(A).parameters)
+list(inspect.signature(Record).parameters); list(inspect.signature(c).parameters)
+list(inspect.signature(lambda p, *q: p).parameters)
+len(inspect.signature(M).parameters); inspect.signature(g).parameters["a"].default * x
+inspect.signature(h).parameters["x"].name
+inspect.signature(dd); any(p.kind is p.KEYWORD_ONLY for p in inspect.signature(g).parameters.values())
+"axis" in inspect.signature(np.sum).parameters
+inspect.signature(g).parameters["x"].default is inspect.Parameter.empty; inspect.getfullargspec(g).args
+inspect.signature(g).bind(x, 5).args[1]; inspect.signature(g).bind(); inspect.isfunction(g)
+inspect.isfunction(math.sin); inspect.isfunction(np.mean); inspect.isclass(A); inspect.isclass(int)
+inspect.ismethod(a.m); inspect.isfunction(a.s)
 """
 
 
@@ -122,10 +134,8 @@ def _program(folder: Path, text: str) -> dict[str, Any]:
     file = folder / f"program_{next(_NUMBERS)}.py"
     file.write_text(text)
     names: dict[str, Any] = {"np": np, "jitflow": jitflow, "__name__": f"{__name__}.program"}
-    exec(
-        compile("import collections.abc, copy, dataclasses, functools, math, operator, types, typing", "-", "exec"),
-        names,
-    )
+    modules = "collections.abc, copy, dataclasses, functools, inspect, math, operator, types, typing"
+    exec(compile(f"import {modules}", "-", "exec"), names)
     exec(compile(text, str(file), "exec", dont_inherit=True), names)
     return names
 
@@ -165,6 +175,14 @@ CHANGES = {
     "an inner function": (
         "def f(x):\n    def i(y):\n        i.n += 1\n    i.n = 0\n    for j in range(5): i(x)\n    return i.n",
         [],
+    ),
+    "a default that leads to the function": (
+        "t = {}\ndef r(x, n=2, g=t): return x if n == 0 else g['r'](x * 2, n - 1)\nt['r'] = r\ndef f(x): return r(x)",
+        ["t['r'] = lambda x, n: h(x)", "t['r'] = r"],
+    ),
+    "parameters": (
+        "def f(x):\n    p = inspect.signature(g).parameters\n    return p['y'].default * x if 'y' in p else x",
+        ["def g(x, y=3): return x", "g.__defaults__ = (7, 4.0)", "g.__code__ = h.__code__"],
     ),
     "a method": ("class A:\n    def m(self, x): return x\nA.m.k = 1.0\na = A()\ndef f(x): return a.m(x) * a.m.k",
                  ["A.m.k = 2.0", "a.m = g\ng.k = 5"]),

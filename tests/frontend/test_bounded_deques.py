@@ -78,3 +78,37 @@ def test_new_sizes_compile_nothing() -> None:
     for size in (30, 40, 7):
         np.testing.assert_array_equal(compiled(np.ones(size), 3), means_of_windows(np.ones(size), 3))
     assert compiled.cache_info().misses == 1
+
+
+def changes_the_callers(q: Any, others: Any, x: Any) -> Any:
+    q.append(x)
+    for one in others:
+        one.extend([x, x + 1])
+    q.rotate(1)
+    if x > 4:
+        raise ValueError("too large")
+    return q, sum(q), q.maxlen, others[0].popleft(), [one.maxlen for one in others], q is others[0]
+
+
+def test_those_of_the_caller_keep_their_largest_length() -> None:
+    shared = deque([1.0, 2.0], maxlen=2)
+    calls = [(deque([1.0, 2.0, 3.0], n), [deque(maxlen=m), deque([4.0], m)], 3.0) for n in (3, 2, None) for m in (2, 4)]
+    calls += [(shared, [shared, deque([3.0], 2)], 5.0), (shared, [shared, deque([3.0], 3)], 3.0)]
+    assert_does_what_python_does(changes_the_callers, calls)
+
+
+class Monitor:
+    def __init__(self) -> None:
+        self.window: Any = deque(maxlen=3)
+
+    def push(self, value: Any) -> Any:
+        self.window.append(value)
+        return sum(self.window) / len(self.window)
+
+
+def test_an_object_has_a_window() -> None:
+    ours, theirs, compiled = Monitor(), Monitor(), jitflow.function(lambda monitor, value: monitor.push(value))
+    for value in (1.0, 2.0, 4.0, 8.0):
+        assert compiled(ours, value) == theirs.push(value)
+        assert ours.window == theirs.window
+        assert ours.window.maxlen == 3

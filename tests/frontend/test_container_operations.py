@@ -91,6 +91,9 @@ def test_a_set_is_made_in_any_order_that_it_had():
         fill_in_order(made, [*held])
         assert [*made] == [*held]
         assert [*functools.reduce(lambda all, key: (all.add(key), all)[1], order, set())] == [*held]
+        copied = held | {-1}  # whose table has another size
+        fill_in_order(made := set(), [*copied])
+        assert [*made] == [*copied]
 
 
 # -- lists ----------------------------------------------------------------------------------------------------

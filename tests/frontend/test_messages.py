@@ -39,7 +39,7 @@ ARGUMENTS: dict[str, Any] = {
     "long_double_array": np.zeros(2, np.longdouble),
     "datetime_scalar": np.datetime64("2020-01-01"),
     "generator": (number for number in (1, 2)),
-    "set": {"a"},
+    "set": {np.str_("a")},
     "large_int": 2**64,
     "file": open(os.devnull),  # noqa: SIM115
     "nested": {"a": [1.0, (np.array(["a"]),)]},

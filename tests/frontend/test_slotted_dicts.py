@@ -244,6 +244,30 @@ def one_list_in_a_chosen_thing(things, x):
     return own, [own]
 
 
+@program(lambda: {"low": 1.0}, lambda: {"low": [2], "last": None}, dict)
+def takes_what_came_last(d, x):
+    if x > 0:
+        d["last"] = x
+    if x > 2:
+        d["low"] = d.pop("low", 0)
+    own = {"a": 1, "b": 2}
+    if x > 1:
+        own.popitem()
+    return d.popitem(), own.popitem(), own
+
+
+@program(dict)
+def takes_all(d, x):
+    for i in range(3):
+        d["k"] = i
+        if x > i:
+            d["m"] = x + i
+    found = []
+    while d:
+        found.append(d.popitem())
+    return found
+
+
 @pytest.mark.parametrize(("run", "make"), PROGRAMS, ids=[run.__name__ for run, _ in PROGRAMS])
 def test_dicts_are_pythons(run, make):
     compiled = caught(jitflow.function(run))

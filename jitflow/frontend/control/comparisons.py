@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, ItemsView, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, Sequence, ValuesView
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.logic import as_bool, as_python_bool, not_, truth
@@ -17,6 +18,7 @@ from jitflow.frontend.control.ranges import Range, contains_number, start_stop_s
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
+from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
@@ -79,7 +81,10 @@ def contains(container: Any, item: Any) -> Any:
         return contains_number(container, item)
     is_keyed = isinstance(container, dict | set | frozenset)
     if is_keyed and is_traced(item):
+        _require_hash(item)
         begin_anew_with(container)
+    if isinstance(container, OutsideSet):
+        return contains(tuple(_hashed_alike(container, item)), item) if is_traced(item) else item in container
     is_listed = is_keyed or isinstance(container, list | tuple | ItemsView | ValuesView)
     if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
         return item in container
@@ -89,6 +94,27 @@ def contains(container: Any, item: Any) -> Any:
             return True
         answer = or_(answer, partial(_equal_items, other, item))
     return answer
+
+
+def _hashed_alike(container: OutsideSet, item: Any) -> Iterator[Any]:
+    """The items of a set that Python would compare with a thing, if their hashes were one."""
+    for one in container.members:
+        if isinstance(item, tracers.ScalarTracer | tracers.SizeTracer):
+            may_be = isinstance(one, int | float | complex | np.number | np.bool_)
+        else:
+            may_be = type(item) is not tuple or (isinstance(one, tuple) and len(one) == len(item))
+        if may_be:
+            yield one
+
+
+def _require_hash(key: Any) -> None:
+    """Raise for what is no key: an array, or a list with a number of the run in it."""
+    if type(key) is tuple:
+        for part in key:
+            _require_hash(part)
+    elif (kind := key.__class__).__hash__ is None:
+        module = "numpy." * isinstance(key, tracers.ArrayTracer)
+        raise tracers.located(UserTypeError(f"unhashable type: '{module}{kind.__name__}'"))
 
 
 def is_traced(thing: Any) -> bool:

@@ -19,6 +19,7 @@ from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import NEXT, Slotted
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
@@ -245,7 +246,7 @@ def _is_known(thing: Any) -> bool:
         return getattr(thing, "home", None) in set(current_trace().scope.around())
     if type(thing) is FunctionType:
         return not any(isinstance(cell.cell_contents, Tracer) for cell in thing.__closure__ or ())
-    outside = OutsideList | OutsideDict | ObjectProxy | ClassProxy
+    outside = OutsideList | OutsideDict | OutsideSet | ObjectProxy | ClassProxy
     return isinstance(thing, BuiltinFunctionType | np.ufunc | type | ModuleType | outside)
 
 

@@ -24,6 +24,7 @@ from jitflow.frontend.outside.module_views import ModuleView
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ObjectProxy, OutsideDict, OutsideList, counterpart
 from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Open, Slots, Slotted, holder_of
 from jitflow.frontend.outside.stores import active_stores
 from jitflow.frontend.texts.traced import is_text_value
@@ -33,7 +34,7 @@ from jitflow.records import dataclass
 
 __all__ = ["GIVEN", "Held", "Mutables", "container_in", "held"]
 
-_OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
+_OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ModuleView, OutsideDict, OutsideList, OutsideSet, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
 GIVEN = "_given_while_tracing"
 """The attribute of iterators that tells how many items they have given, where Python does not."""
@@ -49,6 +50,8 @@ class Held:
 
     def changed(self) -> bool:
         now = _content(self.thing)
+        if isinstance(self.thing, dict) and not isinstance(self.thing, Open) and [*now] != [*self.content]:
+            return True
         if isinstance(now, dict):
             return now.keys() != self.content.keys() or any(now[key] is not item for key, item in self.content.items())
         if isinstance(now, list):
@@ -194,7 +197,7 @@ class Mutables:
         """Whether an object was within reach, so that others may know it."""
         if isinstance(thing, Slotted):
             return thing.register is not None or self.reaches(thing)
-        may_change = isinstance(thing, Recorded | OutsideList | OutsideDict) and not is_text_value(thing)
+        may_change = isinstance(thing, Recorded | OutsideList | OutsideDict | OutsideSet) and not is_text_value(thing)
         return id(thing) in self._held or may_change
 
     def reaches(self, thing: Any) -> bool:

@@ -38,6 +38,7 @@ from jitflow.runtime.plan import (
     EqualsConstant,
     Global,
     Guard,
+    IsObject,
     IsOther,
     IsSame,
     IsType,
@@ -223,6 +224,14 @@ class Inputs:
         if first != last:
             self.guard(IsSame(last, first) if is_one else IsOther(last, first))
         return is_one
+
+    def is_fixed(self, register: int) -> bool:
+        """Whether calls find this very object in a register."""
+        return (IsObject, register, None) in self._guarded
+
+    def fix(self, register: int) -> None:
+        """Let only calls pass which find this very object."""
+        self.guard(IsObject(register, self.found[register]))
 
     def register_of(self, thing: Any) -> int | None:
         """The register of the very object that something of the program is, if it is one from outside."""

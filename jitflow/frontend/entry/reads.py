@@ -9,6 +9,7 @@ found                                 what the program gets, and what is guarded
 `Variable`                            its tracer, one wherever it is found; its class, and which ones are the same
 array, number                         a tracer; its class (a number that Python needs itself: its value)
 tuple, list, dict, named tuple        the same, of what is inside; type, length or keys
+set, frozenset                        what knows its items; type, items, their order where it shows
 list of many numbers of one type      an array of them; type, of the items as well
 nested list, deque, set, dict by      a container of the running program; type, of the items as well
 numbers
@@ -34,6 +35,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.entry.known_keys import KnownKeys
 from jitflow.frontend.entry.passed_containers import PASSED, may_be_passed, outside_dict, outside_list, passed_container
 from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.pure_modules import PureModules
@@ -49,7 +51,6 @@ from jitflow.frontend.outside.objects import (
     MARKS,
     array_fields,
     is_compiled,
-    is_frozen,
     is_numpy_function,
     is_plain_class,
 )
@@ -91,7 +92,7 @@ from jitflow.runtime.variable import Variable
 __all__ = ["Recorder"]
 
 _BY_IDENTITY = (type(None), type(...), type(NotImplemented), CodeType, *MARKS)
-_BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
+_BY_VALUE = (str, bytes, slice, range, np.dtype)
 _MISSING = object()
 LARGEST_CONTAINER = 4096
 """Items of a tuple, list or dict that is read from outside."""
@@ -109,6 +110,7 @@ class Recorder:
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
         self.modules = PureModules(inputs, self.take)
+        self._keys = KnownKeys(inputs, self.take, self.adopt_variable)
         self._random, self._unseen = RandomReads(inputs, self.take, self.origins), Unseen(inputs)
 
     # -- what the program gets --------------------------------------------------------------------
@@ -175,6 +177,8 @@ class Recorder:
             return thing
         if kind in PASSED and (passed := passed_container(inputs, thing, register)) is not None:
             return passed
+        if kind in (set, frozenset):
+            return self._keys.set(thing, register)
         if isinstance(thing, tuple | list | dict):
             return self._container(thing, register)
         return self._adopt_object(thing, register)
@@ -261,7 +265,7 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
-        if isinstance(thing, set) or any(hasattr(type(thing), name) for name in ("__next__", "readline")):
+        if isinstance(thing, set | frozenset) or any(hasattr(type(thing), name) for name in ("__next__", "readline")):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
         read = partial(self._attribute, thing, register)
@@ -296,7 +300,7 @@ class Recorder:
             if variables := frozenset(id(key) for key in thing if type(key) is Variable):
                 test = partial(has_keys, variables)  # the dict's own comparison is by value
                 inputs.guard(Satisfies(register, test, "has these variables as keys"))
-            pairs = ((self._key(key), self._item(item, register, key)) for key, item in thing.items())
+            pairs = ((self._keys.key(key), self._item(item, register, key)) for key, item in thing.items())
             return may_be_passed(self.stores.meet(thing, register, lambda: outside_dict(dict(pairs), register, path)))
         if hasattr(kind, "_fields"):
             inputs.require_fields_alone(thing, register)
@@ -339,13 +343,6 @@ class Recorder:
                 raise
             self.inputs.trace.forget(error)
             return Unusable(error)
-
-    def _key(self, key: Any) -> Any:
-        """What the program knows a key as. The guard of the dict holds its keys, so an object is this very one."""
-        if type(key) is Variable:
-            return self.adopt_variable(key)
-        is_by_identity = getattr(type(key), "__hash__", None) is object.__hash__ or replacement(key) is not None
-        return self.take(key, Cell(CellType(key)), repr(key)) if is_by_identity and not is_frozen(key) else key
 
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))

@@ -62,6 +62,8 @@ class RecordedFunctions:
         """The registers of the cells that are found by way of a function."""
         self._made_of: set[int] = set()
         """The cells of a function of jitflow's."""
+        self._open: dict[int, tuple[int, FunctionType]] = {}
+        """The functions whose defaults are being read, which may lead to them: their registers and counterparts."""
         self.made_anew: set[int] = set()
         """The registers of functions that a property or another descriptor makes at each read."""
         self.builtins = {**vars(builtins), **impure_builtins(), **BUILTIN_FUNCTIONS, "__import__": self._import}
@@ -77,6 +79,10 @@ class RecordedFunctions:
 
     def helper(self, function: FunctionType, register: int) -> Any:
         """A function that the program calls, with its defaults."""
+        if id(function) in self._open:
+            first, recorded = self._open[id(function)]
+            self.inputs.guard_same(register, first)
+            return recorded
         self.inputs.guard(function_guard(function, register, any_closure=self._is_another_each_time(register)))
         return sharable(recursive(self._recording(function, register, defaults=True)))
 
@@ -117,8 +123,12 @@ class RecordedFunctions:
         recorded = FunctionType(code.replace(), namespace, function.__name__, None, closure or None)
         recorded.__qualname__, recorded.__module__ = function.__qualname__, function.__module__
         if defaults:
-            recorded.__defaults__ = self._defaults(function.__defaults__, register, "__defaults__", path)
-            recorded.__kwdefaults__ = self._defaults(function.__kwdefaults__, register, "__kwdefaults__", path)
+            self._open[id(function)] = register, recorded
+            try:
+                recorded.__defaults__ = self._defaults(function.__defaults__, register, "__defaults__", path)
+                recorded.__kwdefaults__ = self._defaults(function.__kwdefaults__, register, "__kwdefaults__", path)
+            finally:
+                del self._open[id(function)]
         return recorded
 
     def _defaults(self, values: Any, register: int, name: str, path: str) -> Any:

@@ -228,7 +228,7 @@ def unsupported(thing: Any, path: str) -> UserNotImplementedError:
         f"{path} is {_article(name)}, which a compiled function cannot take",
         found=f"attributes beside its fields: {', '.join(vars(thing))}" if hasattr(thing, "_fields") else
         "" if isinstance(thing, dict | list | tuple) else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))[:80],
-        expected="arrays, numbers, strings, None, functions, objects, and tuples, lists and dicts of them",
+        expected="arrays, numbers, strings, None, functions, objects, and tuples, lists, dicts and sets of them",
         mend="take what it yields into a list before the call" if hasattr(thing, "__next__") else
         "turn it into one of these before the call",
     )  # fmt: skip
@@ -240,6 +240,15 @@ def too_long(thing: Any, path: str, limit: int) -> UserNotImplementedError:
         f"{path} is a {type(thing).__name__} of {len(thing)} items, each of which would be an input of its own",
         expected=f"at most {limit} items",
         mend="make it an array",
+    )
+
+
+def too_large(thing: Any, path: str, limit: int) -> UserNotImplementedError:
+    """The error for a set with more than ``limit`` items."""
+    return UserNotImplementedError(
+        f"{path} is a {type(thing).__name__} of {len(thing)} items, through which each call would go",
+        expected=f"at most {limit} items",
+        mend="make it a frozenset",
     )
 
 

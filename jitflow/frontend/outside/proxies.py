@@ -13,9 +13,11 @@ from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.attribute_stores import store_attribute
+from jitflow.frontend.outside.hashed import Hashed
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import named_class, text_inside
+from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores
 from jitflow.frontend.outside.stores import refusal as _store
@@ -104,7 +106,7 @@ class ObjectProxy:
             raise located(UserTypeError(f"unhashable type: '{kind.__name__}'"))
         if has_method(kind, "__hash__"):
             return int(self._jitflow_special("__hash__")())
-        return hash(id(self._jitflow_object))
+        return current_trace().state(Hashed).meet(self)
 
     def _jitflow_special(self, name: str) -> Any:
         """A method that Python looks up on the class, such as ``__call__``."""
@@ -344,7 +346,7 @@ for _name in ["update", "pop", "popitem", "clear", "setdefault", "__setitem__", 
 
 def outside_register(thing: Any) -> int | None:
     """The register of the very object that ``thing`` stands for, if it stands for one."""
-    if isinstance(thing, OutsideList | OutsideDict | Recorded):
+    if isinstance(thing, OutsideList | OutsideDict | OutsideSet | Recorded):
         return thing.register
     if type(thing) in (*OBJECT_PROXIES, ClassProxy, FunctionProxy):
         register: int = thing._jitflow_register

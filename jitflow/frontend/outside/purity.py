@@ -187,6 +187,7 @@ class Unusable:
     __call__ = __getattr__ = __setattr__ = __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = _refuse
     __bool__ = __enter__ = __next__ = __array__ = __float__ = __index__ = __add__ = __radd__ = __mul__ = _refuse
     __rmul__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __eq__ = __lt__ = _refuse
+    __repr__ = _refuse
     __hash__ = object.__hash__
 
 
@@ -218,6 +219,7 @@ class Impure:
                 return member
             raise AttributeError(name)
         is_known = isinstance(member, type) or member is sys.modules or _is_constant(member)
+        is_known = is_known or surface.replacement(member) is not None
         if self._read is not None and is_known and hasattr(self._thing, name):
             return self._read(self._thing, name, member)
         return Impure(f"{self._name}.{name}", member)

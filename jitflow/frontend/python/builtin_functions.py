@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
+from jitflow.errors import UserAttributeError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
@@ -25,6 +25,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.records import OF_DATACLASSES
+from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.outside.superclasses import new_object, super_
@@ -46,9 +47,10 @@ from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.remembered import CACHES
+from jitflow.frontend.python.signatures import OF_FUNCTIONS
 from jitflow.frontend.python.slotted_dicts import SlottedDict
 from jitflow.frontend.python.slotted_lists import SlottedList
-from jitflow.frontend.python.text_numbers import in_base, int_of_text
+from jitflow.frontend.python.text_numbers import float_, in_base, int_
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
 from jitflow.frontend.recording.locate import raising_for_the_program
@@ -56,7 +58,6 @@ from jitflow.frontend.syntax.methods import HIDDEN
 from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, length_of, ord_
 from jitflow.frontend.texts.structure import known_text
-from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers import (
     ArrayTracer,
     Tracer,
@@ -133,7 +134,7 @@ def attribute(thing: Any, name: str) -> Any:
     return replacement(found) or found if isinstance(thing, np.dtype) else found
 
 
-_VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, ArraySource)
+_VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, OutsideSet, ArraySource)
 """What stands for values of Python's and NumPy's."""
 
 
@@ -168,21 +169,6 @@ def _issubclass(kind: Any, kinds: Any) -> bool:
 def _callable(thing: Any) -> bool:
     """`callable`."""
     return callable(thing._jitflow_object if isinstance(thing, ObjectProxy) else thing)
-
-
-def _int(*args: Any, **keywords: Any) -> Any:
-    """`int`."""
-    if args and (is_text_value(args[0]) or (type(args[0]) is TracedText and waits(args[0]))):
-        return int_of_text(*args, **keywords)
-    return conversions.int_(*args, **keywords)
-
-
-def _float(*args: Any) -> Any:
-    """`float`."""
-    if args and (is_text_value(args[0]) or (type(args[0]) is TracedText and waits(args[0]))):
-        mend = "keep the number beside its text, or write int(text) where it is one"
-        raise located(UserNotImplementedError("float() of a text that the running program makes", mend=mend))
-    return conversions.float_(*args)
 
 
 def _sum(items: Any, *start: Any) -> Any:
@@ -289,8 +275,8 @@ _FUNCTIONS: dict[str, Any] = {
     "next": next_,
     "max": partial(extremum_of, "max"),
     "min": partial(extremum_of, "min"),
-    "int": _stand_in(int, _int),
-    "float": _stand_in(float, _float),
+    "int": _stand_in(int, int_),
+    "float": _stand_in(float, float_),
     "complex": _stand_in(complex, conversions.complex_),
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
@@ -317,7 +303,7 @@ _FUNCTIONS: dict[str, Any] = {
     "filter": filter_,
     "map": map_,
 }
-_FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set)}
+_FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set, frozenset)}
 _OF_SEVERAL_KINDS = ("max", "min")
 """What takes something of several kinds as it is."""
 BUILTIN_FUNCTIONS = {
@@ -343,15 +329,14 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     others = {np.nditer: traced_nditer, variables: variables_in, object.__new__: new_object}
-    tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, others, {operator.attrgetter: _attrgetter})
+    others |= {operator.attrgetter: _attrgetter}
+    tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, OF_FUNCTIONS, others, surface.objects)
     for function, program in (row for one in tables for row in one.items()):
         table[id(function)] = (function, program)
     for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
         table[id(function)] = (function, kind_by_kind(stand_in))
     for name, function in BUILTIN_FUNCTIONS.items():
         table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
-    for original, thing in surface.objects.items():
-        table[id(original)] = (original, thing)
     for original, function in surface.replacements.items():
         is_base = isinstance(original, type) and original is not np.broadcast  # from which no class can inherit
         table[id(original)] = (original, _stand_in(original, function) if is_base else function)
@@ -395,3 +380,6 @@ def replaced_by(function: Any) -> Any:
 @cache
 def _originals() -> dict[int, Any]:
     return {id(function): original for original, function in _replacements().values()}
+
+
+surface.install(replacement=replacement, original=replaced_by)

@@ -24,6 +24,7 @@ from jitflow.frontend.outside.proxies import (
     OutsideList,
     outside_register,
 )
+from jitflow.frontend.outside.sets import OutsideFrozenSet, OutsideSet
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.item_types import containers_in
@@ -48,7 +49,9 @@ def _copied(thing: Any) -> Any:
         return copy.copy(thing)
     if isinstance(thing, Recorded):
         return thing if thing.is_text else thing.copy()  # type: ignore[attr-defined]
-    if type(thing) in (*_CONTAINERS, OutsideList, OutsideDict):
+    if isinstance(thing, OutsideFrozenSet):
+        return thing
+    if type(thing) in (*_CONTAINERS, OutsideList, OutsideDict) or isinstance(thing, OutsideSet):
         return made_container(thing.copy(), "copy.copy()")
     return copy.copy(thing)
 
@@ -85,7 +88,9 @@ def _anew(thing: Any, memo: _Memo, name: str) -> Any:
         for key, item in thing.items():
             found[key] = _deeply_copied(item, memo, f"{name}[{key!r}]")
         return made_container(found, name)
-    if type(thing) is set:
+    if isinstance(thing, OutsideFrozenSet):
+        return thing
+    if isinstance(thing, set):
         return made_container({*thing}, name)
     if type(thing) is tuple:
         parts = tuple(_deeply_copied(part, memo, f"{name}[{place}]") for place, part in enumerate(thing))
@@ -159,7 +164,7 @@ _BY_CLASS: dict[Any, Any] = {
     ObjectProxy: (_of_object, _of_object), ClassProxy: (_of_class, _of_class),
     FunctionProxy: (_of_function, _of_function),
 }  # fmt: skip
-for _kind in (OutsideList, OutsideDict, Listed, ProgramContainer):
+for _kind in (OutsideList, OutsideDict, OutsideSet, Listed, ProgramContainer):
     _BY_CLASS[_kind] = _copied, _deeply_copied
 for _kind, (_shallow, _deep) in _BY_CLASS.items():
     _kind.__copy__, _kind.__deepcopy__ = _shallow, _deep

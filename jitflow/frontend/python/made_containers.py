@@ -21,6 +21,7 @@ from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
+from jitflow.frontend.outside.sets import frozen, python_set
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.growing_lists import Growing, as_growing
@@ -70,7 +71,9 @@ def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
                 else:
                     found.add(thing)
             return found
-    keys = {key for is_taken, thing in parts for key in (thing if is_taken else (thing,))}
+    keys = set[Any]()
+    for is_taken, thing in parts:
+        keys.update(python_set(thing) if is_taken else (thing,))
     return keys if active_trace() is None else _made(keys, _site(name))
 
 
@@ -282,6 +285,7 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
         return given.copy()
     if isinstance(given, Recorded) and (known := given.known_items()) is not None:
         given = [*known]
+    given = python_set(given) if kind is set else given
     is_long = type(given) is range and trace.choices.answer(site) is not None
     is_hashed = (
         kind in (set, collections.Counter) and isinstance(given, list | tuple) and any(map(is_running_key, given))
@@ -340,13 +344,18 @@ surface.install(sorted_container=_sorted)
 CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     kind: partial(_constructed, kind)
     for kind in (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
-}
+} | {frozenset: frozen}
 
 
 # -- Python's own, asked for what only the running program knows -----------------------------------------------
 
 
 _OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
+
+
+_OF_SETS = ("intersection", "intersection_update", "symmetric_difference", "symmetric_difference_update", "union",
+            "update")  # fmt: skip
+"""Methods of sets for which the order of another set decides on that of the result."""
 
 
 @raising_for_the_program
@@ -359,6 +368,8 @@ def keyed(owner: Any, name: str) -> Any:
     if name == "count" and isinstance(owner, ProgramList | SlottedList):
         return owner.counted
     method = _method(owner, name)
+    if type(owner) in (set, frozenset) and name in _OF_SETS:
+        return lambda *others: method(*map(python_set, others))
     if name == "copy" and isinstance(owner, list | dict | set):
         return lambda: made_container(method(), "copy()")
     is_placed = type(owner) is OutsideList and name in ("insert", "pop")

@@ -19,6 +19,7 @@ from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.sets import in_any_order
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
@@ -59,7 +60,7 @@ def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
 
 def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
-    args = (characters_of(args[0]),) if len(args) == 1 else args
+    args = (in_any_order(characters_of(args[0])),) if len(args) == 1 and "key" not in keywords else args
     thing = args[0] if len(args) == 1 else None
     source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source | Range) else None
     if source is not None and "default" in keywords:
@@ -159,7 +160,7 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
-    items = characters_of(items)
+    items = characters_of(items if key is not None else in_any_order(items))
     if isinstance(items, Range):
         items = CONSTRUCTORS[list](items)
     if isinstance(items, Recorded) and (items.flows or isinstance(items, Slotted)):

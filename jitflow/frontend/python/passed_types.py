@@ -15,7 +15,7 @@ from jitflow.ir.dtypes import BOOL, F64, I64, dtype_of
 from jitflow.ir.types import Container, Item, Scalar
 from jitflow.runtime.returned_containers import FACTORIES
 
-__all__ = ["are_bounded", "has_factory", "type_of_passed"]
+__all__ = ["has_factory", "is_as_long", "type_of_passed"]
 
 _NUMBERS = {bool: Scalar(BOOL, True), int: Scalar(I64, True), float: Scalar(F64, True)}
 _KINDS: Mapping[type, str] = {
@@ -37,10 +37,12 @@ def type_of_passed(thing: Any) -> tuple[Container | None, list[Container]]:
 
 def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list[Container]) -> Container | None:
     name = _KINDS.get(kind)
-    if name is None or depth > _DEEPEST or are_bounded(kind, things):
+    if name is None or depth > _DEEPEST:
         return None
     factory = factory_name(things[0].default_factory) if name == "defaultdict" else ""
-    held = Container(kind=name, factory=factory)
+    held = Container(kind=name, factory=factory, most=things[0].maxlen if name == "deque" else None)
+    if not all(is_as_long(thing, held) for thing in things):
+        return None
     key: Item | None
     item: Item | None
     if not any(things):
@@ -52,7 +54,9 @@ def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list
         item = _item_type([*chain.from_iterable(things)], depth, guesses)
         if item is None:
             return None
-        return Container(kind=name, key=item) if name == "set" and _is_key(item) else _of_items(name, item)
+        if name == "set":
+            return replace(held, key=item) if _is_key(item) else None
+        return replace(held, item=item)
     key = _item_type([*chain.from_iterable(things)], depth, guesses)
     item = _item_type([*chain.from_iterable(map(dict.values, things))], depth, guesses)
     found = None if key is None or item is None or not _is_key(key) else replace(held, key=key, item=item)
@@ -68,10 +72,6 @@ def _made_item(things: Sequence[Any], guesses: list[Container]) -> Item:
     return _NUMBERS[int] if made is None else made
 
 
-def _of_items(name: str, item: Item) -> Container | None:
-    return None if name == "set" else Container(kind=name, item=item)
-
-
 def _is_key(item: Item) -> bool:
     """Whether items of a type are keys."""
     if isinstance(item, tuple):
@@ -79,9 +79,9 @@ def _is_key(item: Item) -> bool:
     return type(item) is Scalar and (item.dtype.kind != "f" or item.dtype == F64)
 
 
-def are_bounded(kind: type, things: Sequence[Any]) -> bool:
-    """Whether some are deques that drop what is too much."""
-    return kind is collections.deque and any(thing.maxlen is not None for thing in things)
+def is_as_long(thing: Any, held: Container) -> bool:
+    """Whether a deque has the largest length of those of a type, if it has one."""
+    return type(thing) is not collections.deque or thing.maxlen == held.most
 
 
 def has_factory(thing: Any, held: Container) -> bool:

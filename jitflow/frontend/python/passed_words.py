@@ -22,7 +22,7 @@ from zlib import crc32
 
 import numpy as np
 
-from jitflow.frontend.python.passed_types import are_bounded, has_factory
+from jitflow.frontend.python.passed_types import has_factory, is_as_long
 from jitflow.frontend.python.told_words import Told
 from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
 from jitflow.runtime.python_results import pool_free
@@ -156,7 +156,7 @@ class PassedWords:
     def _gather(self, group: _Group) -> None:
         layout, things = group.layout, [*group.objects.values()]
         held = layout.held
-        if not _are_all(layout.kind, things) or are_bounded(layout.kind, things):
+        if not _are_all(layout.kind, things) or not all(is_as_long(thing, held) for thing in things):
             raise TypeError(f"expected {held}")
         group.sizes = np.zeros((len(things), 3), np.int64)
         if held.kind == "set":

@@ -115,7 +115,7 @@ def kind_of_container(thing: Any) -> tuple[Callable[..., Any], Sequence[Any]] | 
     """What makes a container of Python's, no list or dict, of its keys and its items; and these."""
     kind = type(thing)
     if kind in (set, frozenset):
-        return partial(set_of, kind), ()
+        return partial(set_of, thing.copy()), ()
     if kind is collections.deque:
         return partial(deque_of, thing.maxlen), [*thing]
     if kind is collections.defaultdict:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -21,7 +23,7 @@ from jitflow.frontend.python.orders import sorted_
 from jitflow.frontend.texts import format_, join, text
 from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.traced import is_text_value
-from jitflow.frontend.tracers import Alternatives, located
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, located
 from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["method"]
@@ -33,6 +35,8 @@ _REPR = ord("r")
 def method(owner: Any, name: str) -> Any:
     """``owner.name``, to be called."""
     kind = type(owner)
+    if name == "__array__" and isinstance(owner, ArrayTracer | ScalarTracer):
+        return partial(_as_array, owner)
     if name in _OF_TEXTS and (kind is str or is_text(owner)):
         return partial(_OF_TEXTS[name], owner)
     if kind is str:
@@ -42,6 +46,11 @@ def method(owner: Any, name: str) -> Any:
     if kind in (list, tuple, OutsideList) and name in _OF_SEQUENCES and (name != "sort" or kind is list):
         return partial(_OF_SEQUENCES[name], owner)
     return keyed(owner, name)
+
+
+def _as_array(owner: Any, dtype: Any = None, *, copy: Any = None) -> Any:
+    """``x.__array__(dtype)``."""
+    return surface.apply_function(np.asarray, (owner, dtype), {"copy": copy})
 
 
 def _on_known_text(text: str, name: str, *args: Any, **keywords: Any) -> Any:

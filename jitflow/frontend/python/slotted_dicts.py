@@ -11,7 +11,7 @@ from functools import partial, wraps
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.branch import and_, choose
+from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.comparisons import equal
 from jitflow.frontend.control.logic import as_bool, not_
 from jitflow.frontend.control.loop import own_loop
@@ -169,7 +169,29 @@ class SlottedDict(SlottedThing):
 
     def popitem(self) -> Any:
         """``dict.popitem``."""
-        raise refusal("popitem() of a dict of which the run decides what is in it", "pop a key: d.pop(key)")
+        ordered = in_order(self)
+        return self._last_of(self.slots.possible() if ordered is None else ordered[::-1], ordered is not None)
+
+    def _last_of(self, numbers: Sequence[int], is_ordered: bool) -> Any:
+        """Take the entry that came last, of some of which it is known that one is, if there is one."""
+        if not numbers:
+            raise_(KeyError("popitem(): dictionary is empty"))
+        number, *others = numbers
+        slots = self.slots
+        is_last: Any = slots[THERE, number]
+        for other in () if is_ordered else slots.possible():
+            if other != number:
+                is_last = and_(is_last, partial(self._came_before, other, number))
+
+        def take() -> Any:
+            return slots.keys_known[number], self._remove(number)
+
+        return choose(is_last, take, lambda: self._last_of(others, is_ordered), self, slots[ITEM, number])
+
+    def _came_before(self, one: int, other: int) -> Any:
+        """Whether an entry is not there, or came before another."""
+        slots = self.slots
+        return or_(not_(slots[THERE, one]), lambda: slots[ORDER, one] < slots[ORDER, other])
 
     @raising_for_the_program
     def update(self, *others: Any, **named: Any) -> None:

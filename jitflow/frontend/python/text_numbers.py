@@ -5,26 +5,27 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.raising import raise_
-from jitflow.frontend.python import letters
+from jitflow.frontend.python import conversions, letters
 from jitflow.frontend.python import text_programs as programs
 from jitflow.frontend.python.containers import refusal
 from jitflow.frontend.python.held_items import python_int
 from jitflow.frontend.python.program_texts import digits_of
 from jitflow.frontend.recording import values
+from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import numbers_of
-from jitflow.frontend.texts.traced import together
+from jitflow.frontend.texts.traced import is_text_value, together, waits
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.dtypes import BOOL
 
-__all__ = ["in_base", "int_of_text"]
+__all__ = ["float_", "in_base", "int_"]
 
 _PREFIXES = {2: "b", 8: "o", 16: "x"}
 
 
-def int_of_text(text: Any, base: Any = 10) -> Any:
+def _int_of_text(text: Any, base: Any = 10) -> Any:
     """``int(text, base)``."""
     if isinstance(base, tracers.Tracer):
         base = base.__index__()
@@ -60,3 +61,23 @@ def in_base(letter: str, number: Any) -> Any:
 def _plain_int(number: Any) -> Any:
     is_bool = values.dtype_of_value(tracers.lift(number)) == BOOL
     return python_int(tracers.lift(number)) if is_bool else number
+
+
+def int_(*args: Any, **keywords: Any) -> Any:
+    """`int`."""
+    if args and _is_of_run(args[0]):
+        return _int_of_text(*args, **keywords)
+    return conversions.int_(*args, **keywords)
+
+
+def float_(*args: Any) -> Any:
+    """`float`."""
+    if args and _is_of_run(args[0]):
+        mend = "keep the number beside its text, or write int(text) where it is one"
+        raise located(UserNotImplementedError("float() of a text that the running program makes", mend=mend))
+    return conversions.float_(*args)
+
+
+def _is_of_run(thing: Any) -> bool:
+    """Whether it is text that the running program makes."""
+    return is_text_value(thing) or (type(thing) is TracedText and waits(thing))

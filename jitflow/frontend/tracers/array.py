@@ -127,8 +127,8 @@ class ArrayTracer(Tracer):
 def _binary(name: str, left: Any, right: Any) -> Any:
     if _is_square(name, left, right):
         return surface.apply_ufunc(np.square, "__call__", (left,), {})
-    if right is None and name in ("eq", "ne"):
-        found = ufunc_binary("eq", left, left) & False  # no element is None
+    if name in ("eq", "ne") and (right is None or isinstance(right, str | bytes)):
+        found = ufunc_binary("eq", left, left) & False  # no element is None or a text
         return found if name == "eq" else ~found
     return ufunc_binary(name, left, right)
 

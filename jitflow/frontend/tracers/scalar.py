@@ -253,6 +253,8 @@ def _is_complex_operation(name: str, left: Any, right: Any) -> bool:
 def _scalar_binary(name: str, left: Any, right: Any) -> Any:
     if right is None and name in ("eq", "ne"):
         return NotImplemented
+    if name in ("eq", "ne") and isinstance(right, str | bytes):
+        return np.bool_(name == "ne")
     if _is_complex_operation(name, left, right):
         return surface.arithmetic(name, left, right)
     if name == "mul" and (isinstance(left, _REPEATED) or isinstance(right, _REPEATED)):

@@ -54,6 +54,10 @@ class Surface:
         """A text of jitflow's own as a function that programs are traced through."""
         self.called_out: Callable[[Any], Callable[..., Any] | None] = _missing
         """What records the call of a function that announces something, None for all else."""
+        self.replacement: Callable[[Any], Any] = _missing
+        """What runs in the place of a function while tracing, None if it may run itself."""
+        self.original: Callable[[Any], Any] = _missing
+        """What a function runs in the place of."""
         self.repeated: Callable[[Any, Any], Any] = _missing
         """``items * number`` of a list."""
         self.returned_container: Callable[[Any], tuple[Callable[..., Any], list[Any]]] = _missing

@@ -235,8 +235,49 @@ def test_flags(name: str) -> None:
         assert name in ("turned axes", "rows with gaps", "columns with gaps", "complex with gaps")
     else:
         assert found == flags_of(ARRAYS[name]())
-    with pytest.raises(NotImplementedError, match="writeable"):
-        jitflow.function(lambda x: x.flags.writeable)(ARRAYS[name]())
+    with pytest.raises(NotImplementedError, match="owndata"):
+        jitflow.function(lambda x: x.flags.owndata)(ARRAYS[name]())
+
+
+def asks_whether_it_may_write(x: Any) -> Any:
+    if not x.flags.writeable:
+        x = x.copy()
+    x[0] = 5.0
+    return x, x.T.flags["W"], (x + 1).flags.writeable, np.broadcast_to(x, (2, 3)).flags.writeable
+
+
+def test_whether_an_array_may_be_written_to_is_asked_at_each_call() -> None:
+    compiled = jitflow.function(asks_whether_it_may_write)
+    for read_only in (False, True, False):
+        ours, theirs = np.arange(3.0), np.arange(3.0)
+        ours.flags.writeable = theirs.flags.writeable = not read_only
+        np.testing.assert_equal(compiled(ours), asks_whether_it_may_write(theirs))
+        np.testing.assert_array_equal(ours, theirs)
+
+    def sets(x: Any) -> Any:
+        y = x + 1
+        y.flags.writeable = False
+        return y
+
+    with pytest.raises(NotImplementedError, match="writeable = False"):
+        jitflow.function(sets)(np.arange(3.0))
+
+
+def asks_for_memory(x: Any, y: Any) -> Any:
+    z, turned, shares = x + 1, x[None].T, np.shares_memory
+    told = np.min_scalar_type(x), np.min_scalar_type(x.shape[0]), np.min_scalar_type(300), np.min_scalar_type("f4")
+    made = x.__array__(), x.__array__(np.float32), x.__array__(dtype=float, copy=True), x.__array__() is x
+    views = shares(x, x[1:]), shares(turned, x), shares(z[1:], z), shares(x, z), shares(x[:1], z), shares(x, x.copy())
+    return told, made, views, shares(x, y), np.may_share_memory(x, y)
+
+
+def test_memory_that_arrays_share_is_known_or_asked_for() -> None:
+    memory = np.arange(8.0)
+    pairs = [(memory, memory[:]), (memory[::2], memory[1::2]), (memory[:4], memory[4:]), (memory[:0], memory)]
+    for x, y in [*pairs, (memory, memory.copy()), *pairs]:
+        np.testing.assert_equal(jitflow.function(asks_for_memory)(x, y), asks_for_memory(x, y))
+    with pytest.raises(NotImplementedError, match="of these views"):
+        jitflow.function(lambda x: np.shares_memory(x[:2], x[1:]))(memory)
 
 
 def test_an_imitated_view_is_not_read_after_a_write():
