@@ -223,7 +223,8 @@ def pairs_of(thing: Any, made: Any, seen: set[tuple[int, int]] | None = None) ->
     if thing is made or (id(thing), id(made)) in seen:
         return
     if type(thing) is Alternatives or type(made) is Alternatives:
-        for one, other in itertools.product(_apart([thing]), _apart([made])):
+        sides = ([one for one in _apart([side]) if parts_of(one) is not None] for side in (thing, made))
+        for one, other in itertools.product(*sides):
             yield from pairs_of(one, other, seen)
         return
     seen.add((id(thing), id(made)))

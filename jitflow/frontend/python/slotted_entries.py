@@ -185,6 +185,10 @@ class Entries(Recorded, Source):
 def ranks_of(owner: Slotted) -> dict[int, Value]:
     """By the number of each key that may be there, at which position it stands; -1 for one that is not there."""
     slots, ordered = owner.slots, in_order(owner)
+    if owner.kind is list:
+        return {number: position if slots[THERE, number] is True else
+                values.select(as_bool_value(slots[THERE, number]), position, as_value(-1))
+                for number in slots.possible() for position in (as_value(slots[ORDER, number]),)}  # fmt: skip
     counted = [(number, as_bool_value(slots[THERE, number])) for number in slots.possible()]
     if ordered is None:
         return {number: values.select(there, numbers_before(slots, number, counted), as_value(-1))
@@ -246,5 +250,7 @@ def sum_of(one: Any, other: Any) -> Any:
 
 def count_of(thing: Slotted) -> Any:
     """How many keys are there."""
+    if thing.kind is list:
+        return thing.slots[NEXT]
     bits = [number_of(thing.slots[THERE, number]) for number in thing.slots.possible()]
     return reduce(sum_of, bits, 0)
