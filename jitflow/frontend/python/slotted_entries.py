@@ -11,6 +11,7 @@ from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.logic import not_, truth
 from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.control.running import Running
 from jitflow.frontend.control.steps import Source, python_int
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.slots import ITEM, NEXT, ORDER, THERE, Slots, Slotted
@@ -43,9 +44,15 @@ def pair_of(key: Any, item: Any) -> Any:
 
 
 def in_order(thing: Slotted) -> list[int] | None:
-    """The numbers of the keys that may be there, in their order, if that is known."""
-    slots, possible = thing.slots, thing.slots.possible()
+    """The numbers of the keys that may be there, in their order, if that is known.
+
+    What is known of their sequence does not hold in a turn or call that may be behind others, which change it.
+    """
+    slots, possible, trace = thing.slots, thing.slots.possible(), current_trace()
     is_known = all(type(slots[ORDER, number]) is int for number in possible)
+    is_once = not trace.storage.is_in_a_loop and not trace.state(Running).bodies
+    if not is_known and thing.kind is dict and slots.is_in_sequence and is_once:
+        return possible
     return sorted(possible, key=lambda number: slots[ORDER, number]) if is_known else None
 
 

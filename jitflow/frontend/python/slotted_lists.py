@@ -144,8 +144,11 @@ class SlottedList(SlottedThing):
             else:
                 is_behind = wrapped_bool(values.emit("greater_equal", as_value(order), as_value(place)))
             if is_behind is not False:
-                moved = by if is_behind is True else wrapped(
-                    values.emit("multiply", as_value(number_of(is_behind)), as_value(by)))
+                moved = (
+                    by
+                    if is_behind is True
+                    else wrapped(values.emit("multiply", as_value(number_of(is_behind)), as_value(by)))
+                )
                 self.slots[ORDER, number] = sum_of(order, moved)
         self.slots[NEXT] = sum_of(self.slots[NEXT], by)
 
