@@ -95,7 +95,7 @@ def attempt(
     scope.heads = 1 if asking is None else 1 + len(NOTHING_TOLD)
     trace.state(Statements).handled.append(handlers.handles)
     try:
-        path = trace_path(lambda: _caught(run, handlers), dict, scope)
+        path = trace_path(lambda: _caught(run, handlers), dict, scope, is_whole=True)
     finally:
         trace.state(Statements).handled.pop()
     with trace.region(scope):

@@ -25,6 +25,8 @@ from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, container_in
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.slots import Open, Slots, holder_of
+from jitflow.frontend.recording.choices import Restart
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.records import dataclass
 
@@ -93,7 +95,12 @@ class Changes:
             for content in contents if isinstance(held.thing, Open) else ():
                 held.thing.complete(content)
             if not all(map(held.is_of_form, contents)):
-                begin_anew_with(held.thing, form_of_dict(*contents))
+                try:
+                    begin_anew_with(held.thing, form_of_dict(*contents))
+                except Restart as restart:
+                    if not current_trace().leaves_out(restart):
+                        raise
+                    continue
                 raise _refused(held)
             for part in _changed_parts(held, contents) if isinstance(held.thing, Open) else (None,):
                 name = f"an item of {held.word} {len(self._names)}"

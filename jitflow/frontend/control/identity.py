@@ -223,7 +223,8 @@ def pairs_of(thing: Any, made: Any, seen: set[tuple[int, int]] | None = None) ->
     if thing is made or (id(thing), id(made)) in seen:
         return
     if type(thing) is Alternatives or type(made) is Alternatives:
-        for one, other in itertools.product(_apart([thing]), _apart([made])):
+        sides = ([one for one in _apart([side]) if parts_of(one) is not None] for side in (thing, made))
+        for one, other in itertools.product(*sides):
             yield from pairs_of(one, other, seen)
         return
     seen.add((id(thing), id(made)))
@@ -263,7 +264,7 @@ def require_unchanged(trace: Trace) -> None:
         was_written = merged.is_written and any(one.is_kept for one in (merged, *around))
         if was_written or any(content.changed() for content in merged.held):
             _choose_by_identity(trace, merged, *around)
-    for content, error in trace.state(_TornObjects):
+    for content, error in () if trace.restarts else trace.state(_TornObjects):
         if content.changed() or any(one.changed() for one in _made_later(trace, content.thing)):
             raise error
 
@@ -296,8 +297,8 @@ def require_apart(trace: Trace, returned: Collection[int]) -> None:
 def _choose_by_identity(trace: Trace, *found: Merged) -> None:
     """Start the trace anew with the objects of some merged as they are, unless they are so already."""
     sites = [merged.site for merged in found if not trace.choices.is_settled(merged.site)]
-    if sites:
-        raise Restart(*sites[:1], others=sites[1:])
+    if sites and not any(map(trace.is_noted, sites[1:])):  # which may do for what comes from there
+        trace.begin_anew_at_last(Restart(*sites[:1], others=sites[1:]))
 
 
 def _behind(trace: Trace, shown: int) -> list[Merged]:

@@ -76,6 +76,9 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         source.require_end()
     try:
         _over(source, loop, body, test)
+    except Restart as restart:
+        if not current_trace().leaves_out(restart):
+            raise
     finally:
         source.end()
 
@@ -251,7 +254,11 @@ def _too_many_turns(error: UserError, count: int) -> UserError:
 
 def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """``while test(): ...``."""
-    _while(test, body, Cells(body, test), state, temporaries, body)
+    try:
+        _while(test, body, Cells(body, test), state, temporaries, body)
+    except Restart as restart:
+        if not current_trace().leaves_out(restart):
+            raise
 
 
 def _while(
@@ -306,7 +313,9 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None, *, is_co
     """Trace the turns one by one; returns how many. Those over numbers are counted, for a nest of such loops."""
     turns = 0
     decided = False
-    while turns == 0 or loop.key not in current_trace().budget.given_up:
+    trace = current_trace()
+    left_out = trace.left_out
+    while turns == 0 or loop.key not in trace.budget.given_up:
         answer = True if test is None else truth(test())
         if answer is False:
             break
@@ -315,6 +324,8 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None, *, is_co
         except StopIteration:
             break
         turns += 1
+        if trace.left_out > left_out:
+            raise trace.restarts[-1]
         if turns > MOST_KNOWN_TURNS:
             raise located(_endless())
         if is_counted and turns > 1 and _is_of_numbers(item):

@@ -252,7 +252,7 @@ class Slot:
         """It cannot be a place that the caller gets: if it is one for that alone, start anew with a value."""
         if trace.choices.answer(self.site) == SHOWN:
             beside = [site for site in trace.choices.connected(self.site) if trace.choices.answer(site) == SHOWN]
-            raise trace.begin_anew(Restart(self.site, OBJECTS, others=beside))
+            trace.begin_anew_at_last(Restart(self.site, OBJECTS, others=beside))
 
 
 def result_of(slot: Slot, value: Value) -> Any:

@@ -21,6 +21,7 @@ from jitflow.frontend.control.returning import RETURNED, leaves_the_function
 from jitflow.frontend.control.trying import Statements
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.slots import Slotted
+from jitflow.frontend.recording.choices import Restart
 from jitflow.frontend.recording.locate import innermost_place, is_bug
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
@@ -68,13 +69,15 @@ def trace_path(
     *,
     assuming: tuple[Value, bool] | None = None,
     mistakes: tuple[type[Exception], ...] = (),
+    is_whole: bool = False,
 ) -> Path:
     """Trace one path into a region.
 
     It is taken if a condition holds or does not, as ``assuming`` says. The ``mistakes`` are raised when the program
-    runs and comes to them.
+    runs and comes to them. One that has to be ``whole`` is of no use if a part of it is left out.
     """
     trace = current_trace()
+    left_out = trace.left_out
     refusals = len(trace.refusals)
     mistake: Exception | None = None
     told: tuple[type[Exception], ...] = (UserError, *mistakes)
@@ -86,6 +89,10 @@ def trace_path(
         try:
             result = run()
         except EndOfPath:
+            ended = True
+        except Restart as restart:
+            if is_whole or not trace.leaves_out(restart):
+                raise
             ended = True
         except told as error:
             is_mistake = isinstance(error, UserError) and error.is_mistake and isinstance(error, _RAISED_BY_PYTHON)
@@ -105,6 +112,8 @@ def trace_path(
         for leaf in (leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items):
             if isinstance(leaf, ArrayTracer):
                 leaf.finish()
+    if is_whole and trace.left_out > left_out:
+        raise trace.restarts[-1]
     return Path(inside, ended, result, left, mistake)
 
 

@@ -247,7 +247,7 @@ class Recursion:
             result = with_made_texts(self.function(*bound.args, **bound.kwargs))
             return (result, *map(content_of, self.cells.values()))
 
-        return trace_path(run, dict, scope), parameters
+        return trace_path(run, dict, scope, is_whole=True), parameters
 
     def _opened(self, trace: Trace, number: int, slot: Slot) -> Slot:
         """The slot with names of the region's own for sizes that differ between calls."""

@@ -140,8 +140,8 @@ def require_objects(trace: Trace, returned: Sequence[Any]) -> None:
         sites = dict.fromkeys(site for thing in things for site in _numbered_sites(thing))
         unasked = [site for site in sites if not trace.choices.is_settled(site) or trace.choices.answer(site) == PASSED]
         if unasked:
-            raise Restart(unasked[0], EACH, others=unasked[1:])
-        if not all(_is_told(thing) for thing in things):
+            trace.begin_anew_at_last(Restart(unasked[0], EACH, others=unasked[1:]))
+        elif not all(_is_told(thing) for thing in things):
             raise UserNotImplementedError(
                 "a list, dict or object that may have two names, returned where the running program decides "
                 "what is returned",

@@ -129,7 +129,7 @@ class OneTurn:
             parameters, position = self._enter(locals_, source, counted=source is not None)
             if source is not None:
                 _know_position(position, source)
-        path = trace_path(lambda: run(position), lambda: self.cells.read(self.names), scope)
+        path = trace_path(lambda: run(position), lambda: self.cells.read(self.names), scope, is_whole=True)
         return Turn(path, parameters, condition, condition_parameters, proceed)
 
     def _enter(self, locals_: list[Local], source: Source | None, *, counted: bool) -> tuple[list[Value], Any]:

@@ -135,8 +135,10 @@ def trace(
         try:
             return _recorded(state, function, tuple(names), arguments, frozenset(static))
         except Restart as restart:
-            choices.learn(restart, state.restarts)
+            choices.learn(restart, state.restarts, is_doubtful=state.left_out > 0)
         except UserError as error:
+            if choices.take_back_guesses():
+                continue
             if isinstance(error.pin, Site) and not choices.answer(error.pin):
                 choices.learn(Restart(error.pin), state.restarts)
             elif choices.give_up_wishes(error):
@@ -260,15 +262,19 @@ def _trace(
     _raise_what_was_caught(state)
     require_told()
     require_unchanged(state)
+    state.begin_anew_now()
     stores.finish()
     inputs.finish()
     state.announced = None  # what makes results is none of the program's
     collected = Results(recorder.origins)
     tree = with_stores(result, stores, collected)
     require_apart(state, {*map(id, collected.containers)})
+    state.begin_anew_now()
     state.storage.require_shown([thing._value for thing in collected.arrays])
+    state.begin_anew_now()
     require_numbers(state, collected.arrays, collected.kinds)
     require_objects(state, [*filter(can_change, collected.containers)])
+    state.begin_anew_now()
     region = state.root.close(state.parameters, collected.values)
     attributes: dict[str, Any] = {} if not inputs.overlap else {"overlap": True}
     if inputs.variables:
@@ -313,8 +319,7 @@ def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
 
 def _raise_what_was_caught(state: Trace) -> None:
     """Raise what was raised for the compiler alone, in case that code which is not rewritten has caught it."""
-    if state.restarts:
-        raise state.restarts[0]
+    state.begin_anew_now()
     if state.refusals:
         raise state.refusals[0]
 

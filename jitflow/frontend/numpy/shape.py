@@ -92,7 +92,7 @@ def _complete(requested: tuple[Dim | Value, ...], total: Dim) -> tuple[Dim, ...]
         _require_size(product(dims), total, dims)
         return dims
     rest = product([dim for axis, dim in enumerate(dims) if axis not in unknown])
-    missing = _quotient(total, rest)
+    missing = runtime_sizes.shortened(_quotient(total, rest))
     _require_divides(rest, total, dims)
     return tuple(missing if axis in unknown else dim for axis, dim in enumerate(dims))
 

@@ -44,6 +44,8 @@ class Slots(Open):
         self._path = path
         self.keys_known: list[Any] = []
         self._numbers: dict[Any, int] = {}
+        self.is_in_sequence = True
+        """Whether what is there is known to have been put there in the order of the numbers."""
 
     @property
     def path(self) -> str:
@@ -70,6 +72,10 @@ class Slots(Open):
         found: dict[Any, Any] = {NEXT: 0}
         self.complete(found)
         return found
+
+    def put_last(self, number: int) -> None:
+        """A key is put there that may not have been: it stands behind all others then."""
+        self.is_in_sequence &= all(other <= number for other in self.possible())
 
     def possible(self) -> list[int]:
         """The numbers of the keys that may be there."""
@@ -114,6 +120,7 @@ class Slotted(Recorded):
         made.home = current_trace().scope
         given: Iterator[Any] = iter(parts)
         made.slots[NEXT] = next(given)
+        made.slots.is_in_sequence = False  # since parts may be of several
         for key in keys:
             number = made.slots.add(key)
             for what in (THERE, ORDER, ITEM):
@@ -132,6 +139,7 @@ class Slotted(Recorded):
         for key in self.slots.keys_known:
             made.slots.add(key)
         made.slots.update(self.slots)
+        made.slots.is_in_sequence = self.slots.is_in_sequence
         return made
 
     def returned(self) -> Any:

@@ -173,6 +173,15 @@ class ProgramContainer(PythonProtocol, Recorded):
 
     def admitted(self, key: Any, item: Any) -> list[Value] | None:
         """The words of an entry that is put there; None if nobody knows yet what it holds."""
+        try:
+            return self._admitted(key, item)
+        except Restart as restart:
+            if not current_trace().leaves_out(restart):
+                raise
+            self.sample = tuple(None if isinstance(part, _Nothing) else part for part in (key, item))
+            return None
+
+    def _admitted(self, key: Any, item: Any) -> list[Value] | None:
         parts = [
             None if isinstance(part, _Nothing) else (_as_item(part), name)
             for part, name in ((key, "keys"), (item, "items"))

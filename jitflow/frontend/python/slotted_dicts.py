@@ -115,6 +115,8 @@ class SlottedDict(SlottedThing):
         self._change()
         number = slots.add(_plain(key)) if number is None else number
         there, order, following = (slots[what] for what in ((THERE, number), (ORDER, number), NEXT))
+        if there is not True:
+            slots.put_last(number)
         if there is False:
             slots[ORDER, number], slots[NEXT] = following, sum_of(following, 1)
         elif there is not True:
@@ -218,6 +220,7 @@ class SlottedDict(SlottedThing):
     def _update_in_order_of(self, other: Slotted) -> None:
         """The same where the run decides about the order: what is new here comes in the order that it has there."""
         self._change()
+        self.slots.is_in_sequence = False
         slots, own, possible = other.slots, self.slots, other.slots.possible()
         following, added = own[NEXT], []
         for number in possible:

@@ -11,6 +11,7 @@ from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.logic import not_, truth
 from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.control.running import Running
 from jitflow.frontend.control.steps import Source, python_int
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.slots import ITEM, NEXT, ORDER, THERE, Slots, Slotted
@@ -43,9 +44,15 @@ def pair_of(key: Any, item: Any) -> Any:
 
 
 def in_order(thing: Slotted) -> list[int] | None:
-    """The numbers of the keys that may be there, in their order, if that is known."""
-    slots, possible = thing.slots, thing.slots.possible()
+    """The numbers of the keys that may be there, in their order, if that is known.
+
+    What is known of their sequence does not hold in a turn or call that may be behind others, which change it.
+    """
+    slots, possible, trace = thing.slots, thing.slots.possible(), current_trace()
     is_known = all(type(slots[ORDER, number]) is int for number in possible)
+    is_once = not trace.storage.is_in_a_loop and not trace.state(Running).bodies
+    if not is_known and thing.kind is dict and slots.is_in_sequence and is_once:
+        return possible
     return sorted(possible, key=lambda number: slots[ORDER, number]) if is_known else None
 
 
@@ -185,6 +192,10 @@ class Entries(Recorded, Source):
 def ranks_of(owner: Slotted) -> dict[int, Value]:
     """By the number of each key that may be there, at which position it stands; -1 for one that is not there."""
     slots, ordered = owner.slots, in_order(owner)
+    if owner.kind is list:
+        return {number: position if slots[THERE, number] is True else
+                values.select(as_bool_value(slots[THERE, number]), position, as_value(-1))
+                for number in slots.possible() for position in (as_value(slots[ORDER, number]),)}  # fmt: skip
     counted = [(number, as_bool_value(slots[THERE, number])) for number in slots.possible()]
     if ordered is None:
         return {number: values.select(there, numbers_before(slots, number, counted), as_value(-1))
@@ -246,5 +257,7 @@ def sum_of(one: Any, other: Any) -> Any:
 
 def count_of(thing: Slotted) -> Any:
     """How many keys are there."""
+    if thing.kind is list:
+        return thing.slots[NEXT]
     bits = [number_of(thing.slots[THERE, number]) for number in thing.slots.possible()]
     return reduce(sum_of, bits, 0)

@@ -1,7 +1,9 @@
 """Lists of which the run decides which of their items are there: ``if row.ok: kept.append(row)``.
 
 Each item that is appended has a slot (`outside.slots`), so it may be anything: an object of the caller's, an array.
-As long as it is known which are there, the list does what Python's does; where the run decides, positions are counted.
+As long as it is known which are there, the list does what Python's does. Where the run decides, what an item has as its
+number in the order is its position, and that of the next one is how many there are: what comes in or goes moves all
+behind it.
 """
 
 from __future__ import annotations
@@ -125,14 +127,30 @@ class SlottedList(SlottedThing):
             self._as_python("list.insert", lambda numbers: numbers.insert(position, _New(item)))
             return
         self._change()
-        slots, zero, length = self.slots, values.constant(0, I64), as_value(count_of(self))
-        front = values.emit("maximum", from_front(integer(position), length), zero)
-        front = values.emit("minimum", front, length)
-        for number, rank in ranks_of(self).items():
-            is_behind = wrapped_bool(values.emit("greater_equal", rank, front))
-            slots[ORDER, number] = sum_of(wrapped(rank), number_of(is_behind))
-        slots[NEXT] = sum_of(wrapped(length), 1)
-        slots[ORDER, self._add(item)] = wrapped(front)
+        place: Any = 0
+        if not (type(position) is int and position == 0):
+            length = as_value(self.slots[NEXT])
+            front = values.emit("maximum", from_front(integer(position), length), values.constant(0, I64))
+            place = wrapped(values.emit("minimum", front, length))
+        self._move(place, 1)
+        self.slots[ORDER, self._add(item)] = place
+
+    def _move(self, place: Any, by: int) -> None:
+        """Those from a place on go to other positions."""
+        for number in self.slots.possible():
+            order = self.slots[ORDER, number]
+            if type(place) is int and (place == 0 or type(order) is int):
+                is_behind: Any = place == 0 or order >= place
+            else:
+                is_behind = wrapped_bool(values.emit("greater_equal", as_value(order), as_value(place)))
+            if is_behind is not False:
+                moved = (
+                    by
+                    if is_behind is True
+                    else wrapped(values.emit("multiply", as_value(number_of(is_behind)), as_value(by)))
+                )
+                self.slots[ORDER, number] = sum_of(order, moved)
+        self.slots[NEXT] = sum_of(self.slots[NEXT], by)
 
     @raising_for_the_program
     def sort(self, *, key: Any = None, reverse: Any = False) -> None:
@@ -157,30 +175,43 @@ class SlottedList(SlottedThing):
             fail(IndexError, "pop from empty list")
         if is_filled is not True:
             values.check(is_filled, IndexError, "pop from empty list")
-        return self._take(position, "pop index out of range")
+        return self._take(position, "pop index out of range", self._among)
 
     @raising_for_the_program
     def __delitem__(self, position: Any) -> None:
         if type(position) is slice:
             self._as_python("del", lambda numbers: numbers.__delitem__(position))
             return
-        self._take(position, "list assignment index out of range")
+        self._take(position, "list assignment index out of range", lambda here: None)
 
-    def _take(self, position: Any, message: str) -> Any:
+    def _take(self, position: Any, message: str, among: Callable[[list[tuple[int, Value]]], Any]) -> Any:
         numbers = self._numbers()
         if numbers is not None and type(position) is int and -len(numbers) <= position < len(numbers):
-            return self._remove(numbers[position])
-        item, here = self._at(position, message)
+            item = self.slots[ITEM, numbers[position]]
+            self._as_python("del", lambda numbers: numbers.__delitem__(position))
+            return item
+        front, here = self._at(position, message)
+        item = among(here)
+        self._leave(0 if type(position) is int and position == 0 else wrapped(front), here)
+        return item
+
+    def _leave(self, place: Any, here: Sequence[tuple[int, Value]]) -> None:
+        """The item at a place goes; of each number it is known whether it is there."""
         self._change()
         for number, is_here in here:
             is_left = values.emit("logical_and", as_bool_value(self.slots[THERE, number]), _not(is_here))
             self.slots[THERE, number] = wrapped_bool(is_left)
-        return item
+        self._move(place, -1)
+
+    def clear(self) -> None:
+        """``list.clear``."""
+        super().clear()
+        self.slots[NEXT] = 0
 
     @raising_for_the_program
     def remove(self, item: Any) -> None:
         """``list.remove``."""
-        slots, length = self.slots, as_value(count_of(self))
+        slots, length = self.slots, as_value(self.slots[NEXT])
         equal_ones = []
         for number, rank in ranks_of(self).items():
             there, other = slots[THERE, number], slots[ITEM, number]
@@ -191,25 +222,20 @@ class SlottedList(SlottedThing):
             fail(ValueError, "list.remove(x): x not in list")
         first = reduce(partial(values.emit, "minimum"), [found for _, _, found in equal_ones])
         values.check(values.emit("less", first, length), ValueError, "list.remove(x): x not in list")
-        self._change()
-        for number, rank, _ in equal_ones:
-            is_other = values.emit("not_equal", rank, first)
-            slots[THERE, number] = wrapped_bool(
-                values.emit("logical_and", as_bool_value(slots[THERE, number]), is_other)
-            )
+        self._leave(wrapped(first), [(number, values.emit("equal", rank, first)) for number, rank, _ in equal_ones])
 
     # -- single items -------------------------------------------------------------------------------
 
-    def _at(self, position: Any, message: str) -> tuple[Any, list[tuple[int, Value]]]:
-        """The item at a position, and of each number whether it is there. Raises IndexError where there is none."""
-        length = as_value(count_of(self))
+    def _at(self, position: Any, message: str) -> tuple[Value, list[tuple[int, Value]]]:
+        """A position from the front, and of each number whether it is there. Raises IndexError where there is none."""
+        length = as_value(self.slots[NEXT])
         front = from_front(integer(position), length)
         is_inside = (values.emit("greater_equal", front, values.constant(0, I64)), values.emit("less", front, length))
         values.check(values.emit("logical_and", *is_inside), IndexError, message)
         here = [(number, values.emit("equal", rank, front)) for number, rank in ranks_of(self).items()]
         if not here:
             fail(IndexError, message)
-        return self._among(here), here
+        return front, here
 
     def _among(self, here: list[tuple[int, Value]]) -> Any:
         (number, is_here), *others = here
@@ -224,7 +250,11 @@ class SlottedList(SlottedThing):
             return [self.slots[ITEM, number] for number in self._known("a slice")[position]]
         if numbers is not None and type(position) is int and -len(numbers) <= position < len(numbers):
             return self.slots[ITEM, numbers[position]]
-        return self._at(position, "list index out of range")[0]
+        return self.item_at(position)
+
+    def item_at(self, position: Any) -> Any:
+        """The item at a position of the run."""
+        return self._among(self._at(position, "list index out of range")[1])
 
     @raising_for_the_program
     def __setitem__(self, position: Any, item: Any) -> None:
@@ -318,7 +348,7 @@ class _Live:
         return position < count_of(self._items)
 
     def item(self, position: Any) -> Any:
-        return self._items._at(position, "list index out of range")[0]
+        return self._items.item_at(position)
 
 
 def _is_equal(one: Any, other: Any) -> Any:

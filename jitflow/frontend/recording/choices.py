@@ -3,11 +3,18 @@
 A trace does the simplest thing at each place of the program. Where that turns out not to do, it is given up
 (`Restart`), and the next one finds the answer in the record of `Choices`. So nothing has to be undone, and each
 question is asked once: the record only grows, which is why tracing ends.
+
+A program may have as many such places as it has lines. So where a kind of choice comes up a second time, the trace
+goes on to find all others of its kind: with what it has done wrong, if that does not matter to them
+(`begin_anew_at_last`), else without the path, the loop or the change that it cannot do (`leaves_out`). What it finds
+then is a guess, for what follows may be otherwise in the program; where the program cannot be compiled with guesses,
+they are taken back, and no more are made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from enum import Enum
 from typing import Any
 
@@ -90,11 +97,15 @@ class Choices:
 
     def __init__(self) -> None:
         self._answers: dict[Site, Any] = {}
+        self._asked: set[Choice] = set()
         self._wishes: set[Site] = set()
         self._refused: set[Site] = set()
         self.refused_for: dict[Site, Exception] = {}
         """Why functions that call themselves are no functions of the running program."""
         self._goes_through = False
+        self.is_guessing = True
+        """Whether traces may leave out a part of the program, to see what else there is."""
+        self._before_guesses: dict[str, Any] | None = None
         self._sources: dict[Site, dict[Site, None]] = {}
         """The sites at which arrays were merged that are merged at a site once more."""
 
@@ -105,6 +116,10 @@ class Choices:
     def answered(self, answer: Any) -> list[Site]:
         """The sites with an answer."""
         return [site for site, known in self._answers.items() if known == answer and site not in self._refused]
+
+    def was_asked(self, choice: Choice) -> bool:
+        """Whether an earlier trace has started anew for such a choice: where there are two, there may be many."""
+        return choice in self._asked
 
     def is_settled(self, site: Site) -> bool:
         """Whether the question has been asked, with whatever answer."""
@@ -132,21 +147,40 @@ class Choices:
         found = dict.fromkeys(other for site in sites for other in _reached(site, neighbours))
         return [site for site in found if isinstance(site, Site) and site not in sites]
 
-    def learn(self, reason: Restart, found: Iterable[Restart]) -> None:
+    def learn(self, reason: Restart, found: Iterable[Restart], *, is_doubtful: bool = False) -> None:
         """Record why a trace was given up, and what else it had ``found`` that the next one does differently.
 
+        ``is_doubtful``: it had left out some of the program, so all but the first is a guess, if it is of that kind.
         Raises `CompilerBug` for a reason that it should have known.
         """
+        restarts = [*found]
+        if is_doubtful:
+            self._before_guesses = self._before_guesses or self._copy()
+            reason = restarts[0]
+            restarts = [one for one in reversed(restarts) if one.sites[0].choice == reason.sites[0].choice]
         first = reason.sites[0]
         if self._answers.get(first) == reason.answer and first not in self._refused:
             raise CompilerBug(f"{first.choice.name} of {first.name} does not do", pass_name="trace")
-        for restart in (*found, reason):
+        for restart in (*restarts, reason):
             self._answers |= dict.fromkeys(restart.sites, restart.answer)
+            self._asked.add(restart.sites[0].choice)
             self._refused.difference_update(restart.sites)
             if restart.is_wish:
                 self._wishes.update(restart.sites)
             else:
                 self._wishes.difference_update(restart.sites)
+
+    def take_back_guesses(self) -> bool:
+        """Forget what was found since a part of the program was left out for the first time. False if nothing was."""
+        if self._before_guesses is None:
+            return False
+        self.__dict__.update(self._before_guesses)
+        self.is_guessing = False
+        return True
+
+    def _copy(self) -> dict[str, Any]:
+        """What is known now."""
+        return {name: copy(known) for name, known in vars(self).items()}
 
     def wishes(self, site: Site) -> bool:
         """Do at a site at once what need not be done: whether that has not been refused."""

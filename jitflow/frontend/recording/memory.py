@@ -97,9 +97,9 @@ class Storage(Views):
         """Whether arrays are merged as places there."""
         return self._trace.choices.answer(site) not in (None, OBJECTS)
 
-    def _merging_as_places(self, site: Site) -> Restart:
+    def _merge_as_places(self, site: Site) -> None:
         """Merge arrays as places at a site, and where they come from, which the next trace would find out."""
-        return self._trace.begin_anew(Restart(site, others=self._trace.choices.sources(site)))
+        self._trace.begin_anew_at_last(Restart(site, others=self._trace.choices.sources(site)))
 
     def keeps_objects(self, key: tuple[str, int], name: str) -> bool:
         """Whether what the caller passed stays the very object, in a local of a branch."""
@@ -133,12 +133,16 @@ class Storage(Views):
     def require_shown(self, returned: Iterable[Value]) -> None:
         """Start the trace anew where a returned array was merged as a value, though others outside may show it."""
         behind = {value: self.behind(value) - self.put_elsewhere for value in returned}
+        unasked: dict[Site, None] = {}
         for value, roots in behind.items():
             others = set().union(*(found for other, found in behind.items() if other is not value))
             sites = [self.merged[root].site for root in roots if root in self.merged and self._can_be_shown(root)]
             asked = [site for site in sites if not self._trace.choices.is_settled(site)]
             if asked and any(root in others or root in self._arguments for root in roots if root not in self._adopted):
-                raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
+                unasked |= dict.fromkeys(asked)
+        if unasked:
+            first, *rest = unasked
+            self._trace.begin_anew_at_last(Restart(first, SHOWN, is_wish=True, others=rest))
 
     def _can_be_shown(self, root: Value) -> bool:
         """Whether the caller may get the memory of a merged array: turns of loops make none of those that it may be."""
@@ -286,9 +290,9 @@ class Storage(Views):
     def _require_no_copy(self, *written: Value) -> None:
         for shown in self.behind(*written):
             if shown in self._copied:
-                raise self._merging_as_places(self._copied[shown])
+                self._merge_as_places(self._copied[shown])
             if shown in self._returned and not _is_running(self._returned[shown][1]):
-                raise self._merging_as_places(self._returned[shown][0])
+                self._merge_as_places(self._returned[shown][0])
 
     def _require_not_kept(self, *written: Value) -> None:
         for shown in self.behind(*written):
@@ -355,7 +359,7 @@ class Storage(Views):
         if turn is not None:
             later = self.behind(*self.written[since[0] :])
             if any(root in self._arrived or not self.is_made_in(turn, root) for root in later & behind):
-                raise self._merging_as_places(site)
+                self._merge_as_places(site)
 
     def adopt(self, value: Value, place: Value) -> None:
         """``value`` stands for an array whose memory is ``place``, one of several variables."""
@@ -380,7 +384,7 @@ class Storage(Views):
         variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
         home = self.homes[root]
         if self.came_shared(root):
-            raise self._merging_as_places(self.merged[root].site)
+            self._merge_as_places(self.merged[root].site)
         if root in self._protected:
             self._protected[root]()
             raise UserValueError("assignment destination is read-only")

@@ -196,6 +196,8 @@ class Regions:
         self.restarts: list[Restart] = []
         """For what the trace has to start anew: it is raised at once, unless more may be found by going on, and at the
         end in case that the program has caught it."""
+        self.left_out = 0
+        """How often something was left out because the trace starts anew."""
         self.device = ""
         """Where the program wants what it computes now; empty where it does not say."""
         self.exact = False
@@ -360,6 +362,39 @@ class Regions:
         """What to raise so that the trace starts anew at once; at its end it does so anyway."""
         self.restarts.append(restart)
         return restart
+
+    def begin_anew_at_last(self, restart: Restart) -> None:
+        """Start the trace anew; at its end, if there may be more such sites: what it does wrong until then finds them.
+
+        Sites with another answer may only seem to be such, because of what it does wrong.
+        """
+        choice, answer = restart.sites[0].choice, restart.answer
+        others = [known for known in self.restarts if known.sites[0].choice == choice and known.answer != answer]
+        if not others and not all(map(self.is_noted, restart.sites)):
+            self.begin_anew(restart)
+            if not self.choices.was_asked(choice):
+                raise restart
+
+    def begin_anew_now(self) -> None:
+        """Raise the first of what the trace has to start anew for."""
+        if self.restarts:
+            raise self.restarts[0]
+
+    def leaves_out(self, restart: Restart) -> bool:
+        """Whether the trace goes on behind what it cannot do as it is, only to see what else there is of that kind.
+
+        From here on it may find what is not so in the program that it leaves a part out of.
+        """
+        if not self.choices.is_guessing or not self.choices.was_asked(restart.sites[0].choice):
+            return False
+        if restart not in self.restarts:
+            self.restarts.append(restart)
+        self.left_out += 1
+        return True
+
+    def is_noted(self, site: Site) -> bool:
+        """Whether the trace starts anew for a site at last."""
+        return any(site in known.sites for known in self.restarts)
 
     def forget(self, error: UserError) -> None:
         """Take back a refusal, because what was refused is not used."""

@@ -1,0 +1,94 @@
+"""What a program has to do otherwise at many places is found by a few traces, and slots cost what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from benchmarks.compile_time import load
+from jitflow.frontend.recording.choices import Choices
+from jitflow.frontend.recording.trace import Trace
+
+X = np.arange(1.0, 9.0)
+
+REPEATED = {
+    "merged": ("    if x[0] > {i}:\n        y = x\n    else:\n        y = x + 1\n    y[{i}] = 2\n", "x, y", (X,)),
+    "shown": ("    y{i} = x if x[0] > {i} else x + 1\n", "y0, y3", (X,)),
+    "objects": ("    y = None if k > {i} else x\n    if y is not None:\n        x = x + y\n", "x", (X, 3)),
+    "lists": ("    a{i} = []\n    if x[0] > {i}:\n        a{i}.append(x[1])\n", "a0, a5", (X,)),
+    "loops": ("    a{i} = []\n    for j in range(k):\n        a{i}.append(j)\n", "a0, a5", (X, 3)),
+    "kinds": ("    a{i} = [1]\n    for j in range(k):\n        a{i}.append(x[j])\n", "a0, a5", (X, 3)),
+    "comprehensions": ("    k += sum([v * {i} for v in x])\n", "k", (X, 0.0)),
+    "dicts": ("    d{i} = {{}}\n    if x[0] > {i}:\n        d{i}['k'] = x\n", "d0, d5", (X,)),
+    "aliases": (
+        "    y{i}, z{i} = [x, 1], [x, 2]\n    w{i} = y{i} if k > {i} else z{i}\n    w{i}[1] = 7\n",
+        "y0, w0, y5, w5",
+        (X, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_few_traces_find_all_places(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    learn = Choices.learn
+
+    def counted(choices: Choices, *args: Any, **keywords: Any) -> None:
+        found.append(args[0])
+        learn(choices, *args, **keywords)
+
+    monkeypatch.setattr(Choices, "learn", counted)
+    body, result, arguments = REPEATED[name]
+    text = "def program(x, k=0):\n" + "".join(body.format(i=i) for i in range(8)) + f"    return {result}\n"
+    program = load(text, tmp_path / name)
+    wanted, got = (call(*(np.copy(one) if one is X else one for one in arguments))
+                   for call in (program, jitflow.function(program)))  # fmt: skip
+    assert repr(wanted) == repr(got)
+    assert len(found) <= 4
+
+
+class Thing:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+@pytest.mark.parametrize(
+    ("body", "behind"),
+    [
+        ("    if x[0] > {i}:\n        items.insert({i} // 2, thing)\n", ""),
+        ("    if x[0] > {i}:\n        items.append(thing)\n    if x[1] > {i}:\n        del items[0]\n", ""),
+        ("    if x[0] > {i}:\n        keys['k{i}'] = {i}\n", "    for key in keys:\n        x = x * 2 + keys[key]\n"),
+    ],
+)
+def test_slots_cost_what_they_hold(body: str, behind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = [0]
+    add = Trace.add
+
+    def counted(trace: Trace, *args: Any, **keywords: Any) -> Any:
+        recorded[-1] += 1
+        return add(trace, *args, **keywords)
+
+    monkeypatch.setattr(Trace, "add", counted)
+    for size in (4, 8):
+        text = "def program(x, thing, items):\n    keys = {}\n" + "".join(body.format(i=i) for i in range(size))
+        program = load(f"{text}{behind}    return keys, x\n", tmp_path / str(size))
+        recorded.append(0)
+        shown = []
+        for call in (program, jitflow.function(program)):
+            items = [Thing(2), *map(Thing, range(3, 3 + size))]
+            shown.append(repr((call(X - 5.0 + size, Thing(1), items), [one.number for one in items])))
+        assert shown[0] == shown[1]
+    assert recorded[2] <= 4.4 * recorded[1]
+
+
+def test_sizes_that_reshape_finds_stay_short() -> None:
+    def program(x: Any, k: int) -> Any:
+        for i in range(16):
+            x = np.roll(x, k + i).reshape(k + 1, -1).ravel()
+        return x
+
+    np.testing.assert_array_equal(jitflow.function(program)(X, 3), program(X, 3))
