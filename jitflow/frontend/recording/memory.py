@@ -230,15 +230,13 @@ class Storage(Views):
     def goes_again(self, before: BeforeTurn) -> bool:
         """Whether the loop is to be traced anew, because memory from outside of it has become a variable since.
 
-        Or something is watched since, which ops that come first in a turn ought to have known.
-        Not if that holds for a loop around it, which will be.
+        Or something is watched since, which the ops in front ought to know. Not if that holds for a loop around it.
         """
         return self._made_outside(before) and not any(map(self._made_outside, self._turns))
 
     def _made_outside(self, before: BeforeTurn) -> bool:
-        return self._trace.watched != before.watched or any(
-            self.has_become_variable(root, before) for root in self.variables
-        )
+        has_become = any(self.has_become_variable(root, before) for root in self.variables)
+        return has_become or self._trace.watched != before.watched
 
     def has_become_variable(self, value: Value, before: BeforeTurn) -> bool:
         """Whether the memory that ``value`` shows is from outside of a turn, and has become a variable in it."""
@@ -302,9 +300,8 @@ class Storage(Views):
     def end_turn(self, turn: Scope, since: tuple[int, int]) -> None:
         """A loop's turn is over, and what its parameters may be has arrived: look again at what it wrote to."""
         written = self.written[since[0] :]
-        self._require_no_copy(
-            *(root for root in written if root not in self._returned or not self.is_made_in(turn, root))
-        )
+        theirs = (root for root in written if root not in self._returned or not self.is_made_in(turn, root))
+        self._require_no_copy(*theirs)
         again = (root for root in written if root in self._arrived or not self.is_made_in(turn, root))
         self._require_not_kept(*again)
         if self.imitations.of:
@@ -319,8 +316,7 @@ class Storage(Views):
             return self._make_variable(value)
         if isinstance(source, Value):
             return self.place(source)
-        inner = self.place(source.operands[0])
-        return self._trace.make(source.name, inner, **source.attributes)
+        return self._trace.make(source.name, self.place(source.operands[0]), **source.attributes)
 
     def now(self) -> tuple[int, int]:
         """How many writes, and reads of imitated views, there were."""

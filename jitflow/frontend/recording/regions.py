@@ -33,8 +33,6 @@ _DEEP = 64
 """How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
 _DEEPEST = 128
 """How deep they may lie in each other: the passes call themselves for what is inside."""
-
-
 _RECURSION_SHOWS = 4
 """How deep they lie, and how much deeper each time, when it is looked whether a function calls itself."""
 MOST_WRITTEN_OUT = 8
