@@ -194,10 +194,11 @@ _LAUNCHES = ("launch", "library", "invoke")
 _MOST_BESIDE = 7
 """Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
 take five times as long to compile."""
-_LONG = 1000
-"""In programs of more ops than that, of which registers would take a second, ops on sizes are not counted: a loop over
-parts of a batch has a dozen or two for every kernel, each one instruction, and takes the same time without registers.
-In short programs kernels may be as short."""
+_SIZES_FOR_ONE, _LONG = 8, 1000
+"""Ops on sizes that count as one other in programs of more ops than that, of which registers would take a second. Each
+is one instruction, and a loop over parts of a batch has a dozen or two for every kernel, beside which they take no
+time: steps of a transformer on the smallest batches are as fast without registers. In short programs kernels may be as
+short."""
 
 
 def _work_of(program: Function, loops: Sharing | None) -> tuple[Work, Work]:
@@ -211,13 +212,15 @@ def _work_of(program: Function, loops: Sharing | None) -> tuple[Work, Work]:
 
 def _work(in_loops: Iterable[Op], *, is_long: bool) -> Work:
     """What functions are, by the ops of their loops: whether these do much beside launching."""
-    launches = beside = 0
+    launches = beside = sizes = 0
     for op in in_loops:
         if op.name in _LAUNCHES:
             launches += 1
-        elif op.name not in ("alloc", "free", "constant", "size", "yield") and not (is_long and _is_of_sizes(op)):
+        elif _is_of_sizes(op):
+            sizes += op.name != "size"
+        elif op.name not in ("alloc", "free", "constant", "yield"):
             beside += 1
-    return "turns" if beside > _MOST_BESIDE * launches else "calls"
+    return "turns" if beside + sizes // (_SIZES_FOR_ONE if is_long else 1) > _MOST_BESIDE * launches else "calls"
 
 
 def _is_of_sizes(op: Op) -> bool:
