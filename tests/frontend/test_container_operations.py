@@ -285,6 +285,18 @@ def heaps_what_is_sorted(x):
     return items, pairs, taken
 
 
+def searches_arrays(xs, v):
+    first = bisect.bisect_left(xs, v)
+    return first, bisect.bisect(xs, v), bisect.bisect_right(xs, v, 1), bisect.bisect_left(xs, v, 0, 2), type(first)
+
+
+@pytest.mark.parametrize("xs", [[0.0, 1.0, 1.0, 2.5], [3, 1, 2, 5], [7.0, 7.0]])
+def test_an_array_is_searched_as_a_list_is(xs):
+    compiled = jitflow.function(searches_arrays)
+    for v in (1.0, -3, 2, 10.5, np.float64(2.5), np.nan):
+        assert repr(compiled(np.array(xs), v)) == repr(searches_arrays(np.array(xs), v))
+
+
 @pytest.mark.parametrize("program", [bisects_what_is_sorted, heaps_what_is_sorted])
 def test_functions_of_lists_that_python_has_made(program):
     assert_does_what_python_does(program, [(X,), (X[::-1] - 5,), (X * 1.5,)])

@@ -1,4 +1,4 @@
-"""Functions of `heapq` and `bisect`, of lists of the running program."""
+"""Functions of `heapq` and `bisect`, of lists of the running program, and searches in arrays."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: A
                       f"use a copy of it: items = {items.path}[:]")  # fmt: skip
     if isinstance(items, ProgramList):
         return program(items, *args, **keywords)
+    if function in _SEARCHES and isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
+        return program(_Items(items), *args, **keywords)
     if isinstance(items, Listed):
         items.change()
     if is_computed:  # by a function of Python's, as `sorted` is
@@ -47,6 +49,19 @@ def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: A
 def holds_tracer(thing: Any) -> bool:
     """Whether it is a number of the running program, or a tuple with one."""
     return isinstance(thing, tracers.Tracer) or (type(thing) is tuple and any(map(holds_tracer, thing)))
+
+
+class _Items:
+    """The numbers of an array, as what searches in lists asks for them."""
+
+    def __init__(self, array: tracers.ArrayTracer) -> None:
+        self._array, self.length = array, tracers.size_of(array.type.dims[0])
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._array[place]
+
+    def is_less(self, one: Any, other: Any) -> Any:
+        return one < other
 
 
 def _bisect(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> Any:
@@ -65,6 +80,7 @@ _PROGRAMS: Mapping[Any, Callable[..., Any]] = {
     bisect.insort_left: partial(_insort, _LEFT),
     bisect.insort_right: partial(_insort, _RIGHT),
 }
+_SEARCHES = (bisect.bisect_left, bisect.bisect_right)
 _LONGER: Mapping[Any, int] = {
     bisect.insort_left: 1,
     bisect.insort_right: 1,
