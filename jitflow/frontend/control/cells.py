@@ -48,12 +48,13 @@ class Item(Protocol):
     def cell_contents(self, thing: Any) -> None: ...
 
 
+_EMPTY = CellType()
+"""Equal to cells that are empty as well, and to no other."""
+
+
 def content_of(cell: CellType | Item) -> Any:
-    """What is in a cell, `UNBOUND` if it is empty."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNBOUND
+    """What is in a cell, `UNBOUND` if it is empty. Nothing is caught, which a signal's handler might have raised."""
+    return UNBOUND if type(cell) is CellType and cell == _EMPTY else cell.cell_contents
 
 
 def put(cell: CellType | Item, thing: Any) -> None:
@@ -92,10 +93,7 @@ class Cells:
 
     def get(self, name: str) -> Any:
         """What a local is, `UNBOUND` if it is not bound."""
-        try:
-            return self._cell(name).cell_contents
-        except ValueError:
-            return UNBOUND
+        return content_of(self._cell(name))
 
     def set(self, name: str, thing: Any) -> None:
         """Bind a local, or unbind it. What stands for an object without an attribute says so by holding `UNBOUND`."""

@@ -331,11 +331,7 @@ def _inside(thing: Any) -> list[Any]:
     if type(thing) is FunctionType:
         found += thing.__defaults__ or ()
         found += (thing.__kwdefaults__ or {}).values()
-        for cell in thing.__closure__ or ():
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:
-                continue
+        found += map(content_of, thing.__closure__ or ())
     if _is_of_the_program(thing):
         found += _attributes(thing).values()
     owner = getattr(thing, "__self__", None)  # of a method
