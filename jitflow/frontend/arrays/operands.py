@@ -193,8 +193,7 @@ def normalized_axis(axis: Any, rank: int, name: str | None = None) -> int:
 
 def known_axis(axis: Any, name: str = "axis") -> int:
     """An axis before it is counted from the front."""
-    if isinstance(axis, float) or _is_traced(axis, F64):
-        raise UserTypeError("integer argument expected, got float")
+    _require_no_float(axis)
     return static_int(axis, name)
 
 
@@ -239,6 +238,11 @@ def _is_traced(item: Any, dtype: DType) -> bool:
     return isinstance(item, tracers.ScalarTracer) and values.dtype_of_value(item.value) == dtype
 
 
+def _require_no_float(item: Any) -> None:
+    if isinstance(item, float) or _is_traced(item, F64):
+        raise UserTypeError("integer argument expected, got float")
+
+
 def as_int(item: Any) -> Any:
     """What Python's ``int`` makes of a number that is known, where NumPy takes that; what else as it is."""
     found = pinned(item)
@@ -249,8 +253,7 @@ def as_int(item: Any) -> Any:
 
 def kept_axes(keepdims: Any) -> bool:
     """A ``keepdims`` argument, as NumPy's functions in C read it: what Python takes for an integer."""
-    if isinstance(keepdims, float) or _is_traced(keepdims, F64):
-        raise UserTypeError("integer argument expected, got float")
+    _require_no_float(keepdims)
     return keepdims is not np._NoValue and bool(keepdims if keepdims is True else static_int(keepdims, "keepdims"))
 
 

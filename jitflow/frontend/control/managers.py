@@ -14,7 +14,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.control.trying import is_missed, ops_since, raised_by, watched
+from jitflow.frontend.control.trying import is_missed, raised_by, watched
 from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording.locate import is_internal
@@ -44,7 +44,7 @@ class _Managed(watched):
         trace = active_trace()
         if error is not None or trace is None:
             return type(self._manager).__exit__(self._manager, kind, error, at)
-        leaving = next((op for op in ops_since(self._scope, self._first) if raised_by(op)), None)
+        leaving = self.first_raised()
         contents, first = trace.state(Stores).contents(), len(self._scope.builder.ops)
         answer = type(self._manager).__exit__(self._manager, None, None, None)
         if leaving is not None and (self._may_swallow or is_missed(contents, self._scope, first)):

@@ -37,7 +37,6 @@ __all__ = [
     "finishing",
     "is_for_the_compiler",
     "is_missed",
-    "ops_since",
     "raised_by",
     "refusal",
     "site_of",
@@ -137,7 +136,7 @@ class trying:  # noqa: N801 - a hook, as the others are
         if self._trace is None:
             return
         self._trace.state(Statements).handled.pop()
-        for op in ops_since(self._scope, self._first):
+        for op in _since(self._scope, self._first):
             raised = self._handlers.first_raised(op)
             if raised is not None:
                 if self._line is None:
@@ -156,8 +155,11 @@ class watched:  # noqa: N801 - a hook, as the others are
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is not None:
-            ops = ops_since(self._scope, self._first)
-            self._trace.state(Statements).unfinished.append(next((op for op in ops if raised_by(op)), None))
+            self._trace.state(Statements).unfinished.append(self.first_raised())
+
+    def first_raised(self) -> Op | None:
+        """The first op inside that may raise something when the program runs."""
+        return next((op for op in _since(self._scope, self._first) if raised_by(op)), None)
 
 
 class finishing(watched):  # noqa: N801
@@ -194,7 +196,7 @@ class finishing(watched):  # noqa: N801
 def is_missed(contents: Any, scope: Scope, first: int) -> bool:
     """Whether somebody would miss what was done since outside objects had those contents, and a scope so many ops."""
     has_stored = current_trace().state(Stores).has_changed(contents)
-    return has_stored or any(map(_is_seen, ops_since(scope, first)))
+    return has_stored or any(map(_is_seen, _since(scope, first)))
 
 
 def _is_seen(op: Op) -> bool:
@@ -203,7 +205,7 @@ def _is_seen(op: Op) -> bool:
     return writes or bool(raised_by(op))
 
 
-def ops_since(scope: Scope, first: int) -> Iterator[Op]:
+def _since(scope: Scope, first: int) -> Iterator[Op]:
     """The ops that a scope has got behind so many, and those in their regions."""
     for op in scope.builder.ops[first:]:
         yield op

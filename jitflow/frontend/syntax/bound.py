@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 
 from jitflow.frontend.syntax.build import children, is_constant
 from jitflow.frontend.syntax.names import (
@@ -189,10 +190,9 @@ class _Analysis:
                 inside = self._without(state, self.deleted)
                 if inside is not None:
                     inside |= uses_of([generator.target for generator in node.generators], self.scope.owner).writes
-                before, self._in_expression = self._in_expression, True
-                for part in (*first.ifs, *others, element):
-                    self._later(part, inside)
-                self._in_expression = before
+                with self._function():
+                    for part in (*first.ifs, *others, element):
+                        self._later(part, inside)
                 return state
             case ast.ListComp(generators=generators) | ast.SetComp(generators=generators):
                 return self._comprehension([node.elt], generators, state)
@@ -205,12 +205,11 @@ class _Analysis:
         if state is not None:  # its own variables are bound inside, and may hide ours
             targets = uses_of([generator.target for generator in generators], self.scope.owner).writes
             inside = state | targets
-            before, self._in_expression = self._in_expression, self._in_expression or _ARE_FUNCTIONS
-            for generator in generators:
-                self._each([generator.iter] if generator is not generators[0] else [], inside)
-                self._each(generator.ifs, inside)
-            self._each(elements, inside)
-            self._in_expression = before
+            with self._function() if _ARE_FUNCTIONS else nullcontext():
+                for generator in generators:
+                    self._each([generator.iter] if generator is not generators[0] else [], inside)
+                    self._each(generator.ifs, inside)
+                self._each(elements, inside)
         return state
 
     def children(self, node: ast.AST, state: _State) -> _State:
@@ -254,11 +253,16 @@ class _Analysis:
 
     def _class_body(self, body: Iterable[ast.stmt], state: _State) -> None:
         """Names that a class binds are not those of the function, but for its methods."""
-        own = uses_of(body, self.scope.owner).writes
+        in_class = None if state is None else state | uses_of(body, self.scope.owner).writes
+        with self._function():
+            for part in body:
+                self._later(part, state if isinstance(part, FUNCTIONS) else in_class)
+
+    @contextmanager
+    def _function(self) -> Iterator[None]:
+        """Within, names are read in what Python takes for a function."""
         before, self._in_expression = self._in_expression, True
-        for part in body:
-            in_class = state is not None and not isinstance(part, FUNCTIONS)
-            self._later(part, state | own if in_class and state is not None else state)
+        yield
         self._in_expression = before
 
     def _locals(self, function: AnyFunction) -> set[str]:
