@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, getattr_static
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
@@ -79,8 +79,11 @@ def function(
     ``schedule`` is a file with schedules of kernels, as ``jitflow explain --schedule`` prints them, edited: these run
     so, and all others as jitflow chooses. A schedule changes no bits of what is computed.
 
-    Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
-    static name that is no parameter, a device that there is not, a placement that is none, or a file without schedules.
+    A `functools.partial` of a function is compiled with the parameters that are left, and an object whose class has a
+    ``__call__`` as that method, bound to it.
+
+    Raises TypeError for generator functions, coroutines and what is no Python function, and ValueError for a static
+    name that is no parameter, a device that there is not, a placement that is none, or a file without schedules.
     """
     names = (static,) if isinstance(static, str) else tuple(static)
     if sync not in ("ordered", "unordered"):
@@ -121,6 +124,12 @@ def compiled(fn: Any, options: Options) -> Any:
         return fn
     if getattr(type(fn), "__jitflow_compiled__", False):
         return fn if options == Options() else compiled(fn.__wrapped__, options._replace(part=fn._options.part))
+    if isinstance(fn, functools.partial):
+        from jitflow.signatures import with_signature
+
+        fn = with_signature(fn, _call)
+    elif isinstance(method := getattr_static(type(fn), "__call__", None), FunctionType):
+        return compiled(MethodType(method, fn), options)
     if not isinstance(fn, FunctionType):
         raise UserTypeError(
             f"expected a Python function to compile, got {_article(type(fn).__name__)}",
@@ -131,6 +140,10 @@ def compiled(fn: Any, options: Options) -> Any:
 
         refuse_function_kind(fn)
     return _function_type()(fn, options)
+
+
+def _call(fn: functools.partial[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return fn(*args, **kwargs)
 
 
 def derived(fn: Any, like: Any = None, kind: type[CompiledFunction[..., Any]] = CompiledFunction) -> Any:

@@ -80,6 +80,7 @@ def with_signature(fun: Function, transform: Function, signature: inspect.Signat
     # With a name that begins like this file, which is none of the user's, and no line of which can be shown.
     exec(compile(source + "    return transformed\n", f"{__file__}:made", "exec"), names)
     transformed: Function = names["outer"](transform, fun)
+    called = fun.func if isinstance(fun, functools.partial) else fun
     for name in ("__name__", "__qualname__", "__doc__"):
-        setattr(transformed, name, getattr(fun, name, None) or getattr(transformed, name))
+        setattr(transformed, name, getattr(called, name, None) or getattr(transformed, name))
     return transformed

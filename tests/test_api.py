@@ -113,13 +113,51 @@ def test_pickling_and_copying_is_by_reference() -> None:
 
 
 def test_only_python_functions_are_compiled() -> None:
-    for thing in (np.exp, 3, len, functools.partial(scaled, by=1.0), Model):
+    for thing in (np.exp, 3, len, Model):
         with pytest.raises(TypeError, match="expected a Python function"):
             jitflow.function(thing)
     with pytest.raises(ValueError, match="no parameter"):
         jitflow.function(lambda x: x, static=("y",))
     assert jitflow.function(scaled) is scaled
     assert jitflow.function(scaled, static="by") is not scaled
+
+
+def test_partial_functions_are_compiled() -> None:
+    def shifted(x, by=1.0, *, mode="add"):
+        """Shift."""
+        return x + by if mode == "add" else x - by
+
+    less = jitflow.function(functools.partial(shifted, mode="subtract"))
+    np.testing.assert_array_equal(less(X), X - 1)
+    np.testing.assert_array_equal(less(X, 2), X - 2)
+    np.testing.assert_array_equal(less(X, mode="add"), X + 1)
+    assert (less.__name__, less.__doc__) == ("shifted", "Shift.")
+    assert str(inspect.signature(less)) == "(x, by=1.0, *, mode='subtract')"
+    given = np.arange(3.0)
+    of_given = jitflow.function(functools.partial(functools.partial(shifted, given), by=3))
+    np.testing.assert_array_equal(of_given(), given + 3)
+    given[0] = 5
+    np.testing.assert_array_equal(of_given(by=0), [5, 1, 2])
+    with pytest.raises(TypeError, match="positional argument"):
+        of_given(1, 2)
+
+
+def test_objects_that_are_called_are_compiled() -> None:
+    class Layer:
+        def __init__(self) -> None:
+            self.weight, self.calls = np.ones(X.shape[1]), 0
+
+        def __call__(self, x):
+            self.calls += 1
+            return x @ self.weight * self.calls
+
+    layer = Layer()
+    forward = jitflow.function(layer)
+    np.testing.assert_array_equal(forward(X), X.sum(axis=1))
+    layer.weight = 3 * layer.weight
+    np.testing.assert_array_equal(forward(X), 6 * X.sum(axis=1))
+    assert layer.calls == 2
+    assert forward.cache_info().misses == 1
 
 
 def test_the_cache_counts() -> None:
