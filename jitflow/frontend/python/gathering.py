@@ -30,15 +30,15 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dtypes import F64
 from jitflow.ir.types import Scalar
 
-__all__ = ["array_of", "is_long"]
+__all__ = ["FEW", "array_of", "is_long"]
 
-_FEW = 16
+FEW = 16
 """So many turns are written out."""
 
 
 def array_of(source: Source, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
     """The array of the items; None where a list will do, or has to."""
-    if source.once or not is_long(source, _FEW):
+    if source.once or not is_long(source, FEW):
         return None
     source.begin()
     try:

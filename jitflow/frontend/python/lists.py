@@ -8,7 +8,7 @@ is returned. It does not change; lists that do are `jitflow.frontend.python.grow
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -71,23 +71,37 @@ def of_numbers(items: Any) -> Listed:
     return (Listed if weak else ListedScalars)(array)
 
 
-def in_order(items: Listed, keys: Listed | None = None, reverse: bool = False) -> Listed:
-    """``sorted(items)``, by as many ``keys`` if there are some. What is equal stays in order, also in ``reverse``."""
-    array, decisive = items.array, items if keys is None else keys
+def in_order(items: Listed, keys: Sequence[Listed] | None = None, reverse: bool = False) -> Listed:
+    """``sorted(items)``, by the first of some ``keys`` that differs. What is equal stays in order, also in ``reverse``.
+
+    A key is a list of as many numbers.
+    """
+    array, decisive = items.array, [items] if keys is None else keys
     _require_numbers(array, "sorted", "use np.lexsort of the columns of the array")
-    _require_order(decisive, "<")
-    known = decisive.array
-    if known.dtype.kind in "fc":
-        has_order = values.emit("logical_not", tracers.lift(np.isnan(known).any()))
-        message = "a list with nan is sorted, where Python's order has no meaning: use np.sort, which puts nan last"
-        values.check(has_order, UserNotImplementedError, message)
-    if keys is None and known.dtype.kind in "iub":
+    for key in decisive:
+        _require_comparable(key)
+    known = [key.array for key in decisive]
+    if keys is None and array.dtype.kind in "iub":
         found = np.sort(array)[::-1].copy() if reverse else np.sort(array)
     elif reverse:
-        found = array[::-1][np.argsort(known[::-1], kind="stable")][::-1].copy()
+        found = array[::-1][_places([key[::-1] for key in known])][::-1].copy()
     else:
-        found = array[np.argsort(known, kind="stable")]
+        found = array[_places(known)]
     return (Listed if items.weak else ListedScalars)(found)
+
+
+def _places(keys: Sequence[Any]) -> Any:
+    """The places of what has these keys, in their order."""
+    return np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(tuple(keys[::-1]))
+
+
+def _require_comparable(key: Listed) -> None:
+    _require_numbers(key.array, "compared", "use np.lexsort of the columns of the array")
+    _require_order(key, "<")
+    if key.array.dtype.kind in "fc":
+        has_order = values.emit("logical_not", tracers.lift(np.isnan(key.array).any()))
+        message = "a list with nan is sorted, where Python's order has no meaning: use np.sort, which puts nan last"
+        values.check(has_order, UserNotImplementedError, message)
 
 
 def _require_order(items: Listed, comparison: str) -> None:

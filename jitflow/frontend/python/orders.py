@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,9 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.sets import in_any_order
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.python import conversions
-from jitflow.frontend.python.gathering import array_of
+from jitflow.frontend.python.chosen_items import indexed
+from jitflow.frontend.python.containers import columns_of
+from jitflow.frontend.python.gathering import FEW, array_of, is_long
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.made_containers import CONSTRUCTORS, changeable
@@ -174,26 +178,65 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
         return _sorted_by_known(known, key, reverse)
     kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}
-    if not isinstance(reverse, bool) or len(kinds) > 1 or not all(isinstance(kind, Scalar) for kind in kinds):
+    are_numbers = len(kinds) < 2 and all(isinstance(kind, Scalar) for kind in kinds)
+    if isinstance(known, list) and not are_numbers and key is not None:
+        return _sorted_by_known(known, key, reverse)
+    if not isinstance(reverse, bool) or not are_numbers:
         raise _unsorted()
     numbers = known if isinstance(known, Listed) else of_numbers(known)
-    found = in_order(numbers, None if key is None else of_numbers(_keys_of(numbers, key)), reverse)
+    if key is None:
+        found = in_order(numbers, reverse=reverse)
+    elif not is_long(numbers, FEW):
+        found = _by_keys(numbers, [key(item) for item in numbers], reverse)
+    elif (keys := array_of(numbers, key, key)) is not None:
+        found = in_order(numbers, [of_numbers(keys)], reverse)
+    else:  # they are tuples, say
+        return surface.sorted_container(known, key, reverse)
     return changeable("sorted(...)", found)
 
 
-def _keys_of(numbers: Listed, key: Callable[[Any], Any]) -> Any:
-    found = array_of(numbers, key, key)
-    return [key(item) for item in numbers] if found is None else found
+def _by_keys(numbers: Listed, keys: list[Any], reverse: bool) -> Any:
+    """The numbers in the order of as many keys, of which Python has each."""
+    columns = _columns(keys) if keys else ()
+    if columns is not None:
+        return in_order(numbers, columns, reverse) if columns else numbers
+    pairs = surface.sorted_container([*zip(keys, range(len(keys)), strict=True)], itemgetter(0), reverse)
+    return type(numbers)(numbers.array[columns_of(pairs)[-1].reshape(len(keys))])
+
+
+def _columns(keys: Sequence[Any], *, inside: bool = False) -> list[Listed] | None:
+    """Keys as lists of numbers, of which the first that differs decides; None where they are something else."""
+    kinds = {type(key) for key in keys}
+    if kinds in ({tuple}, {list}) and len({len(key) for key in keys}) == 1:
+        parts = [_columns(column, inside=True) for column in zip(*keys, strict=True)]
+        return None if None in parts else [column for part in parts if part is not None for column in part]
+    numbers = {kind_of(key) for key in keys}
+    if len(numbers) > 1 or not all(isinstance(kind, Scalar) for kind in numbers):
+        if is_traced(keys):
+            return None
+        keys = _ranks([(key,) for key in keys] if inside else keys)  # what is inside is asked first whether it is equal
+    return [of_numbers([wrap(lift(key)) for key in keys])]
+
+
+def _ranks(things: Sequence[Any]) -> list[int]:
+    """Numbers that compare as things do which Python knows."""
+    order, ranks = builtins.sorted(range(len(things)), key=things.__getitem__), [0] * len(things)
+    for before, place in pairwise(order):
+        ranks[place] = ranks[before] + (things[before] < things[place])
+    return ranks
 
 
 def _sorted_by_known(items: list[Any], key: Any, reverse: bool) -> Any:
     keys = items if key is None else [key(item) for item in items]
-    if any(isinstance(key, Tracer) for key in keys):
-        if items and all(type(item) is tuple for item in items) and isinstance(reverse, bool):
-            return surface.sorted_container(items, key, reverse)
-        if not all(type(item) is int for item in items):
+    if any(map(is_traced, keys)):
+        if not isinstance(reverse, bool):
             raise _unsorted()
-        return in_order(of_numbers([wrap(lift(item)) for item in items]), of_numbers(keys), reverse)
+        if all(type(item) is int for item in items):
+            return _by_keys(of_numbers([wrap(lift(item)) for item in items]), keys, reverse)
+        if len(items) > FEW or all(type(item) is tuple for item in items):
+            return surface.sorted_container(items, key, reverse)
+        places = _by_keys(of_numbers([wrap(lift(place)) for place in range(len(items))]), keys, reverse)
+        return [indexed(items)[place] for place in places]
     return [items[place] for place in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
 
 

@@ -350,10 +350,11 @@ _CHANGES = "a list that changes while a loop goes through enumerate() or zip() o
 
 
 def new_list(name: str, held: Container | None, kind: str = "list") -> Any:
-    """A new list, which ``name`` tells from others at this line."""
+    """A new list, which ``name`` tells from others of the same call."""
     trace = current_trace()
-    here = trace.here()
-    site = Site(Choice.GROWING, here.file, here.line, name)
+    here, frame = trace.here(), trace.user_frame()
+    place = "" if frame is None else f"@{frame.f_lasti}"
+    site = Site(Choice.GROWING, here.file, here.line, name + place)
     return made(kind, site, widest(trace.choices.answer(site), held))
 
 

@@ -1,0 +1,98 @@
+"""``sorted``, ``list.sort``, ``min`` and ``max`` by keys of the running program: of numbers, objects, arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+
+import numpy as np
+import pytest
+
+import jitflow
+
+X = np.array([3.0, 1.0, 5.0, 2.0, 1.0])
+LONG = np.random.default_rng(0).integers(0, 9, 40).astype(float)
+
+
+@dataclasses.dataclass
+class Runner:
+    name: str
+    seconds: float
+
+
+def by_tuples_of_numbers(a):
+    back = list(a)
+    back.sort(key=lambda v: (v % 2, -v))
+    return back, sorted(a, key=lambda v: (-v, v)), sorted(a, key=lambda v: (v > 2, v % 2), reverse=True)
+
+
+def by_parts_that_python_knows(a):
+    return (
+        sorted([a[0], a[1], a[2]], key=lambda v: ("x", (None, v))),
+        sorted([2, 0, 1], key=lambda i: [a[i] > 2, -i]),
+        sorted([("b", a[1]), ("a", a[1]), ("c", a[0])], key=lambda pair: (pair[1], pair[0])),
+    )
+
+
+def by_several_keys_of_one_line(a):
+    pairs = [*zip(a, a[::-1], strict=True)]
+    return sorted(pairs, key=lambda p: p[0] * p[1]), sorted(pairs, key=lambda p: (p[1], p[0]), reverse=True)
+
+
+def names_by_their_scores(a):
+    score = {name: 2 * v for name, v in zip("abcd", a, strict=False)}
+    return (
+        sorted(score, key=score.get),
+        sorted(score, key=lambda name: (-score[name], name)),
+        sorted("abcd", key=lambda name: -score[name])[0],
+        max(score, key=lambda name: (score[name], name)),
+    )
+
+
+def objects_by_their_attributes(a):
+    runners = [Runner(name, v) for name, v in zip("abcd", a, strict=False)]
+    first = sorted(runners, key=lambda one: one.seconds)[0]
+    first.seconds += 10
+    runners.sort(key=lambda one: (-one.seconds, one.name))
+    return [(one.name, one.seconds) for one in runners]
+
+
+def arrays_by_what_they_hold(a):
+    rows = a[:4].reshape(2, 2)
+    return sorted([rows[0], rows[1]], key=lambda row: -row.sum()), sorted([a, a[:2]], key=len)[0]
+
+
+def places_by_texts(a):
+    return sorted(range(3), key=lambda i: (str(a[i]), i)), heapq.nsmallest(2, a, key=lambda v: (-v, v))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [by_tuples_of_numbers, by_parts_that_python_knows, by_several_keys_of_one_line, names_by_their_scores,
+     objects_by_their_attributes, arrays_by_what_they_hold, places_by_texts],
+)  # fmt: skip
+@pytest.mark.parametrize("make", [np.array, np.ndarray.tolist], ids=["array", "list"])
+def test_keys(program, make) -> None:
+    if program is arrays_by_what_they_hold and make is not np.array:
+        return
+    compiled = jitflow.function(program)
+    for numbers in (X, X[::-1].copy()):
+        expected = program(make(numbers))
+        assert repr(compiled(make(numbers))) == repr(expected)
+
+
+def test_many_numbers_by_tuples() -> None:
+    program = jitflow.function(by_tuples_of_numbers)
+    assert repr(program(LONG)) == repr(by_tuples_of_numbers(LONG))
+
+
+def test_keys_that_have_no_order() -> None:
+    def by(key):
+        return lambda a: sorted(a, key=key)
+
+    with pytest.raises(TypeError, match="not supported between instances of 'NoneType'"):
+        jitflow.function(by(lambda v: None))(X)
+    with pytest.raises(NotImplementedError):
+        jitflow.function(by(lambda v: np.array([v, 1.0])))(X)
+    with pytest.raises(NotImplementedError, match="nan"):
+        jitflow.function(by(lambda v: (1, v)))(np.array([1.0, np.nan]))
