@@ -52,11 +52,16 @@ def dict_of(make: Callable[[], Any], keys: Sequence[Any], *items: Any) -> Any:
     return made
 
 
-def dict_of_slots(keys: Sequence[Any], *parts: Any) -> dict[Any, Any]:
-    """A dict of those keys that are there; for each whether it is, its number in their order, and what is under it."""
+def dict_of_slots(make: Callable[[], dict[Any, Any]], keys: Sequence[Any], *parts: Any) -> dict[Any, Any]:
+    """What ``make`` makes, with those keys that are there.
+
+    The parts are for each whether it is, its number in their order, and what is under it.
+    """
     entries = zip(parts[::3], parts[1::3], keys, parts[2::3], strict=True)
     found = sorted((entry for entry in entries if entry[0]), key=_order)
-    return {key: item for _, _, key, item in found}
+    made = make()
+    dict.update(made, ((key, item) for _, _, key, item in found))
+    return made
 
 
 def list_of_slots(*parts: Any) -> list[Any]:

@@ -223,7 +223,7 @@ def catches_at_run_time(x, n):
 
 
 def recurses_on_a_value(n, path=()):
-    return len(path) if n <= 1 else recurses_on_a_value(n - 1, [*path, n])
+    return len(path) if n <= 1 else recurses_on_a_value(n - 1, (*path, n))
 
 
 def sorts_a_list_of_values(x, y):

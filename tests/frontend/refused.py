@@ -490,7 +490,7 @@ def makes_a_seed_mended(x):
 
 
 def lengthens_a_path(n, path=()):
-    return len(path) if n <= 1 else lengthens_a_path(n - 1, [*path, n])
+    return len(path) if n <= 1 else lengthens_a_path(n - 1, (*path, n))
 
 
 def lengthens_a_path_mended(n):

@@ -86,7 +86,7 @@ def _parts_of(thing: Any) -> Unpacked | None:
                         lambda items: made_like(thing, dict(zip(keys, items, strict=True))))  # fmt: skip
     if isinstance(thing, Slotted) and thing.register is None:
         known, parts = thing.parts
-        return Unpacked([thing.slots[NEXT], *parts], (kind, *known),
+        return Unpacked([thing.slots[NEXT], *parts], (thing.form, *known),
                         lambda items: made_like(thing, thing.holding(known, items)))  # fmt: skip
     if kind in (range, Range, slice):
         made: Callable[..., Any] = slice if kind is slice else range_of
@@ -103,8 +103,14 @@ def _parts_of(thing: Any) -> Unpacked | None:
                         lambda items: another(thing, items[:count], items[count:]))  # fmt: skip
     if array_fields(kind):
         names = array_fields(kind)
-        return Unpacked([getattr(thing, name) for name in names], (kind, names),
-                     lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
+
+        def made_anew(items: Sequence[Any]) -> Any:
+            made = kind(**dict(zip(names, items, strict=True)))
+            if not getattr(thing, "is_known", True):  # what it turns out to hold is told to the statement that made it
+                made.site, made.home = thing.site, thing.home
+            return made
+
+        return Unpacked([getattr(thing, name) for name in names], (kind, names), made_anew)
     if kind is RecordProxy:
         _, fields = thing._jitflow_fields
         names = tuple(fields)

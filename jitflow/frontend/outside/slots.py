@@ -99,6 +99,15 @@ class Slotted(Recorded):
         self.home: Any = None
         """The region in which it was made."""
 
+    def like(self) -> Slotted:
+        """One of the same kind that holds nothing."""
+        return type(self)()
+
+    @property
+    def form(self) -> Any:
+        """What those have in common that differ in what they hold alone."""
+        return type(self)
+
     def maker(self, keys: Sequence[Any]) -> Callable[..., Any]:
         """What makes Python's object of all parts of these keys but the first."""
         raise NotImplementedError
@@ -116,7 +125,7 @@ class Slotted(Recorded):
 
     def holding(self, keys: Sequence[Any], parts: Sequence[Any]) -> Slotted:
         """A dict like this with other parts."""
-        made = type(self)()
+        made = self.like()
         made.home = current_trace().scope
         given: Iterator[Any] = iter(parts)
         made.slots[NEXT] = next(given)
@@ -135,7 +144,7 @@ class Slotted(Recorded):
 
     def snapshot(self) -> Slotted:
         """A dict of the program's with the same entries."""
-        made = type(self)()
+        made = self.like()
         for key in self.slots.keys_known:
             made.slots.add(key)
         made.slots.update(self.slots)

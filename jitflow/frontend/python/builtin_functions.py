@@ -48,8 +48,6 @@ from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.signatures import OF_FUNCTIONS
-from jitflow.frontend.python.slotted_dicts import SlottedDict
-from jitflow.frontend.python.slotted_lists import SlottedList
 from jitflow.frontend.python.text_numbers import float_, in_base, int_
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
@@ -117,7 +115,9 @@ def class_of(thing: Any) -> Any:
     if isinstance(thing, ObjectProxy):
         return thing._jitflow_read("__class__")
     kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list,
-                               AppendedList: list, SlottedDict: dict, SlottedList: list}  # fmt: skip
+                               AppendedList: list}  # fmt: skip
+    if isinstance(thing, Slotted):
+        return replacement(thing.kind) or thing.kind
     kind = python_class(thing) or known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 

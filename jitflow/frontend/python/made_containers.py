@@ -11,6 +11,7 @@ import collections
 import dis
 from collections.abc import Callable
 from functools import partial
+from types import GeneratorType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -36,6 +37,7 @@ from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
 from jitflow.frontend.python.running_keys import is_running_key, restart_keyed
 from jitflow.frontend.python.slotted_dicts import SlottedDict
+from jitflow.frontend.python.slotted_kinds import SLOTTED_KINDS, with_slots
 from jitflow.frontend.python.slotted_lists import SlottedList
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
@@ -86,7 +88,7 @@ def made_dict(name: str, *parts: tuple[Any, ...]) -> Any:
             raise trace.begin_anew(Restart(site, is_wish=True))
         answer = trace.choices.answer(site)
         if answer is not None or any(isinstance(part[0], Recorded) for part in parts if len(part) == 1):
-            has_slots = answer is None and any(type(part[0]) is SlottedDict for part in parts if len(part) == 1)
+            has_slots = answer is None and any(isinstance(part[0], SlottedDict) for part in parts if len(part) == 1)
             found = SlottedDict.of({}) if has_slots else made("dict", site, answer)
             for part in parts:
                 if len(part) > 1:
@@ -109,10 +111,10 @@ def _made(items: Any, site: Site) -> Any:
     trace = current_trace()
     answer = trace.choices.answer(site)
     kind = type(items).__name__
-    slotted = trace.choices.answer(slotted_site(site)) if type(items) in (dict, list) else None
+    slotted = trace.choices.answer(slotted_site(site)) if type(items) in SLOTTED_KINDS else None
     if answer is None or slotted == AT_LAST:
         if slotted:
-            items = SlottedDict.of(items) if type(items) is dict else SlottedList.of(items)
+            items = SLOTTED_KINDS[type(items)].of(items)
         trace.state(ProgramLists).made[id(items)] = items, site
         return items
     if kind == "list" and (isinstance(answer, Form) or _is_differentiated()):
@@ -281,8 +283,9 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     trace = current_trace()
     *first, given = args or ((),)
     given = characters_of(given)
-    if isinstance(given, Slotted) and kind is given.kind and given.known_items() is None:
-        return given.copy()
+    given = [*given] if kind is collections.Counter and isinstance(given, GeneratorType) else given
+    if (found := with_slots(kind, given)) is not None:
+        return found
     if isinstance(given, Recorded) and (known := given.known_items()) is not None:
         given = [*known]
     given = python_set(given) if kind is set else given
@@ -339,7 +342,7 @@ def _sorted(items: Any, key: Any, reverse: Any) -> Any:
     return found
 
 
-surface.install(sorted_container=_sorted)
+surface.install(sorted_container=_sorted, constructor_of=lambda kind: CONSTRUCTORS.get(kind, kind))
 
 CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     kind: partial(_constructed, kind)
@@ -378,7 +381,7 @@ def keyed(owner: Any, name: str) -> Any:
 
     @raising_for_the_program
     def call(*args: Any, **keywords: Any) -> Any:
-        if name == "update" and any(type(one) is SlottedDict for one in args):
+        if name == "update" and any(isinstance(one, SlottedDict) for one in args):
             begin_anew_with(owner, SLOTTED)
         if args and type(owner) in (list, collections.deque, OutsideList):
             if is_running_key(args[0]) or (type(owner) is collections.deque and any(map(is_running_key, owner))):

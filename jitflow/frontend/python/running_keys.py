@@ -52,7 +52,7 @@ def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
         held = Container(kind="set", key=key_type)
     elif key_type is not None and kind is not None and type(container) in (dict, OutsideDict, SlottedDict):
         held = Container(kind="dict", key=key_type, item=kind)
-    raise trace.begin_anew(Restart(known[1], held, is_wish=is_wish or type(container) is SlottedDict))
+    raise trace.begin_anew(Restart(known[1], held, is_wish=is_wish or isinstance(container, SlottedDict)))
 
 
 surface.install(restart_keyed=restart_keyed)

@@ -45,10 +45,10 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64
 from jitflow.runtime.returned_containers import dict_of_slots
 
-__all__ = ["SlottedDict"]
+__all__ = ["SlottedDict", "for_each_key"]
 
 
-def _for_each_key(method: Callable[..., Any]) -> Callable[..., Any]:
+def for_each_key(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method that is called once for each kind that its key may be of. What it raises, the program raises."""
     raising_for_the_program(method)
 
@@ -69,7 +69,7 @@ class SlottedDict(SlottedThing):
 
     # -- single keys --------------------------------------------------------------------------------
 
-    def _number(self, key: Any, item: Any = None) -> int | None:
+    def number(self, key: Any, item: Any = None) -> int | None:
         """The number of a key that is known."""
         surface.restart_keyed(self, key, item)
         hash(key)  # raises for what is no key, or asks for the number
@@ -81,17 +81,22 @@ class SlottedDict(SlottedThing):
                           "give all keys one type: int(k), float(k)", found=f"{known!r} and {key!r}")  # fmt: skip
         return number
 
-    def _there(self, number: int | None) -> Any:
+    def there(self, number: int | None) -> Any:
         """Whether a key is there: an answer, or a bool of the running program."""
         return False if number is None else self.slots[THERE, number]
 
     def maker(self, keys: Sequence[Any]) -> Callable[..., Any]:
-        return partial(dict_of_slots, tuple(keys))
+        return partial(dict_of_slots, self.empty, tuple(keys))
+
+    @property
+    def empty(self) -> Callable[[], Any]:
+        """What makes one of Python's that holds nothing."""
+        return self.kind
 
     def _require(self, key: Any) -> int:
         """The number of a key that is there. Raises KeyError where it is not."""
-        number = self._number(key)
-        there = self._there(number)
+        number = self.number(key)
+        there = self.there(number)
         if there is False:
             raise_(KeyError(key))
         if there is not True:
@@ -99,17 +104,17 @@ class SlottedDict(SlottedThing):
         assert number is not None
         return number
 
-    @_for_each_key
+    @for_each_key
     def contains(self, key: Any) -> Any:
-        return self._there(self._number(key))
+        return self.there(self.number(key))
 
-    @_for_each_key
+    @for_each_key
     def __getitem__(self, key: Any) -> Any:
         return self.slots[ITEM, self._require(key)]
 
-    @_for_each_key
+    @for_each_key
     def __setitem__(self, key: Any, item: Any) -> None:
-        number, slots = self._number(key, item), self.slots
+        number, slots = self.number(key, item), self.slots
         if number is not None and slots[THERE, number] is True and slots[ITEM, number] is item:
             return  # ``d[key] += 1`` of an array ends with that
         self._change()
@@ -125,25 +130,25 @@ class SlottedDict(SlottedThing):
             slots[NEXT] = sum_of(following, wrapped(values.cast(values.emit("logical_not", is_there), I64)))
         slots[THERE, number], slots[ITEM, number] = True, item
 
-    @_for_each_key
+    @for_each_key
     def __delitem__(self, key: Any) -> None:
         self._remove(self._require(key))
 
-    @_for_each_key
+    @for_each_key
     def get(self, key: Any, default: Any = None) -> Any:
         """``dict.get``."""
-        number = self._number(key, default)
-        there = self._there(number)
+        number = self.number(key, default)
+        there = self.there(number)
         if type(there) is bool:
             return self.slots[ITEM, number] if there else default
         item = self.slots[ITEM, number]
         return choose(there, lambda: item, lambda: default, item, default)
 
-    @_for_each_key
+    @for_each_key
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """``dict.setdefault``."""
-        number = self._number(key, default)
-        there = self._there(number)
+        number = self.number(key, default)
+        there = self.there(number)
         if there is True:
             return self.slots[ITEM, number]
         if there is False:
@@ -152,11 +157,11 @@ class SlottedDict(SlottedThing):
         choose(there, lambda: None, lambda: self.__setitem__(key, default), self, default)
         return self.slots[ITEM, number]
 
-    @_for_each_key
+    @for_each_key
     def pop(self, key: Any, *default: Any) -> Any:
         """``dict.pop``."""
-        number = self._number(key)
-        there = self._there(number)
+        number = self.number(key)
+        there = self.there(number)
         if not default or there is True:
             return self._remove(self._require(key))
         if there is False:

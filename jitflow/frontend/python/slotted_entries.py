@@ -51,7 +51,7 @@ def in_order(thing: Slotted) -> list[int] | None:
     slots, possible, trace = thing.slots, thing.slots.possible(), current_trace()
     is_known = all(type(slots[ORDER, number]) is int for number in possible)
     is_once = not trace.storage.is_in_a_loop and not trace.state(Running).bodies
-    if not is_known and thing.kind is dict and slots.is_in_sequence and is_once:
+    if not is_known and thing.kind is not list and slots.is_in_sequence and is_once:
         return possible
     return sorted(possible, key=lambda number: slots[ORDER, number]) if is_known else None
 

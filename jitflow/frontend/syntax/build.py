@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["CELL", "ITEM", "LAZY", "assign", "block", "children", "cloned", "constant", "hook", "is_constant",
-           "lazy", "load", "negated", "no_type_parameters", "placed", "returned", "spelled"]  # fmt: skip
+__all__ = ["CELL", "COMPARISONS", "ITEM", "LAZY", "assign", "block", "children", "cloned", "constant", "hook",
+           "is_constant", "lazy", "load", "negated", "no_type_parameters", "placed", "returned", "spelled"]  # fmt: skip
 
 CELL = "jit__"
 """The free variable of rewritten code that holds the hooks."""
@@ -15,6 +15,12 @@ LAZY = "lazy__"
 """The parameter ``*lazy__`` (always empty) tells the lambdas of the rewriting from the user's own."""
 ITEM = "item__"
 """The parameter of the body of a ``for`` loop."""
+
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
+    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+"""How comparisons are written."""
 
 AnyNode = TypeVar("AnyNode", bound=ast.AST)
 

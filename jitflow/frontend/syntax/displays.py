@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Iterable
 
-from jitflow.frontend.syntax.build import constant
+from jitflow.frontend.syntax.build import CELL, constant
 
 __all__ = ["counts_of_targets", "drop_star", "has_known_keys", "has_open_bounds", "is_container",
-           "is_plain_set", "items_of", "may_be_sequence", "pairs_of"]  # fmt: skip
+           "is_plain_set", "items_of", "may_be_sequence", "may_keep", "name_containers", "pairs_of"]  # fmt: skip
 
 
 def items_of(node: ast.List | ast.Set) -> list[ast.expr]:
@@ -71,6 +73,25 @@ def is_container(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
     return isinstance(node, ast.List | ast.Dict | ast.Set)
+
+
+def may_keep(called: ast.expr) -> bool:
+    """Whether a function may keep a list that it is given, and change it later: NumPy's and most of Python's do not."""
+    while isinstance(called, ast.Attribute):
+        called = called.value
+    return not isinstance(called, ast.Name) or called.id not in _KEEPS_NOTHING
+
+
+_KEEPS_NOTHING = ({*dir(builtins)} - {"dict", "list", "tuple"}) | {CELL, "np", "numpy", "math"}
+
+
+def name_containers(parts: Iterable[ast.expr], name: str = "") -> None:
+    """Give those parts of an expression a name that are written as containers, which may be changed later."""
+    for part in parts:
+        if is_container(part):
+            part.named = name or ast.unparse(part)  # type: ignore[attr-defined]
+            inside = part.elts if isinstance(part, ast.List) else part.values if isinstance(part, ast.Dict) else ()
+            name_containers(inside, f"an item of {part.named}")  # type: ignore[attr-defined]
 
 
 def may_be_sequence(node: ast.expr) -> bool:

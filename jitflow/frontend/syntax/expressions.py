@@ -16,7 +16,7 @@
 ``[*x, y]``              ``jit__.unpacked('[*x, y]', (True, x), (False, y))``
 ``{x, y}``               ``jit__.made_set('{x, y}', (False, x), (False, y))``, unless all of it are constants
 ``{x: y, **z}``          ``jit__.made_dict('{x: y, **z}', (x, y), (z,))``, unless all keys are constants
-``x + [y]``              ``jit__.made_container(x + [y], 'x + [y]')``, and likewise ``x[i:]``
+``x + [y]``              ``jit__.made_container(x + [y], 'x + [y]')``; also ``x[i:]``, and displays that others may keep
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
 ``x.name``               ``jit__.attribute(x, 'name')``, where what stands for values has something by that name; and
                          ``x.__class__``, of which Python itself knows the class of the object outside
@@ -34,9 +34,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from jitflow.frontend.syntax.build import constant, hook, lazy, load, placed
+from jitflow.frontend.syntax.build import COMPARISONS, constant, hook, lazy, load, placed
 from jitflow.frontend.syntax.comprehensions import (
     Comprehension,
     can_loop,
@@ -52,22 +52,18 @@ from jitflow.frontend.syntax.comprehensions import (
 from jitflow.frontend.syntax.displays import (
     has_known_keys,
     has_open_bounds,
-    is_container,
     is_plain_set,
     items_of,
     may_be_sequence,
+    may_keep,
+    name_containers,
     pairs_of,
 )
-from jitflow.frontend.syntax.methods import HIDDEN, HOOKED_METHODS, PUTTING
+from jitflow.frontend.syntax.methods import HIDDEN, HOOKED_METHODS
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
-__all__ = ["COMPARISONS", "Expressions"]
-
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
-    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+__all__ = ["Expressions"]
 
 
 class Expressions(ast.NodeTransformer):
@@ -122,9 +118,18 @@ class Expressions(ast.NodeTransformer):
             return self.hook("made_set", value, constant(name), *items_of(value))
         if isinstance(value, ast.Dict) and not has_known_keys(value):
             return self.hook("made_dict", value, constant(name), *pairs_of(value))
-        if isinstance(value, ast.List):  # whose rows may become some as well
-            value.elts = [self.made(item, f"an item of {name}") if is_container(item) else item for item in value.elts]
         return self.hook("made_container", value, value, constant(name))
+
+    def _named(self, node: ast.expr, found: ast.expr) -> ast.expr:
+        """What is ``found`` for an expression, as what may become a container if somebody has named it."""
+        name = getattr(node, "named", None)
+        return found if name is None else self.made(found, name)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            name_containers(item for item in node.elts if not hasattr(item, "named"))
+        self.generic_visit(node)
+        return node
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
         """A lambda around an expression that has been rewritten."""
@@ -205,10 +210,9 @@ class Expressions(ast.NodeTransformer):
                 return self._gathered(node, items)
         if name := consumer(node):
             return self._consumed(node, name)
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        texts = [(item, ast.unparse(item)) for item in node.args] if called in PUTTING else []
+        if may_keep(node.func):
+            name_containers([*node.args, *(keyword.value for keyword in node.keywords)])
         self.generic_visit(node)
-        texts = [(item, text) for item, (_, text) in zip(node.args, texts, strict=False)]
         match node:
             case ast.Call(func=ast.Name(id="super"), args=[], keywords=[]) if (
                 self._has_class and self.scope.receiver and "super" not in self.scope.bound
@@ -218,8 +222,6 @@ class Expressions(ast.NodeTransformer):
         node.args = [*map(self._method, node.args)]
         for keyword in node.keywords:
             keyword.value = self._method(keyword.value)
-        if isinstance(node.func, ast.Attribute | ast.Call) and called in PUTTING:
-            node.args = [self.made(item, text) if is_container(item) else item for item, text in texts]
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -237,29 +239,27 @@ class Expressions(ast.NodeTransformer):
         """``np.array([f(x) for x in xs])``: items that become those of an array."""
         self._comprehension(items)
         node.func, node.args[1:] = self.rewrite(node.func), [self.rewrite(other) for other in node.args[1:]]
-        for keyword in node.keywords:
-            keyword.value = self.rewrite(keyword.value)
         (generator,) = items.generators
         names = names_of_items(generator.target)
         arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
         item_of = placed(ast.Lambda(arguments, items.elt), items)
         count = constant(len(names) if isinstance(generator.target, ast.Tuple) else 1)
         found = self.hook("gathered", node, node.func, generator.iter, item_of, count, *node.args[1:])
-        found.keywords = node.keywords
+        found.keywords = [self.visit(keyword) for keyword in node.keywords]
         return found
 
     def visit_List(self, node: ast.List) -> ast.expr:
-        name = ast.unparse(node)
+        name, found = ast.unparse(node), cast(ast.expr, node)
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or not any(isinstance(item, ast.Starred) for item in node.elts):
-            return node
-        return self.hook("unpacked", node, constant(name), *items_of(node))
+        if isinstance(node.ctx, ast.Load) and any(isinstance(item, ast.Starred) for item in node.elts):
+            found = self.hook("unpacked", node, constant(name), *items_of(node))
+        return self._named(node, found)
 
     def visit_Set(self, node: ast.Set | ast.Dict) -> ast.expr:
         name = ast.unparse(node)
         self.generic_visit(node)
         is_plain = is_plain_set(node) if isinstance(node, ast.Set) else has_known_keys(node)
-        return node if is_plain else self.made(node, name)
+        return self._named(node, node) if is_plain else self.made(node, name)
 
     visit_Dict = visit_Set  # noqa: N815 - a name of `ast`
 
@@ -289,7 +289,7 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod) and is_text:
             return self.hook("percent", node, node.left, node.right)
-        return node
+        return self._named(node, node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         parts: list[ast.expr] = []
@@ -331,15 +331,14 @@ class Expressions(ast.NodeTransformer):
         return node if is_suspendable(node) else self._function(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        if is_container(node.elt):
-            node.elt = self.made(node.elt, ast.unparse(node.elt))
+        name_containers([node.elt])
         name = constant(ast.unparse(node))
         forms = self._forms(node)
         return self._comprehension(node) if forms is None else self.hook("listed", node, *forms, name)
 
     def _consumed(self, node: ast.Call, name: str) -> ast.expr:
         """``sum(f(x) for x in xs)``: ``jit__.consumed(sum, 'sum', xs, lambda item__: (...), each__1, False)``."""
-        (items, *others), keywords = node.args, node.keywords
+        items, *others = node.args
         assert isinstance(items, ast.GeneratorExp)
         forms = self._forms(items, name, len(others))
         if forms is None:
@@ -349,9 +348,7 @@ class Expressions(ast.NodeTransformer):
         if name == "join" and isinstance(function, ast.Attribute):
             function = self.hook("method", function, function.value, constant(name))
         found = self.hook("consumed", node, function, constant(name), *forms, *map(self.rewrite, others))
-        found.keywords = keywords
-        for keyword in keywords:
-            keyword.value = self.rewrite(keyword.value)
+        found.keywords = [self.visit(keyword) for keyword in node.keywords]
         return found
 
     def _forms(
@@ -374,8 +371,7 @@ class Expressions(ast.NodeTransformer):
         forms[-1] = constant(None)  # how many keys there are it tells itself
         return self.hook("listed", node, *forms, name)
 
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self.visit_SetComp(node)
+    visit_DictComp = visit_SetComp  # noqa: N815 - a name of `ast`
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         rename(node, self.scope.mentioned, self._fresh)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["HIDDEN", "HOOKED_METHODS", "PUTTING"]
+__all__ = ["HIDDEN", "HOOKED_METHODS"]
 
 HOOKED_METHODS = frozenset("""
     __array__ add center copy count discard endswith find format get index insert intersection intersection_update
@@ -10,8 +10,6 @@ HOOKED_METHODS = frozenset("""
     split startswith strip symmetric_difference symmetric_difference_update union update zfill
     """.split())  # fmt: skip
 """Methods of texts that put values in, and of containers that are asked for items or compare them."""
-PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
-"""Methods of containers that put there what they are given."""
 HIDDEN = frozenset("""
     __class__ allow_pinning allow_size as_dim assign chosen dim each finish home is_more is_pending is_python_number
     mask name needed of_few_kinds options owned pinned refusal type value weak whole words

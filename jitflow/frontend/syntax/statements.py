@@ -39,7 +39,7 @@ from collections.abc import Iterable
 
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
-from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, is_container
+from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, name_containers
 from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
@@ -156,6 +156,8 @@ class _Rewriting:
                 return self._try(statement)
             case ast.Assign() as assignment:
                 return self._others(self._listed(assignment))
+            case ast.Return(value=ast.expr() as value):
+                name_containers([value])
             case ast.AugAssign(target=ast.Name() as target) if self._expressions.needs_proof(target):
                 return [self._proved(target), *self._others(statement)]
             case ast.Delete(targets=targets):
@@ -204,11 +206,10 @@ class _Rewriting:
     def _listed(self, statement: ast.Assign) -> ast.stmt:
         """``x = jit__.made_container([], 'x')`` for ``x = []``: it may become one of the running program."""
         (target, *_), value = statement.targets, statement.value
-        if is_container(value):
-            statement.value = self._made(value, target)
-        elif isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(target.elts) == len(value.elts):
-            pairs = zip(value.elts, target.elts, strict=True)
-            value.elts = [self._made(item, name) if is_container(item) else item for item, name in pairs]
+        name_containers([value], ast.unparse(target))
+        if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(target.elts) == len(value.elts):
+            for item, name in zip(value.elts, target.elts, strict=True):
+                name_containers([item], ast.unparse(name))
         return self._spread(statement)
 
     def _spread(self, statement: ast.Assign) -> ast.Assign:
@@ -221,9 +222,6 @@ class _Rewriting:
                 drop_star(statement.targets[0], before)
             statement.value = self._expressions.hook("spread", statement, statement.value, *map(constant, told))
         return statement
-
-    def _made(self, value: ast.expr, target: ast.expr) -> ast.expr:
-        return self._expressions.made(value, ast.unparse(target))
 
     def _proved(self, target: ast.Name) -> ast.stmt:
         """``x = jit__.bound(lambda: x, 'x')``: what follows reads and unbinds a name that is bound."""

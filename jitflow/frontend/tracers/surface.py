@@ -70,6 +70,8 @@ class Surface:
         """The item of a list at a position of the running program, which is in it; None where each is its own kind."""
         self.sorted_container: Callable[..., Any] = _missing
         """``sorted(items, key=..., reverse=...)`` of a container of the running program."""
+        self.constructor_of: Callable[[Any], Callable[..., Any]] = _missing
+        """What makes a container in the place of a class of Python's; a function that makes none is itself."""
         self.program_text: Callable[[Any], Any] = _missing
         """A text as a sequence of characters that the running program makes."""
         self.merged_text: Callable[[Any], Any] = _missing
