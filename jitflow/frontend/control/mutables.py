@@ -334,6 +334,8 @@ def _inside(thing: Any) -> list[Any]:
         found += map(content_of, thing.__closure__ or ())
     if _is_of_the_program(thing):
         found += _attributes(thing).values()
+    if isinstance(thing, GeneratorType) and thing.gi_frame is not None:
+        found += thing.gi_frame.f_locals.values()
     owner = getattr(thing, "__self__", None)  # of a method
     return found if owner is None else [*found, owner]
 
@@ -341,12 +343,26 @@ def _inside(thing: Any) -> list[Any]:
 def _progress(iterator: Any) -> Any:
     """What tells how far an iterator is."""
     if isinstance(iterator, GeneratorType):
-        return None if iterator.gi_frame is None else iterator.gi_frame.f_lasti
+        frame = iterator.gi_frame  # which may come back to the same instruction, with other locals
+        held = () if frame is None else (frame.f_lasti, *map(_Itself, frame.f_locals.values()))
+        return *held, _progress(iterator.gi_yieldfrom) if isinstance(iterator.gi_yieldfrom, Iterator) else None
     if type(iterator) in (itertools.count, itertools.repeat):
         return repr(iterator)
     numbers = [part for part in _parts(iterator) if type(part) is int]
     found = operator.length_hint(iterator, -1), getattr(iterator, GIVEN, 0), *numbers
     return [*found, *map(_progress, _iterators_inside(iterator))]
+
+
+@dataclass(eq=False)
+class _Itself:
+    """An object, which is equal to nothing else."""
+
+    thing: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.thing is other.thing
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _iterators_inside(iterator: Any) -> list[Any]:

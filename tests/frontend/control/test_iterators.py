@@ -175,3 +175,57 @@ def test_what_is_no_iterator_has_no_next_item():
     for program in (lambda u: accumulate(u), lambda u: [chain.from_iterable([u, u])], lambda u: filter(None, u)):
         with pytest.raises(TypeError, match="cannot be returned"):
             jitflow.function(program)(U)
+
+
+def running_mean():
+    number, total, item = 0, 0.0, None
+    while True:
+        item = yield total / number if number else None
+        total += item
+        number += 1
+
+
+def sends_to_a_generator(u):
+    mean = running_mean()
+    next(mean)
+    return [mean.send(item) for item in u]
+
+
+def counts_from_a_generator_inside(u):
+    def count():
+        number = 0
+        while True:
+            yield number
+            number += 1
+
+    def outer():
+        yield from count()
+
+    numbers, total = outer(), 0.0
+    for item in u:
+        total += item * next(numbers)
+    return total
+
+
+@pytest.mark.parametrize("program", [sends_to_a_generator, counts_from_a_generator_inside])
+def test_generators_that_come_back_to_the_same_yield_have_moved_on(program) -> None:
+    assert jitflow.function(program)(U.tolist()) == program(U.tolist())  # turn by turn
+    with pytest.raises(UserNotImplementedError, match="moves on in it: generator"):
+        jitflow.function(program)(U)
+
+
+def test_what_a_suspended_generator_changes_is_carried() -> None:
+    def program(u, n):
+        items = []
+
+        def keep():
+            while True:
+                items.append((yield sum(items)))
+
+        kept, total = keep(), 0.0
+        next(kept)
+        for i in range(n):
+            total += kept.send(u[i])
+        return total, items
+
+    assert repr(jitflow.function(program)(U, 5)) == repr(program(U, 5))
