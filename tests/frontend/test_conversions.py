@@ -80,3 +80,18 @@ def test_round_gives_python_ints() -> None:
     expected = [round(x[0]), round(x[0], 1), round(x.sum())]
     found = interpreted(lambda x: [round(x[0]), round(x[0], 1), round(x.sum())])(x)
     assert [(type(item), item) for item in found] == [(type(item), item) for item in expected]
+
+
+@pytest.mark.parametrize("number", [np.float64(2.0), np.float32(2.5), np.float64(np.inf)])
+def test_what_floating_scalars_have_of_numbers(number):
+    assert_same(interpreted(lambda v: v.is_integer())(number), number.is_integer())
+    with pytest.raises(AttributeError, match="'bit_count'"):
+        interpreted(lambda v: v.bit_count())(number)
+
+
+@pytest.mark.parametrize("number", [np.int64(-5), np.uint8(7)])
+def test_what_integer_scalars_have_of_numbers(number):
+    def program(v):
+        return v.is_integer(), v.bit_count(), v.numerator, v.denominator
+
+    assert_same(interpreted(program)(number), program(number))

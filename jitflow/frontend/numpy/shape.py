@@ -218,6 +218,8 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any
 
 
 def reshape_method(a: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    if not shape:
+        raise UserTypeError("reshape() takes exactly 1 argument (0 given)")
     return reshape(a, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
