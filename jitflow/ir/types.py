@@ -24,7 +24,7 @@ from typing import Any
 
 from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
-from jitflow.records import dataclass
+from jitflow.records import cached, dataclass
 
 __all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Scalar", "Several", "Tag",
            "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of", "map_dims",
@@ -59,7 +59,7 @@ class Scalar:
         return _PYTHON_NAMES[self.dtype] if self.weak else self.dtype.name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Container(Scalar):
     """A reference to what holds items: it flows as a number does, and whoever has it sees every change.
 
@@ -89,17 +89,17 @@ class Container(Scalar):
             return "list"
         return self.kind if self.kind in ("list", "deque", "set") else "dict"
 
-    @property
+    @cached
     def keys(self) -> tuple[Scalar, ...]:
         """The types of the words of a key."""
         return words_of(self.key)
 
-    @property
+    @cached
     def items(self) -> tuple[Scalar, ...]:
         """The types of the words of an item."""
         return words_of(self.item)
 
-    @property
+    @cached
     def words(self) -> tuple[Scalar, ...]:
         """The types of the words of an entry: those of the key, then those of the item."""
         return self.keys + self.items
@@ -126,7 +126,7 @@ class Tag(Scalar):
         return "tag"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Several:
     """What is of one of several ``kinds``: a `Tag`, and words that carry it.
 
@@ -147,13 +147,14 @@ class Several:
     @property
     def carriers(self) -> tuple[Scalar, ...]:
         """The types of its words behind the tag."""
-        return self._carriers_and_places()[0]
+        return self._carriers_and_places[0]
 
     @property
     def places(self) -> tuple[tuple[int, ...], ...]:
         """For each kind, which of the carriers are its words."""
-        return self._carriers_and_places()[1]
+        return self._carriers_and_places[1]
 
+    @cached
     def _carriers_and_places(self) -> tuple[tuple[Scalar, ...], tuple[tuple[int, ...], ...]]:
         carriers: list[Scalar] = []
         places: list[tuple[int, ...]] = []
