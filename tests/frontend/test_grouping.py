@@ -23,6 +23,20 @@ def groups(a):
     return found, dict(second), copied, second["none"], len(second), "big" in found, found.get("no"), type(copied)
 
 
+def puts_lists_where_there_are_none(a):
+    first, second = {}, {}
+    for v in a:
+        name = "big" if v > 2 else "small"
+        if name not in first:
+            first[name] = []
+        first[name].append(v)
+        try:
+            second[name].append(v)
+        except KeyError:
+            second[name] = [v]
+    return first, second
+
+
 def counts(a):
     found = collections.Counter()
     for v in a:
@@ -83,8 +97,8 @@ def hands_lists_to_others(a):
 
 @pytest.mark.parametrize(
     "program",
-    [groups, counts, counts_what_is_gone_through, sets_and_functions_as_defaults, keeps_lists_in_dicts,
-     hands_lists_to_others],
+    [groups, puts_lists_where_there_are_none, counts, counts_what_is_gone_through, sets_and_functions_as_defaults,
+     keeps_lists_in_dicts, hands_lists_to_others],
 )  # fmt: skip
 def test_it_does_what_python_does(program) -> None:
     compiled = jitflow.function(program)

@@ -242,11 +242,22 @@ def writes_to_what_it_selected_from(u, k):
     return small, small.sum(), few * 2, few.mean(), u[mask]
 
 
+def counts_changes_of_sign(u, x, y):
+    changes = 0
+    for i in range(1, len(u)):
+        before, here = 1 if u[i - 1] > 2 else 0, 1 if u[i] > 2 else 0
+        if before != here:
+            changes += 1
+    first, second = 3 if x > y else 5, 3 if x > 2 * y else 5
+    return changes, first < second, max(first, second) - min(first, second), np.arange(9)[first:second]
+
+
 def _array(start: int = 0) -> Any:
     return np.arange(start, start + 6, dtype=np.float64)
 
 
 PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
+    (counts_changes_of_sign, [(np.array([1.0, 3.0, 1.0, 5.0]), x, 2.0) for x in (3.0, 1.0, 9.0)]),
     (swaps_and_adds, [(_array(), _array(10), n) for n in (6, 1, 0)]),
     (swaps_with_a_reversed_view, [(_array(), _array(), n) for n in (7, 2, 0)]),
     (hands_on_what_was_new, [(_array(), _array(10), _array(20), n) for n in (0, 1, 2, 5)]),

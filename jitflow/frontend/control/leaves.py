@@ -103,14 +103,10 @@ def _parts_of(thing: Any) -> Unpacked | None:
                         lambda items: another(thing, items[:count], items[count:]))  # fmt: skip
     if array_fields(kind):
         names = array_fields(kind)
-
-        def made_anew(items: Sequence[Any]) -> Any:
-            made = kind(**dict(zip(names, items, strict=True)))
-            if not getattr(thing, "is_known", True):  # what it turns out to hold is told to the statement that made it
-                made.site, made.home = thing.site, thing.home
-            return made
-
-        return Unpacked([getattr(thing, name) for name in names], (kind, names), made_anew)
+        if not getattr(thing, "is_known", True):
+            return Unpacked([], (kind, "unknown"), lambda items: _unknown_again(thing))
+        return Unpacked([getattr(thing, name) for name in names], (kind, names),
+                     lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
     if kind is RecordProxy:
         _, fields = thing._jitflow_fields
         names = tuple(fields)
@@ -124,6 +120,13 @@ def _parts_of(thing: Any) -> Unpacked | None:
         parts = [getattr(thing, name) for name in names]
         return Unpacked(parts, (kind, names), lambda items: kind(**dict(zip(names, items, strict=True))))
     return None
+
+
+def _unknown_again(thing: Any) -> Any:
+    """A container like one of which nobody knows what it holds; who finds out tells the statement that made it."""
+    made = type(thing)()
+    made.site, made.home = thing.site, thing.home
+    return made
 
 
 def _is_never_itself(thing: Any) -> bool:

@@ -23,6 +23,10 @@ TRACED = "<traced "
 """What the `repr` of a tracer begins with. For those who debug jitflow: no text of a program may have it in it."""
 
 
+_OF_NUMBERS = frozenset({"bit_count", "denominator", "is_integer", "numerator"})
+"""What NumPy's scalars have, and arrays have not."""
+
+
 class Tracer:
     """What stands for one IR value of one trace."""
 
@@ -105,6 +109,8 @@ class Tracer:
             return surface.attributes[name](self)
         if name in surface.methods:
             return partial(surface.methods[name], self)
+        if name in _OF_NUMBERS and hasattr(self.__class__, name):
+            return surface.number_attribute(self, name)
         stands_for = self.__class__
         if hasattr(stands_for, name):
             raise located(

@@ -329,9 +329,13 @@ def check_finite(value: Value) -> None:
 
 
 def number_attribute(operand: Any, name: str) -> Any:
-    """An attribute of a Python number. Raises `UserAttributeError` as Python does."""
+    """An attribute of a number of Python's or NumPy's. Raises `UserAttributeError` as Python does."""
     value = lift(operand)
     dtype = dtype_of_value(value)
+    if isinstance(operand, Tracer) and not operand.is_python_number:
+        if name == "numerator":
+            return operand
+        return (lambda: True) if name == "is_integer" and dtype.is_integer else number_attribute(operand.item(), name)
     attributes: dict[str, Callable[[], Any]] = {
         "real": lambda: wrap(emit("real", value)) if dtype == C128 else apply("pos", operand),
         "imag": lambda: wrap(emit("imag", value)) if dtype == C128 else wrap(number(0, dtype if dtype == F64 else I64)),

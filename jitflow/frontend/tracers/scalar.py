@@ -32,10 +32,6 @@ _SIZED: Mapping[str, Callable[[Any, Any], Dim]] = _PINNABLE
 _PYTHON_TYPES: dict[str, type] = {"bool": bool, "i64": int, "f64": float, "c128": complex}
 
 
-_OF_NUMBERS = ("bit_count", "denominator", "is_integer", "numerator")
-"""What NumPy's scalars have, and arrays have not."""
-
-
 class ScalarTracer(Tracer):
     """A NumPy scalar. Python numbers are `NumberTracer`."""
 
@@ -57,15 +53,6 @@ class ScalarTracer(Tracer):
         found = self.value.type
         assert isinstance(found, Scalar)
         return found
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_NUMBERS and hasattr(self.__class__, name):
-            if name == "numerator":
-                return self
-            if name == "is_integer" and self.type.dtype.is_integer:
-                return lambda: True
-            return surface.number_attribute(surface.methods["item"](self), name)
-        return super().__getattr__(name)
 
     @property
     def weak(self) -> bool:

@@ -162,12 +162,12 @@ class Integers:
         if name is None:
             name = self._new_name()
             self.bounds.choose(name, choice)
-            if op.name != "select" or self._decides(op.operands[0]):
+            if op.name != "select" or (all(given) and self._decides(op.operands[0])):
                 self._names_of_choices[choice] = name
         return symbol(name)
 
     def _decides(self, condition: Value) -> bool:
-        """Whether what is told by a condition, of which one comes with either answer, says all about it."""
+        """Whether what is told by a condition, if something is with either answer, says all about it."""
         op = self._producer(condition)
         return op is not None and op.name in ("less", "less_equal", "greater", "greater_equal")
 
