@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 import jitflow
 from tests.truth.list_programs import list_program
+from tests.truth.written import module_of
 
 ARGUMENTS = [np.array([3.0, -1, 4, 0, -5, 2]), np.array([-1.0, 2]), np.array([0.5, -2, 7, 1, 1, 1, 9, -3, 2, 8])]
 
@@ -30,13 +30,7 @@ SEEDS = [pytest.param(seed, marks=() if seed < 8 else pytest.mark.stress) for se
 @pytest.mark.parametrize("seed", SEEDS)
 def test_it_does_what_python_does(seed: int, tmp_path: Path) -> None:
     text = list_program(seed)
-    path = tmp_path / f"lists_{seed}.py"
-    path.write_text("import numpy as np\n\n\n" + text)
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    module = module_of("import numpy as np\n\n\n" + text, tmp_path / f"lists_{seed}.py")
     compiled = jitflow.function(module.program)
     for u in ARGUMENTS:
         for k in (0, 1, 5):

@@ -6,16 +6,15 @@ Every program gives what Python gives, results and mutated arguments alike, or i
 from __future__ import annotations
 
 import copy
-import importlib.util
 import random
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import jitflow
 from tests.compare import assert_all_same, assert_same
+from tests.truth.written import module_of
 
 NAMES = "abcd"
 TURNS = (4, 0, 1, 7)
@@ -76,13 +75,7 @@ class Writer:
 
 
 def check(seed: int, folder: Path) -> None:
-    path = folder / f"names_{seed}.py"
-    path.write_text(Writer(seed).program())
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    assert specification is not None
-    assert specification.loader is not None
-    module: Any = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    module = module_of(Writer(seed).program(), folder / f"names_{seed}.py")
     compiled = jitflow.function(module.program)
     for turns in TURNS:
         theirs = [np.random.default_rng(number).random(6) for number in range(3)]
