@@ -51,9 +51,9 @@ class EndOfPath(Signal):
     """The program raises here, on a path that only the running program decides to take: there is no more of it."""
 
 
-def fail(kind: type[BaseException], message: str) -> NoReturn:
-    """The running program raises ``kind`` if it comes here."""
-    check_that(values.constant(False, BOOL), kind, _escaped(message), ())
+def fail(kind: type[BaseException], message: str, *operands: Tracer) -> NoReturn:
+    """The running program raises ``kind`` if it comes here. With ``operands`` the message is formatted with them."""
+    check_that(values.constant(False, BOOL), kind, message if operands else _escaped(message), operands)
     raise EndOfPath
 
 

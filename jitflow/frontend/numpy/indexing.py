@@ -18,11 +18,13 @@ from jitflow.errors import UserIndexError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import ArraySource, array_operand, new, operand, view
 from jitflow.frontend.arrays.windows import part_of_windows
+from jitflow.frontend.control.raising import fail
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers import wrap
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64
@@ -326,7 +328,9 @@ def checked_position(position: Dim, size: Dim, axis: int, *, follows_checks: boo
     message = f"index {{position}} is out of bounds for axis {axis} with size {{size}}"
     index, length = broadcasting.hint(position), broadcasting.hint(size)
     if holds is False and not follows_checks and index is not None and length is not None:
-        raise UserIndexError(message.format(position=broadcasting.shown(position), size=broadcasting.shown(size)))
+        if isinstance(position, int) and isinstance(size, int):
+            raise UserIndexError(message.format(position=position, size=size))
+        fail(IndexError, message.format(position="{}", size="{}"), *map(wrap, map(values.size, (position, size))))
     if not holds:
         left, right = values.size(size), values.size(needed)
         values.check(

@@ -29,3 +29,15 @@ def test_batches_and_gradients_name_it_too() -> None:
     for derived in (jitflow.grad(looked_up), jitflow.vmap(looked_up, in_axes=(None, 0))):
         with pytest.raises(IndexError, match="index 9 is out of bounds for axis 2 with size 4"):
             derived(CUBE, np.array([[0, 9]]))
+
+
+def test_what_is_always_out_of_bounds_says_the_sizes_of_this_call() -> None:
+    def program(a):
+        for _ in range(2):
+            a[len(a)] += a[0]
+
+    compiled = jitflow.function(program)
+    for size in (3, 5, 8):
+        with pytest.raises(IndexError, match=f"index {size} is out of bounds for axis 0 with size {size}"):
+            compiled(np.ones(size))
+    assert compiled.cache_info().misses == 1
