@@ -18,7 +18,7 @@ from jitflow.ir.types import Container
 
 __all__ = ["AT_LAST", "SLOTTED", "ProgramLists", "begin_anew_beside", "begin_anew_with", "begin_anew_with_slots",
            "container_type", "drain_lists", "form_of_dict", "is_made", "is_made_inside", "is_reference", "made_like",
-           "slotted_site"]  # fmt: skip
+           "site_of_making", "slotted_site"]  # fmt: skip
 
 
 class ProgramLists(Undoable):
@@ -39,6 +39,14 @@ class ProgramLists(Undoable):
                 growing.known = form
 
         return forget
+
+
+def site_of_making(name: str) -> Site:
+    """Where a container is made that goes by a name, in this call of its function, if that is no call of itself."""
+    here = current_trace().here(with_callers=True)
+    calls = {(place.file, place.function): (place.line, place.column) for place in here.chain()}  # each by its first
+    del calls[here.file, here.function]
+    return Site(Choice.GROWING, here.file, here.line, name, tuple(calls.values()))
 
 
 def made_like(items: Any, made: Any) -> Any:

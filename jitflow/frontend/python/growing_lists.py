@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
+from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.steps import Source
@@ -21,7 +22,7 @@ from jitflow.frontend.python.list_tapes import Form, number_less, repeat
 from jitflow.frontend.python.lists import Listed, in_order
 from jitflow.frontend.python.taped_lists import TapedList, refusal, size_of
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.choices import Choice, Site
+from jitflow.frontend.recording.choices import Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dtypes import I64
 
@@ -204,8 +205,7 @@ for _name in ("__contains__", "__iter__", "__eq__", "__ne__", "__lt__", "__le__"
 def _new(name: str, *parts: Any) -> Growing:
     """A list of the running program with the items of these, one after the other."""
     trace = current_trace()
-    here = trace.here()
-    site = Site(Choice.GROWING, here.file, here.line, name)
+    site = site_of_making(name)
     form = trace.choices.answer(site)
     found = Growing([], name, site, None if form is True else form)
     for part in parts:

@@ -16,7 +16,14 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.operands import static_int
-from jitflow.frontend.control.changing_lists import AT_LAST, SLOTTED, ProgramLists, begin_anew_with, slotted_site
+from jitflow.frontend.control.changing_lists import (
+    AT_LAST,
+    SLOTTED,
+    ProgramLists,
+    begin_anew_with,
+    site_of_making,
+    slotted_site,
+)
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source
@@ -39,7 +46,7 @@ from jitflow.frontend.python.running_keys import is_running_key, restart_keyed
 from jitflow.frontend.python.slotted_dicts import SlottedDict
 from jitflow.frontend.python.slotted_kinds import SLOTTED_KINDS, with_slots
 from jitflow.frontend.python.slotted_lists import SlottedList
-from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts.characters import characters_of
@@ -55,13 +62,13 @@ def made_container(items: Any, name: str) -> Any:
     """``name = [...]``: the object itself, or one of the running program if that has to be."""
     if active_trace() is None or type(items) not in _OWN:
         return items
-    return _made(items, _site(name))
+    return _made(items, site_of_making(name))
 
 
 def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
     """``{key, *keys}``, which goes by a name: things, and whether each is one whose items are taken."""
     if active_trace() is not None:
-        answer = current_trace().choices.answer(site := _site(name))
+        answer = current_trace().choices.answer(site := site_of_making(name))
         single = [thing for is_taken, thing in parts if not is_taken]
         if answer is None and any(map(is_running_key, single)):
             answer = Container(kind="set", key=item_type(single[0]))
@@ -76,14 +83,14 @@ def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
     keys = set[Any]()
     for is_taken, thing in parts:
         keys.update(python_set(thing) if is_taken else (thing,))
-    return keys if active_trace() is None else _made(keys, _site(name))
+    return keys if active_trace() is None else _made(keys, site_of_making(name))
 
 
 def made_dict(name: str, *parts: tuple[Any, ...]) -> Any:
     """``{key: item, **others}``, which goes by a name."""
     trace = active_trace()
     if trace is not None:
-        site = _site(name)
+        site = site_of_making(name)
         if not trace.choices.is_settled(site) and any(is_running_key(part[0]) for part in parts if len(part) > 1):
             raise trace.begin_anew(Restart(site, is_wish=True))
         answer = trace.choices.answer(site)
@@ -99,12 +106,12 @@ def made_dict(name: str, *parts: tuple[Any, ...]) -> Any:
     items = dict[Any, Any]()
     for part in parts:
         items.update([part] if len(part) > 1 else part[0])
-    return items if trace is None else _made(items, _site(name))
+    return items if trace is None else _made(items, site_of_making(name))
 
 
 def is_of_program(name: str) -> bool:
     """Whether what a statement makes here by this name is a container of the running program."""
-    return active_trace() is not None and current_trace().choices.answer(_site(name)) is not None
+    return active_trace() is not None and current_trace().choices.answer(site_of_making(name)) is not None
 
 
 def _made(items: Any, site: Site) -> Any:
@@ -138,12 +145,6 @@ def repeated(left: Any, right: Any, name: str) -> Any:
     return made_container(left * right, name)
 
 
-def _site(name: str) -> Site:
-    """What a statement makes here by a name."""
-    here = current_trace().here()
-    return Site(Choice.GROWING, here.file, here.line, name)
-
-
 def _list_at(site: Site, like: Container | None) -> Any:
     """A new list of the running program, of what is known of it, else of a type."""
     answer = current_trace().choices.answer(site)
@@ -167,7 +168,7 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
         begin_anew_with(items)
         raise refusal("`*=` of this list by a number that only the running program knows", "write items = items * n")
     require_memory(number, len(items))
-    found = _list_at(_site(name), type_of_container(items))
+    found = _list_at(site_of_making(name), type_of_container(items))
 
     def turn(_: Any) -> None:
         for item in items:
@@ -182,7 +183,7 @@ surface.install(repeated=_repeated)
 
 def list_of_program(items: list[Any]) -> Any:
     """A list of the running program with the same items."""
-    found = _list_at(_site("a list with the same items"), type_of_container([*items]))
+    found = _list_at(site_of_making("a list with the same items"), type_of_container([*items]))
     found.extend(items)
     return found
 
@@ -195,7 +196,7 @@ def list_of(name: str, items: Listed) -> Any:
     """A list of the running program with these items, numbers of one type."""
     if _is_differentiated():
         return as_growing(name, items)
-    site = _site(name)
+    site = site_of_making(name)
     answer = current_trace().choices.answer(site)
     held = Container(item=Scalar(items.array.type.dtype, items.weak))
     found = as_growing(name, items) if isinstance(answer, Form) else made("list", site, widest(answer, held))
@@ -208,7 +209,7 @@ def changeable(name: str, items: Listed) -> Any:
     """The same list, which is one of the running program if it is changed later."""
     if is_of_program(name):
         return list_of(name, items)
-    items.site = _site(name)
+    items.site = site_of_making(name)
     return items
 
 
@@ -221,7 +222,7 @@ def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
     if active_trace() is None or not any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
         return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
     like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
-    found = _list_at(_site(name), _like(like, "list"))
+    found = _list_at(site_of_making(name), _like(like, "list"))
     for is_taken, thing in parts:
         if is_taken:
             found.extend(thing)
@@ -261,10 +262,9 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     if trace is None or keywords:
         return kind(*args, **keywords)
     frame = trace.user_frame()
-    here = trace.here()
     place = "" if frame is None else f"@{frame.f_lasti}"
     lists = trace.state(ProgramLists)
-    site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}" + " inside" * lists.making)
+    site = site_of_making(f"{kind.__name__}{place}" + " inside" * lists.making)
     lists.making += 1
     try:
         return _constructed_at(site, kind, *args, most=most)

@@ -9,6 +9,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
@@ -22,7 +23,6 @@ from jitflow.frontend.python.item_types import common_dtype, has_order, widest
 from jitflow.frontend.python.list_operations import delete_slice, is_before, repeat_items, store_slice, take_slice
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim
@@ -352,9 +352,8 @@ _CHANGES = "a list that changes while a loop goes through enumerate() or zip() o
 def new_list(name: str, held: Container | None, kind: str = "list") -> Any:
     """A new list, which ``name`` tells from others of the same call."""
     trace = current_trace()
-    here, frame = trace.here(), trace.user_frame()
-    place = "" if frame is None else f"@{frame.f_lasti}"
-    site = Site(Choice.GROWING, here.file, here.line, name + place)
+    frame = trace.user_frame()
+    site = site_of_making(name if frame is None else f"{name}@{frame.f_lasti}")
     return made(kind, site, widest(trace.choices.answer(site), held))
 
 

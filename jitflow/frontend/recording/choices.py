@@ -68,12 +68,16 @@ GONE_THROUGH = "gone through"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A choice at a place of the program: the file, the line and the name that it is about."""
+    """A choice at a place of the program: the file, the line and the name that it is about.
+
+    ``calls`` are where the functions are called that lead there, for what each call may do in its own way.
+    """
 
     choice: Choice
     file: str = ""
     line: int = 0
     name: str = ""
+    calls: tuple[tuple[int, int], ...] = ()
 
 
 class Signal(BaseException):
