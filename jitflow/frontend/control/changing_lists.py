@@ -46,7 +46,7 @@ def site_of_making(name: str) -> Site:
     here = current_trace().here(with_callers=True)
     calls = {(place.file, place.function): (place.line, place.column) for place in here.chain()}  # each by its first
     del calls[here.file, here.function]
-    return Site(Choice.GROWING, here.file, here.line, name, tuple(calls.values()))
+    return Site(Choice.GROWING, here.file, here.line, name, tuple(calls.values()), here.function)
 
 
 def made_like(items: Any, made: Any) -> Any:

@@ -18,7 +18,7 @@ from copy import copy
 from enum import Enum
 from typing import Any
 
-from jitflow.errors import CompilerBug
+from jitflow.errors import CompilerBug, UserError
 from jitflow.records import dataclass
 
 __all__ = ["GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Signal", "Site"]
@@ -70,7 +70,8 @@ GONE_THROUGH = "gone through"
 class Site:
     """A choice at a place of the program: the file, the line and the name that it is about.
 
-    ``calls`` are where the functions are called that lead there, for what each call may do in its own way.
+    ``calls`` are where the functions are called that lead there, for what each call may do in its own way. ``function``
+    is the one that alone has to do with it.
     """
 
     choice: Choice
@@ -78,6 +79,7 @@ class Site:
     line: int = 0
     name: str = ""
     calls: tuple[tuple[int, int], ...] = ()
+    function: str = ""
 
 
 class Signal(BaseException):
@@ -102,7 +104,9 @@ class Choices:
     def __init__(self) -> None:
         self._answers: dict[Site, Any] = {}
         self._asked: set[Choice] = set()
-        self._wishes: set[Site] = set()
+        self._wishes: dict[Site, None] = {}
+        self._most_given_up = 1
+        """How many wishes are given up at once, of which the last one is the most likely not to do."""
         self._refused: set[Site] = set()
         self.refused_for: dict[Site, Exception] = {}
         """Why functions that call themselves are no functions of the running program."""
@@ -169,10 +173,11 @@ class Choices:
             self._answers |= dict.fromkeys(restart.sites, restart.answer)
             self._asked.add(restart.sites[0].choice)
             self._refused.difference_update(restart.sites)
-            if restart.is_wish:
-                self._wishes.update(restart.sites)
-            else:
-                self._wishes.difference_update(restart.sites)
+            for site in restart.sites:
+                self._wishes.pop(site, None)
+                if restart.is_wish:
+                    self._wishes[site] = None
+        self._most_given_up = 1
 
     def take_back_guesses(self) -> bool:
         """Forget what was found since a part of the program was left out for the first time. False if nothing was."""
@@ -190,18 +195,25 @@ class Choices:
         """Do at a site at once what need not be done: whether that has not been refused."""
         if site in self._refused:
             return False
-        self._wishes.add(site)
+        self._wishes[site] = None
         return True
 
-    def give_up_wishes(self, why: Exception) -> bool:
-        """Refuse all wishes, because with them the program cannot be compiled. False if there were none."""
-        there_were = bool(self._wishes)
-        self.refused_for |= {site: why for site in self._wishes if site.choice is Choice.RECURSIVE}
-        if any(site.choice is Choice.CARRIED_CONTENTS for site in self._wishes):
+    def give_up_wishes(self, why: UserError) -> bool:
+        """Refuse wishes, because with them the program cannot be compiled. False if there were none.
+
+        First those that may have to do with the function that is refused, the last ones before the others.
+        """
+        functions = {""} | {place.function for place in why.location.chain()} if why.location is not None else {""}
+        near = [site for site in self._wishes if site.function in functions]
+        given_up = (near or [*self._wishes])[-self._most_given_up :]
+        self._most_given_up *= 2
+        self.refused_for |= {site: why for site in given_up if site.choice is Choice.RECURSIVE}
+        if any(site.choice is Choice.CARRIED_CONTENTS for site in given_up):
             self._answers.clear()  # which were found in other loops than there are now
-        self._refused |= self._wishes
-        self._wishes.clear()
-        return there_were
+        self._refused.update(given_up)
+        for site in given_up:
+            del self._wishes[site]
+        return bool(given_up)
 
     def go_through_calls(self) -> bool:
         """Let Python go through the calls of functions that call themselves. False if there are none, or it has."""
@@ -211,7 +223,7 @@ class Choices:
         self._goes_through = True
         self._answers |= dict.fromkeys(sites, GONE_THROUGH)
         self._refused.difference_update(sites)
-        self._wishes.difference_update(sites)
+        self._wishes = {site: None for site in self._wishes if site not in sites}
         return True
 
 

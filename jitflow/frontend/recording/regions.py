@@ -41,7 +41,7 @@ MOST_WRITTEN_OUT = 8
 
 def recursion_site(code: CodeType) -> Site:
     """Where it is known whether a function that calls itself is one of the running program."""
-    return Site(Choice.RECURSIVE, code.co_filename, code.co_firstlineno, code.co_qualname)
+    return Site(Choice.RECURSIVE, code.co_filename, code.co_firstlineno, code.co_qualname, function=code.co_name)
 
 
 def is_known_to_change(given: Sequence[Any], before: Sequence[Any]) -> bool:

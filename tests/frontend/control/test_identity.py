@@ -640,11 +640,17 @@ def a_list_that_two_names_may_share_in_a_native_loop(x: Any) -> Any:
     return now[0], best[0]
 
 
-@pytest.mark.parametrize("function", [the_list_of_the_turn_before, a_list_that_two_names_may_share_in_a_native_loop])
-def test_objects_of_too_many_turns_are_refused_and_a_copy_mends_it(function: Any) -> None:
+def test_the_list_of_the_turn_before_is_known_in_native_loops() -> None:
+    compiled = jitflow.function(the_list_of_the_turn_before)
+    for size in (40, 3, 17):
+        x = np.resize([3.0, 1.0, 4.0], size)
+        assert repr(compiled(x)) == repr(the_list_of_the_turn_before(x))
+
+
+def test_objects_of_too_many_turns_are_refused_and_a_copy_mends_it() -> None:
     x = np.resize([3.0, 1.0, 4.0], 40)
     with pytest.raises(NotImplementedError, match="may be one of too many objects") as caught:
-        jitflow.function(function)(x)
+        jitflow.function(a_list_that_two_names_may_share_in_a_native_loop)(x)
     assert "copy" in caught.value.mend
 
 
