@@ -17,6 +17,16 @@ X = np.array([0.1, 0.2, 0.3, 0.5])
 A = np.arange(8.0).reshape(2, 4) / 10
 
 
+def test_the_value_is_pythons_number_where_it_may_be_an_int_or_a_float() -> None:
+    def total(x: Any) -> Any:
+        found = 0
+        for item in x:
+            found = found + float(item) ** 2
+        return found
+
+    assert [type(jitflow.value_and_grad(total)(x)[0]) for x in (X, X[:0])] == [float, float]
+
+
 def test_structures_and_several_arguments() -> None:
     def loss(parameters: Any, x: Any, scale: float) -> Any:
         return ((x @ parameters["w"] + parameters["b"][0]) ** 2).sum() * scale

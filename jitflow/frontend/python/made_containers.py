@@ -153,6 +153,13 @@ def _list_at(site: Site, like: Container | None) -> Any:
     return made("list", site, widest(answer, like))
 
 
+def running_list(name: str, items: Any) -> Any:
+    """A list of the running program of what a loop goes through, which ``name`` tells from others at this line."""
+    found = _list_at(_site(name), None)
+    own_loop(items, found.append)
+    return found
+
+
 def _is_in_place() -> bool:
     """Whether what the program does is ``items *= number``, which Python tells nobody: to a number it is a product."""
     frame = current_trace().user_frame()
