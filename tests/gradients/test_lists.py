@@ -115,7 +115,9 @@ def makes_lists_in_branches_and_helpers(x):
 
 
 def pairs_up(x):
-    return sum(a * b * b for a, b in itertools.combinations(x, 2))
+    found = sum(a * b * b for a, b in itertools.combinations(x, 2))
+    found += sum(a * a for a in itertools.accumulate(x[:4], lambda a, b: a * 0.5 + b))
+    return found + sum(itertools.takewhile(lambda a: a > -4, x)) ** 2
 
 
 PROGRAMS = [

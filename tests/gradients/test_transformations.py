@@ -27,6 +27,22 @@ def test_the_value_is_pythons_number_where_it_may_be_an_int_or_a_float() -> None
     assert [type(jitflow.value_and_grad(total)(x)[0]) for x in (X, X[:0])] == [float, float]
 
 
+def test_none_in_a_structure_stays_none() -> None:
+    def loss(layers: Any, x: Any) -> Any:
+        for layer in layers:
+            x = x @ layer["w"] if layer["b"] is None else x @ layer["w"] + layer["b"]
+        return (x**2).sum()
+
+    layers = [{"w": A.T.copy(), "b": None}, {"w": A[:, :3].copy(), "b": np.ones(3)}]
+    (first, second), by_x = jitflow.grad(loss, argnums=(0, 1))(layers, X)
+    assert first["b"] is None
+    np.testing.assert_allclose(by_x, central_differences(lambda x: loss(layers, x), X), rtol=1e-5)
+    ones = [{"w": np.ones((4, 2)), "b": None}, {"w": np.ones((2, 3)), "b": np.ones(3)}]
+    change = jitflow.jvp(lambda layers: loss(layers, X), (layers,), (ones,))[1]
+    assert np.isclose(change, sum(part.sum() for part in (first["w"], second["w"], second["b"])))
+    assert jitflow.vjp(lambda layers: loss(layers, X), layers)[1](1.0)[0][0]["b"] is None
+
+
 def test_structures_and_several_arguments() -> None:
     def loss(parameters: Any, x: Any, scale: float) -> Any:
         return ((x @ parameters["w"] + parameters["b"][0]) ** 2).sum() * scale

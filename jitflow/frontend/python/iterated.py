@@ -28,7 +28,7 @@ from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.lists import of_numbers
-from jitflow.frontend.python.made_containers import made_container, running_list
+from jitflow.frontend.python.made_containers import begun_list, made_container
 from jitflow.frontend.python.program_lists import ProgramList, new_list
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.budget import MOST_KNOWN_TURNS
@@ -58,7 +58,7 @@ def is_running(thing: Any) -> bool:
 def _source(thing: Any) -> Source:
     """What gives an item for each position."""
     if isinstance(thing, Recorded) and not isinstance(thing, Source):
-        thing = running_list("list(...)", thing)
+        thing = _list_of(thing)
     if type(thing) in (list, tuple):
         thing = of_numbers([*thing])
     source = as_source(thing)
@@ -71,11 +71,17 @@ def _source(thing: Any) -> Source:
     return source
 
 
+def _list_of(items: Any) -> Any:
+    found = begun_list("list(...)")
+    own_loop(items, found.append)
+    return found
+
+
 def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
     """What ``x, *y = thing`` takes apart, into names before and behind one with a star, if there is one."""
     thing = characters_of(thing)
     if active_trace() is not None and isinstance(thing, Recorded | Range) and is_running(thing):
-        items = thing if isinstance(thing, ProgramList) else running_list("list(...)", thing)
+        items = thing if isinstance(thing, ProgramList) else _list_of(thing)
         programs.require_length(items.length, before + (behind or 0), behind is not None)
     elif behind is None:
         return thing
@@ -233,7 +239,7 @@ def _product(*items: Any, repeat: Any = 1) -> Any:
 
 def _iterator(name: str, fill: Callable[[Any], Any]) -> Any:
     """A new list of what an iterator of Python's gives, which is none to whom it is returned."""
-    found = new_list(name, None)
+    found = begun_list(name)
     found.is_iterator = True
     fill(found)
     return found
@@ -298,7 +304,7 @@ class _Choices(Recorded):
         self._all_places, self._first = all_places, first
 
     def entered(self) -> Any:
-        self._pool = running_list("list(...)", self._items)
+        self._pool = _list_of(self._items)
         self._places = new_list("places", None)
         if self._all_places:
             own_loop(traced_range(0, self._pool.length), self._places.append)

@@ -153,11 +153,9 @@ def _list_at(site: Site, like: Container | None) -> Any:
     return made("list", site, widest(answer, like))
 
 
-def running_list(name: str, items: Any) -> Any:
-    """A list of the running program of what a loop goes through, which ``name`` tells from others at this line."""
-    found = _list_at(_site(name), None)
-    own_loop(items, found.append)
-    return found
+def begun_list(name: str) -> Any:
+    """A new list of the running program, which ``name`` tells from others at this line."""
+    return _list_at(_site(name), None)
 
 
 def _is_in_place() -> bool:

@@ -56,6 +56,7 @@ class TapedList(Listed):
     """A list of which only the running program knows how many items it has. ``form`` is theirs if that is known."""
 
     may_change = True
+    is_iterator = False
 
     def __init__(self, name: str, site: Site, form: Form | None) -> None:
         trace = current_trace()
