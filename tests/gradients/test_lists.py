@@ -73,10 +73,12 @@ def makes_lists_in_a_loop(x):
             if item > x[i]:
                 kept.append((item * item, j))
                 rows.append(x[:3] * item)
-        for square, j in kept:
-            total += square * j
+        kept.reverse()
+        rows.reverse()
+        for position, (square, j) in enumerate(kept):
+            total += square * j * position
         if rows:
-            total += (np.array(rows) ** 2).sum() / len(rows)
+            total += (np.array(rows) ** 2).sum() / len(rows) + rows[0][0]
     return total
 
 
