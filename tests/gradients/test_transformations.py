@@ -221,6 +221,7 @@ def test_new_sizes_compile_nothing() -> None:
         (lambda: jitflow.grad(lambda x: x)(X), TypeError, "not one real number"),
         (lambda: jitflow.grad(lambda x: x.sum())(np.arange(3)), TypeError, "no float or complex"),
         (lambda: jitflow.grad(lambda x: x.sum(), argnums=3)(X), ValueError, "argnums names argument 3"),
+        (lambda: jitflow.grad(lambda x, y: x.sum(), argnums=(1, -1))(X, X), ValueError, "names argument 1 twice"),
         (lambda: jitflow.grad(lambda x: x.sum(), has_aux=True)(X), TypeError, "pair"),
         (lambda: jitflow.grad(lambda: 1.0, variables=[1.0])(), TypeError, "no variable"),
         (lambda: jitflow.grad(lambda x: jitflow.custom_gradient(lambda x: x)(x).sum())(X), TypeError, "return a pair"),

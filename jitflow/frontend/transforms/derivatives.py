@@ -47,7 +47,7 @@ Function = Callable[..., Any]
 
 
 def chosen_arguments(args: Sequence[Any], argnums: int | Sequence[int]) -> Chosen:
-    """All that the arguments ``argnums`` hold, but None. Raises ValueError for one that there is not."""
+    """All that the arguments ``argnums`` hold, but None. Raises ValueError for one that there is not, or twice."""
     leaves: dict[int, Leaves] = {}
     for number in (argnums,) if isinstance(argnums, int) else argnums:
         if not -len(args) <= number < len(args):
@@ -57,6 +57,8 @@ def chosen_arguments(args: Sequence[Any], argnums: int | Sequence[int]) -> Chose
                     mend="pass what is differentiated by as a positional argument",
                 )
             )
+        if number % len(args) in leaves:
+            raise located(UserValueError(f"argnums names argument {number % len(args)} twice"))
         leaves[number % len(args)] = flatten(own_containers(args[number]))
     places = tuple(
         (number, leaf) for number, found in leaves.items() for leaf, item in enumerate(found.items) if item is not None
