@@ -155,7 +155,7 @@ def _list_at(site: Site, like: Container | None) -> Any:
 
 def begun_list(name: str) -> Any:
     """A new list of the running program, which ``name`` tells from others at this line."""
-    return _list_at(_site(name), None)
+    return _list_at(site_of_making(name), None)
 
 
 def _is_in_place() -> bool:
