@@ -38,8 +38,8 @@ def value_and_grad(
 
     ``fun`` returns one real number; with ``has_aux``, a pair of it and anything else, which is handed through. The
     gradient is by the positional argument ``argnums`` (the first, if nothing is said) and has its structure, shapes
-    and dtypes; by several, a tuple. With ``variables``, a structure of `jitflow.Variable`, it is by what these hold, in
-    the same structure; with both, a pair.
+    and dtypes, with None where it has None; by several, a tuple. With ``variables``, a structure of
+    `jitflow.Variable`, it is by what these hold, in the same structure; with both, a pair.
 
     What is differentiated by is a value: ``fun`` may write to it, and the caller's array stays as it was. What ``fun``
     writes to other arguments is seen.

@@ -271,6 +271,13 @@ def keeps_states(u, k):
     return np.array(states), len(states), states[-1], states[0][1]
 
 
+def asks_for_its_last_state(u, k):
+    states = [u]
+    while np.abs(states[-1]).max() > 0.5:
+        states.append(states[-1] * 0.6)
+    return len(states), states[-1], states[len(states) // 2]
+
+
 def keeps_rows_that_it_fills(u, k):
     rows = []
     for i in range(k + 2):
@@ -395,6 +402,17 @@ def mixes_more_types(u, k):
     return kept, total, len(kept), kept[k]
 
 
+def looks_into_what_was_chosen(u, k):
+    above, others, last = [], [], {}
+    for item in u:
+        kept = above if item > k else others
+        kept.append(item)
+        last[0] = item
+    if not above:
+        raise ValueError("nothing")
+    return above[0], others[-1:], sum(above) / len(above), min(above), last[0]
+
+
 def extends_one_of_two(u, k):
     p, q = [1, 2], [np.float32(1.5), 0.5]
     (p if k == 0 else q).extend([1.0, 7.0])
@@ -410,7 +428,7 @@ PROGRAMS = [
     begins_with_a_number, keeps_small_numbers, catches_what_is_raised, reads_until_it_fails, picks_and_stores,
     works_through_a_queue, leaves_its_queue, takes_from_the_front, changes_all_of_it, decides_on_lists,
     keeps_complex_numbers, keeps_states, keeps_rows_that_it_fills, keeps_copies, halves_intervals, keeps_tuples,
-    spreads_on_a_grid, lets_numpy_compute,
+    spreads_on_a_grid, lets_numpy_compute, asks_for_its_last_state, looks_into_what_was_chosen,
 ]  # fmt: skip
 
 

@@ -112,6 +112,21 @@ def test_gradients_go_through_the_texts():
     assert slope(1.5) == pytest.approx(special.digamma(1.5) + 1.5 / math.hypot(1.5, 2, 3), rel=1e-12)
 
 
+@pytest.mark.parametrize("x", [1.0, 2.0, 3.0, 10.0, 23.0, 2.5, -0.5])
+def test_gradients_where_the_texts_take_exact_values(x):
+    """Factorials and the zeros of lgamma are exact numbers, and have the derivatives of what they are instead of."""
+    special = pytest.importorskip("scipy.special")
+    gamma, slope = jitflow.grad(lambda x: math.gamma(x)), special.digamma(x)
+    assert gamma(x) == pytest.approx(math.gamma(x) * slope, rel=1e-12)
+    assert jitflow.grad(gamma)(x) == pytest.approx(math.gamma(x) * (slope**2 + special.polygamma(1, x)), rel=1e-10)
+    assert jitflow.jvp(lambda x: math.lgamma(x), (x,), (1.0,))[1] == pytest.approx(slope, rel=1e-12)
+
+
+@pytest.mark.parametrize("x", [np.zeros(3), np.array([1.0, -1.0, 0.0]), np.array([0.5, 1e100, 1.0, -1e100])])
+def test_gradients_of_sums_in_which_something_cancels(x):
+    assert jitflow.grad(lambda x: math.fsum(x * 2))(x).tolist() == [2.0] * len(x)
+
+
 def of_complex(z, base):
     return (
         [cmath.sqrt(z), cmath.asinh(z), cmath.acosh(z), cmath.asin(z), cmath.acos(z)],

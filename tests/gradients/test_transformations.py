@@ -17,6 +17,32 @@ X = np.array([0.1, 0.2, 0.3, 0.5])
 A = np.arange(8.0).reshape(2, 4) / 10
 
 
+def test_the_value_is_pythons_number_where_it_may_be_an_int_or_a_float() -> None:
+    def total(x: Any) -> Any:
+        found = 0
+        for item in x:
+            found = found + float(item) ** 2
+        return found
+
+    assert [type(jitflow.value_and_grad(total)(x)[0]) for x in (X, X[:0])] == [float, float]
+
+
+def test_none_in_a_structure_stays_none() -> None:
+    def loss(layers: Any, x: Any) -> Any:
+        for layer in layers:
+            x = x @ layer["w"] if layer["b"] is None else x @ layer["w"] + layer["b"]
+        return (x**2).sum()
+
+    layers = [{"w": A.T.copy(), "b": None}, {"w": A[:, :3].copy(), "b": np.ones(3)}]
+    (first, second), by_x = jitflow.grad(loss, argnums=(0, 1))(layers, X)
+    assert first["b"] is None
+    np.testing.assert_allclose(by_x, central_differences(lambda x: loss(layers, x), X), rtol=1e-5)
+    ones = [{"w": np.ones((4, 2)), "b": None}, {"w": np.ones((2, 3)), "b": np.ones(3)}]
+    change = jitflow.jvp(lambda layers: loss(layers, X), (layers,), (ones,))[1]
+    assert np.isclose(change, sum(part.sum() for part in (first["w"], second["w"], second["b"])))
+    assert jitflow.vjp(lambda layers: loss(layers, X), layers)[1](1.0)[0][0]["b"] is None
+
+
 def test_structures_and_several_arguments() -> None:
     def loss(parameters: Any, x: Any, scale: float) -> Any:
         return ((x @ parameters["w"] + parameters["b"][0]) ** 2).sum() * scale
@@ -195,6 +221,7 @@ def test_new_sizes_compile_nothing() -> None:
         (lambda: jitflow.grad(lambda x: x)(X), TypeError, "not one real number"),
         (lambda: jitflow.grad(lambda x: x.sum())(np.arange(3)), TypeError, "no float or complex"),
         (lambda: jitflow.grad(lambda x: x.sum(), argnums=3)(X), ValueError, "argnums names argument 3"),
+        (lambda: jitflow.grad(lambda x, y: x.sum(), argnums=(1, -1))(X, X), ValueError, "names argument 1 twice"),
         (lambda: jitflow.grad(lambda x: x.sum(), has_aux=True)(X), TypeError, "pair"),
         (lambda: jitflow.grad(lambda: 1.0, variables=[1.0])(), TypeError, "no variable"),
         (lambda: jitflow.grad(lambda x: jitflow.custom_gradient(lambda x: x)(x).sum())(X), TypeError, "return a pair"),

@@ -145,8 +145,9 @@ def begin_anew_beside(things: Iterable[Any]) -> None:
 
 
 def drain_lists() -> None:
-    """Take off what is left in the lists that the region has made."""
+    """Take off what is left in the lists that the region has made, if a reverse sweep goes through it."""
     trace = current_trace()
-    for growing in trace.state(ProgramLists).growing:
-        if growing.home is trace.scope:
+    lists = [growing for growing in trace.state(ProgramLists).growing if growing.home is trace.scope]
+    if lists and any(scope.is_differentiated for scope in trace.scope.around()):
+        for growing in lists:
             growing.drain()

@@ -11,7 +11,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.alternatives import aligned, of_own_kinds, released
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.changing_lists import is_made_inside
+from jitflow.frontend.control.changing_lists import drain_lists, is_made_inside
 from jitflow.frontend.control.identity import (
     is_chosen_by_identity,
     remember_choice,
@@ -132,6 +132,7 @@ def join(
     for items, path in zip(yielded, paths, strict=True):
         with trace.region(path.scope):
             items += [whether_bound(True if path.ended else path.locals.get(name, UNBOUND)) for name in partly]
+            drain_lists()
     regions = tuple(
         path.scope.close((), items) for path, items in zip(paths, yielded, strict=True)
     )  # fmt: skip

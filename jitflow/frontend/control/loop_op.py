@@ -11,6 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.identity import pairs_of, remember_choice, remember_made_of, remember_torn
 from jitflow.frontend.control.joining import outside_type, whether_bound
 from jitflow.frontend.control.leaves import flatten
@@ -22,7 +23,6 @@ from jitflow.frontend.control.merge import (
     result_of,
     word,
 )
-from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.same import is_numbered, note_replaced
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.told import is_replaced
@@ -70,6 +70,8 @@ class LoopOp(OneTurn):
             hints.append("had_a_turn")
             turn.parameters.append(Value(Scalar(BOOL), "had_a_turn"))
             turn.condition_parameters.append(Value(Scalar(BOOL), "had_a_turn"))
+        with trace.region(path.scope):
+            drain_lists()
         found: Sequence[Value]
         if tested:
             found = self._add_while(turn, initial, yielded, types, hints, source)
@@ -153,18 +155,18 @@ class LoopOp(OneTurn):
                 number += 1
 
     def _sent(
-        self, flows: list[Flow], path: Path, since: tuple[int, int]
+        self, flows: list[Flow], turn: Turn, since: tuple[int, int]
     ) -> tuple[list[Flow], list[Value], list[Value]]:
         """What goes in, and what a turn hands on: first what it reads, then what it puts into memory made before.
 
         ``since``: when the loop began, in the storage's count.
         """
         trace = current_trace()
-        storage, home = trace.storage, trace.scope
+        storage, home, path = trace.storage, trace.scope, turn.path
         for flow in flows:
             for parameter in flow.parameters:
                 storage.arrive(parameter, flow.arrays)
-        storage.end_turn(path.scope, since)
+        storage.end_turn([scope for scope in (path.scope, turn.condition) if scope is not None], since)
         names = names_of(flow.left for flow in flows)
         yielded: dict[Flow, Value] = {}
         for flow in sorted(flows, key=lambda flow: flow.slot.as_place):

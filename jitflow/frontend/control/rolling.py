@@ -154,7 +154,7 @@ class Rolling(LoopOp):
                 lessons.changes = changes
             elif stable and not here.again and not trace.storage.goes_again(before):
                 self.cells.write(entry)
-                sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
+                sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn, began)
                 if not trace.storage.goes_again(before):
                     if any(local.learnt_too_much(left_by(turn.path, local)) for local in locals_):
                         locals_ = self._locals(entry)

@@ -198,7 +198,9 @@ def _promoted(thing: Alternatives) -> Any:
         raise thing.refusal()
     dtype = dtype_of(np.result_type(*dtypes))
     assert dtype is not None
-    return thing.each(lambda option: wrap(values.cast(values.as_scalar(lift(option)), dtype)))
+    are_pythons = all(isinstance(kind, Scalar) and kind.weak for kind in kinds)
+    convert = as_weak if are_pythons else lambda value, dtype: values.cast(values.as_scalar(value), dtype)
+    return thing.each(lambda option: wrap(convert(lift(option), dtype)))
 
 
 # -- kinds that share a dtype --------------------------------------------------------------------------------

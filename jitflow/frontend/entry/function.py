@@ -171,6 +171,8 @@ def _recorded(
                 return _trace(state, function, names, arguments, static)
             except Exception as error:
                 pass_interruption(error)
+                state.begin_anew_now()
+                require_unchanged(state)
                 _raise_what_was_caught(state)
                 raise
         except UserError as error:

@@ -171,13 +171,13 @@ def _callable(thing: Any) -> bool:
     return callable(thing._jitflow_object if isinstance(thing, ObjectProxy) else thing)
 
 
-def _sum(items: Any, *start: Any) -> Any:
+def _sum(items: Any, /, start: Any = 0) -> Any:
     """`sum`."""
     if isinstance(items, Listed) and items.is_uniform:
-        return summed(items, *start or (0,))
+        return summed(items, start)
     if is_running(items):
-        return conversions.fold(items, start[0] if start else 0, operator.add)
-    return conversions.sum_(items, *start)
+        return conversions.fold(items, start, operator.add)
+    return conversions.sum_(items, start)
 
 
 def _hasattr(thing: Any, name: Any) -> bool:

@@ -98,11 +98,13 @@ def _real(thing: Any, value: Value, message: str) -> Value:
     return values.emit("real", value)
 
 
-def complex_(*args: Any) -> Any:
+def complex_(*args: Any, **named: Any) -> Any:
     """`complex`."""
+    if named:
+        args = (*(args or (named.pop("real", 0),)), *(named.pop(name) for name in ("imag",) if name in named))
     args = _asked(args, "__complex__", "__float__", "__index__")
-    if not any(isinstance(argument, tracers.Tracer) for argument in args):
-        return builtins.complex(*args)
+    if named or not any(isinstance(argument, tracers.Tracer) for argument in args):
+        return builtins.complex(*args, **named)
     numbers = [_number(argument, "complex") for argument in args]
     if len(numbers) == 2 and not any(values.dtype_of_value(number).is_complex for number in numbers):
         parts = [values.cast(number, F64) for number in numbers]  # a product with 1j would lose the sign of a zero

@@ -19,7 +19,7 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.python.list_tapes import Form, number_less, repeat
-from jitflow.frontend.python.lists import Listed, in_order
+from jitflow.frontend.python.lists import Listed, ListedScalars, in_order
 from jitflow.frontend.python.taped_lists import TapedList, refusal, size_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Site
@@ -107,13 +107,17 @@ class Growing(TapedList):
 
     def reverse(self) -> None:
         """``list.reverse``."""
-        self._replace_all(lambda items: items.array[::-1].copy())
+        self._rearrange(lambda array: array[::-1].copy())
 
     def sort(self, **keywords: Any) -> None:
         """``list.sort``."""
         if keywords.keys() - {"reverse"}:
             raise refusal("list.sort(key=...) of a list that the running program changes", "use sorted(..., key=...)")
-        self._replace_all(lambda items: in_order(items, **keywords).array)
+        if self.form is not None and not self.form.is_number:
+            raise refusal("sort() of a list of other items than numbers of one type, which the running program changes",
+                           "sort np.array of it")  # fmt: skip
+        kind = Listed if self.weak else ListedScalars
+        self._rearrange(lambda array: in_order(kind(array), **keywords).array)
 
     def drain(self) -> None:
         """Take off all items: a reverse sweep puts back what was taken, and takes what was put."""
@@ -151,19 +155,18 @@ class Growing(TapedList):
         self._place(position, "list assignment index out of range")
         self.pop(position)
 
-    def _replace_all(self, changed: Callable[[Listed], Any]) -> None:
-        """Hold the numbers of the array that a function makes of those that the list holds."""
+    def _rearrange(self, changed: Callable[[Any], Any]) -> None:
+        """Hold in each column what a function makes of the array of what it holds."""
         self._require_rest()
         if self._is_without_form():
             return
-        form = self._form_or_float()
-        if not form.is_number:
-            raise refusal("reverse() and sort() of a list of tuples or arrays that the running program changes",
-                           "reverse or sort np.array of it")  # fmt: skip
-        length, array = self.number, changed(self.settled())
+        length = self.number
+        columns = [(column, changed(column.array(size_of(length)))) for column in self.known.columns]
 
         def put(position: Any) -> None:
-            self.known.columns[0].poke(values.emit("subtract", length, integer(position)), array[position])
+            place = values.emit("subtract", length, integer(position))
+            for column, array in columns:
+                column.poke(place, array[position])
 
         repeat(size_of(length), put)
 

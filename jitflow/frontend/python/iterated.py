@@ -28,14 +28,14 @@ from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.lists import of_numbers
-from jitflow.frontend.python.made_containers import made_container
+from jitflow.frontend.python.made_containers import begun_list, made_container
 from jitflow.frontend.python.program_lists import ProgramList, new_list
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.budget import MOST_KNOWN_TURNS
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts.characters import characters_of
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import I64
@@ -72,7 +72,7 @@ def _source(thing: Any) -> Source:
 
 
 def _list_of(items: Any) -> Any:
-    found = new_list("list(...)", None)
+    found = begun_list("list(...)")
     own_loop(items, found.append)
     return found
 
@@ -239,7 +239,7 @@ def _product(*items: Any, repeat: Any = 1) -> Any:
 
 def _iterator(name: str, fill: Callable[[Any], Any]) -> Any:
     """A new list of what an iterator of Python's gives, which is none to whom it is returned."""
-    found = new_list(name, None)
+    found = begun_list(name)
     found.is_iterator = True
     fill(found)
     return found
@@ -294,14 +294,19 @@ class _Choices(Recorded):
 
     may_change = True
 
-    def __init__(self, items: Any, length: Any, advance: Callable[..., Any], *, all_places: bool, first: Any) -> None:
-        if type(length) is not int:
+    def __init__(self, iterable: Any, r: Any, *, advance: Callable[..., Any], all_places: bool, first: int) -> None:
+        if type(r) is not int:
             raise located(UserNotImplementedError(
                 "combinations or permutations of a number of items that only the running program knows",
                 mend="give the number as it is: combinations(items, 2), permutations(items, len) with len in static=",
             ))  # fmt: skip
-        self._items, self._length, self._advance = items, length, advance
+        self._items, self._length, self._advance = iterable, r, advance
         self._all_places, self._first = all_places, first
+
+    def __iter__(self) -> Any:
+        begin_anew_rewritten(current_trace())
+        raise located(UserNotImplementedError("an iteration by Python of choices among traced values",
+                                              mend="go through them in a loop, in a function with a name"))  # fmt: skip
 
     def entered(self) -> Any:
         self._pool = _list_of(self._items)
@@ -325,18 +330,10 @@ class _Choices(Recorded):
         return tuple(self._pool[self._places[place]] for place in range(self._length))
 
 
-def _combinations(items: Any, r: Any) -> Any:
-    return _Choices(items, r, programs.advanced_combination, all_places=False, first=1)
-
-
-def _with_replacement(items: Any, r: Any) -> Any:
-    return _Choices(items, r, programs.advanced_repetition, all_places=False, first=0)
-
-
-def _permutations(items: Any, r: Any = None) -> Any:
+def _permutations(iterable: Any, r: Any = None) -> Any:
     if r is None:  # tuples of as many items as there are
-        return _COUNTED[itertools.permutations](items)
-    return _Choices(items, r, programs.advanced, all_places=True, first=1)
+        return _COUNTED[itertools.permutations](iterable)
+    return _Choices(iterable, r, advance=programs.advanced, all_places=True, first=1)
 
 
 def _counted(kind: Any) -> Any:
@@ -378,8 +375,10 @@ _HANDLERS: Mapping[Any, Callable[..., Any]] = {
     heapq.nsmallest: partial(_best, False),
     functools.reduce: _reduce,
     itertools.accumulate: _accumulate,
-    itertools.combinations: _combinations,
-    itertools.combinations_with_replacement: _with_replacement,
+    itertools.combinations: partial(_Choices, advance=programs.advanced_combination, all_places=False, first=1),
+    itertools.combinations_with_replacement: partial(
+        _Choices, advance=programs.advanced_repetition, all_places=False, first=0
+    ),
     itertools.dropwhile: partial(_filtered, programs.dropped, "dropwhile(...)"),
     itertools.filterfalse: partial(_filtered, programs.kept, "filterfalse(...)"),
     itertools.groupby: _groupby,

@@ -153,6 +153,11 @@ def _list_at(site: Site, like: Container | None) -> Any:
     return made("list", site, widest(answer, like))
 
 
+def begun_list(name: str) -> Any:
+    """A new list of the running program, which ``name`` tells from others at this line."""
+    return _list_at(site_of_making(name), None)
+
+
 def _is_in_place() -> bool:
     """Whether what the program does is ``items *= number``, which Python tells nobody: to a number it is a product."""
     frame = current_trace().user_frame()

@@ -56,14 +56,10 @@ class TapedList(Listed):
     """A list of which only the running program knows how many items it has. ``form`` is theirs if that is known."""
 
     may_change = True
+    is_iterator = False
 
     def __init__(self, name: str, site: Site, form: Form | None) -> None:
         trace = current_trace()
-        if not trace.scope.is_differentiated and any(scope.is_differentiated for scope in trace.scope.around()):
-            raise refusal(
-                f"a list that the running program changes, made in a loop or branch of what is differentiated: {name}",
-                "make the list before the loop, or write to an array",
-            )
         trace.state(ProgramLists).growing.append(self)
         self._trace, self.home = trace, trace.scope
         self._name, self._site = name, site

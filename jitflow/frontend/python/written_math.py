@@ -99,10 +99,13 @@ def ulp(x: float) -> float:
 
 
 def fsum(items: Any) -> float:
-    """`math.fsum`: Shewchuk's partial sums (1997), which do not overlap, so that there are at most 40 or so."""
+    """`math.fsum`: Shewchuk's partial sums (1997), which do not overlap, so that there are at most 40 or so.
+
+    What cancels is no partial sum any more, but has a derivative: ``nothing`` is 0 and has it.
+    """
     partials = np.zeros(64)
     count = 0
-    special = 0.0
+    nothing, special = 0.0, 0.0
     for item in items:
         x = float(item)
         if math.isfinite(x):
@@ -122,6 +125,8 @@ def fsum(items: Any) -> float:
             if x != 0.0:
                 partials[kept] = x
                 kept += 1
+            else:
+                nothing = nothing + x
             count = kept
         else:
             if math.isinf(x) and special == -x:
@@ -129,7 +134,7 @@ def fsum(items: Any) -> float:
             special = special + x
     if special != 0.0:
         return special
-    return _rounded_once(partials, count)
+    return _rounded_once(partials, count) + nothing
 
 
 def _rounded_once(partials: Any, count: int) -> float:
@@ -229,10 +234,11 @@ def gamma(x: float) -> float:
     found = x
     if magnitude < 1e-20:
         found = 1.0 / x
-    elif 1.0 <= x <= 23.0 and x == np.floor(x):
-        found = _factorial(x - 1.0)
     elif magnitude <= 200.0:
         found = _gamma(x, magnitude)
+        whole = float(np.floor(x))
+        if 1.0 <= x <= 23.0 and x == whole:  # 1.0 times a factorial, which has the derivative of the approximation
+            found = found / _gamma(whole, whole) * _factorial(whole - 1.0)
     elif x < 0.0:
         found = 0.0 if math.fmod(np.floor(x), 2.0) == 0.0 else -0.0
     elif x < math.inf:
@@ -275,13 +281,17 @@ def lgamma(x: float) -> float:
     found = magnitude
     if magnitude < 1e-20:
         found = -math.log(magnitude)
-    elif x == 1.0 or x == 2.0:
-        found = 0.0
     elif magnitude < math.inf:
-        found = math.log(_lanczos_sum(magnitude)) - _G
-        found += (magnitude - 0.5) * (math.log(magnitude + _G - 0.5) - 1.0)
+        found = _log_gamma(magnitude)
+        if x == 1.0 or x == 2.0:  # 0.0 with the derivative of the approximation
+            found -= _log_gamma(float(np.floor(x)))
         if x < 0.0:
             found = _LOG_PI - math.log(abs(_sine_of_pi(magnitude))) - math.log(magnitude) - found
         if found == math.inf:
             raise OverflowError("math range error")
     return found
+
+
+def _log_gamma(x: float) -> float:
+    found = math.log(_lanczos_sum(x)) - _G
+    return found + (x - 0.5) * (math.log(x + _G - 0.5) - 1.0)

@@ -297,15 +297,14 @@ class Storage(Views):
             if shown in self._kept:
                 self._kept[shown]()
 
-    def end_turn(self, turn: Scope, since: tuple[int, int]) -> None:
-        """A loop's turn is over, and what its parameters may be has arrived: look again at what it wrote to."""
+    def end_turn(self, turns: list[Scope], since: tuple[int, int]) -> None:
+        """A turn, its body and condition, is over, and what its parameters may be has arrived: look at its writes."""
         written = self.written[since[0] :]
-        theirs = (root for root in written if root not in self._returned or not self.is_made_in(turn, root))
-        self._require_no_copy(*theirs)
-        again = (root for root in written if root in self._arrived or not self.is_made_in(turn, root))
-        self._require_not_kept(*again)
+        made = {root for root in written if any(self.is_made_in(turn, root) for turn in turns)}
+        self._require_no_copy(*(root for root in written if root not in self._returned or root not in made))
+        self._require_not_kept(*(root for root in written if root in self._arrived or root not in made))
         if self.imitations.of:
-            self.imitations.end_turn(turn, since[1], written)
+            self.imitations.end_turn(turns[0], since[1], written)
 
     def place(self, value: Value) -> Value:
         """The place that ``value`` shows; its root becomes a variable if it is none."""

@@ -47,7 +47,7 @@ Function = Callable[..., Any]
 
 
 def chosen_arguments(args: Sequence[Any], argnums: int | Sequence[int]) -> Chosen:
-    """All that the arguments ``argnums`` hold. Raises ValueError for one that there is not."""
+    """All that the arguments ``argnums`` hold, but None. Raises ValueError for one that there is not, or twice."""
     leaves: dict[int, Leaves] = {}
     for number in (argnums,) if isinstance(argnums, int) else argnums:
         if not -len(args) <= number < len(args):
@@ -57,8 +57,12 @@ def chosen_arguments(args: Sequence[Any], argnums: int | Sequence[int]) -> Chose
                     mend="pass what is differentiated by as a positional argument",
                 )
             )
+        if number % len(args) in leaves:
+            raise located(UserValueError(f"argnums names argument {number % len(args)} twice"))
         leaves[number % len(args)] = flatten(own_containers(args[number]))
-    places = tuple((number, leaf) for number, found in leaves.items() for leaf in range(len(found.items)))
+    places = tuple(
+        (number, leaf) for number, found in leaves.items() for leaf, item in enumerate(found.items) if item is not None
+    )
     return _chosen(args, leaves, places)
 
 
@@ -364,6 +368,9 @@ def one_like(traced: Traced) -> Value:
 
 
 def in_structure(traced: Traced, gradients: Sequence[Any]) -> list[Any]:
-    """The gradients by each chosen argument, in its structure."""
+    """The gradients by each chosen argument, in its structure, with None where it has None."""
     rest = iter(gradients)
-    return [leaves.rebuild([next(rest) for _ in leaves.items]) for leaves in traced.chosen.leaves.values()]
+    return [
+        leaves.rebuild([None if item is None else next(rest) for item in leaves.items])
+        for leaves in traced.chosen.leaves.values()
+    ]

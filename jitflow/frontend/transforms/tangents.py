@@ -31,11 +31,11 @@ __all__ = ["as_cotangent", "cotangents_of", "items_like", "own_containers", "tan
 def tangents_of(traced: Traced, tangents: Sequence[Any]) -> list[Value]:
     """The tangent of each input, from structures like those of the arguments. Raises TypeError for others."""
     chosen = traced.chosen
-    items = [
-        item
+    given = [
+        items_like(chosen.leaves[number], chosen.args[number], tangent, "a tangent", "its argument")
         for number, tangent in enumerate(tangents)
-        for item in items_like(chosen.leaves[number], chosen.args[number], tangent, "a tangent", "its argument")
     ]
+    items = [given[number][leaf] for number, leaf in chosen.places]
     return [_tangent(item, value) for item, value in zip(items, traced.inputs, strict=True)]
 
 

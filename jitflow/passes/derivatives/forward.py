@@ -27,7 +27,7 @@ from jitflow.passes.derivatives.notation import Notation, dtype_of, plain
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS
 from jitflow.passes.derivatives.renew import renewed
-from jitflow.passes.derivatives.reverse import CHOOSING
+from jitflow.passes.derivatives.reverse import CHOOSING, ROOTS
 from jitflow.passes.derivatives.rules import Change, Refused, no_rule, total
 from jitflow.passes.derivatives.transposes import LINEAR, TANGENTS
 
@@ -122,6 +122,7 @@ class Forward:
             return TANGENTS[op.name](m, op, tangents)
         if op.name in PARTIALS:
             pairs = zip(tangents, PARTIALS[op.name](m, op), strict=True)
+            masked = masked or op.name in ROOTS
             return (total(m, [None if t is None else scaled(m, t, factor, masked=masked) for t, factor in pairs]),)
         if op.name in WEIGHTS:
             (tangent,) = tangents

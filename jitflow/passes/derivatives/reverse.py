@@ -37,14 +37,14 @@ from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.transposes import TRANSPOSES
 from jitflow.records import dataclass
 
-__all__ = ["CHOOSING", "Reversal", "Sweep", "active_outside", "zeros_where_none"]
+__all__ = ["CHOOSING", "ROOTS", "Reversal", "Sweep", "active_outside", "zeros_where_none"]
 
 CHOOSING = frozenset("select maximum minimum fmax fmin".split())
 """Ops that hand zeros on to the operand that they did not choose."""
 
 
 ROOTS = frozenset("sqrt cbrt power".split())
-"""Ops that are finite where their slope is infinite."""
+"""Ops that are finite where their slope is infinite: a change of 0 is still none."""
 
 MIXING = frozenset("matmul contract host_call".split())
 """Ops behind which it is not known any more which elements were infinite."""
@@ -186,7 +186,7 @@ class Sweep:
         present = [cotangent for cotangent in cotangents if cotangent is not None]
         masked = op.name in CHOOSING or not self.reversal.masked.isdisjoint(present)
         unbounded = op.name not in MIXING and not self.reversal.unbounded.isdisjoint(present)
-        scale = partial(scaled, self.m, adjoint=True, masked=masked, unbounded=unbounded)
+        scale = partial(scaled, self.m, adjoint=True, masked=masked or op.name in ROOTS, unbounded=unbounded)
         if op.name in TRANSPOSES:
             arriving = TRANSPOSES[op.name](self.m, op, cotangents)
         elif op.name in PARTIALS:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Op
-from jitflow.passes.derivatives import decompositions, equations, folds, members, ordering, scipy_routines, signals
+from jitflow.passes.derivatives import (
+    decompositions,
+    equations,
+    folds,
+    members,
+    ordering,
+    scipy_routines,
+    signals,
+    special_functions,
+)
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.rules import Arriving, Change, Refused, Tangent, Transpose, no_rule
 
@@ -19,6 +28,7 @@ ROUTINE_TRANSPOSES: dict[str, Transpose] = {
     **ordering.TRANSPOSES,
     **scipy_routines.TRANSPOSES,
     **signals.TRANSPOSES,
+    **special_functions.TRANSPOSES,
 }
 
 ROUTINE_TANGENTS: dict[str, Tangent] = {
@@ -29,6 +39,7 @@ ROUTINE_TANGENTS: dict[str, Tangent] = {
     **ordering.TANGENTS,
     **scipy_routines.TANGENTS,
     **signals.TANGENTS,
+    **special_functions.TANGENTS,
 }
 
 

@@ -1,19 +1,17 @@
-"""Rules of SciPy's functions: special functions element by element, and solvers of triangular and Cholesky systems.
+"""Rules of SciPy's solvers of triangular and Cholesky systems.
 
 Of a triangular matrix only the triangle counts, and without its diagonal where that is taken to be ones.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
 from jitflow.passes.derivatives.equations import cholesky_change, cholesky_cotangent
-from jitflow.passes.derivatives.factors import settled, where
 from jitflow.passes.derivatives.matrices import Matrices
-from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
+from jitflow.passes.derivatives.notation import Notation, options_of, rank
 from jitflow.passes.derivatives.rules import Arriving, Change, Tangent, Transpose, given
 
 __all__ = ["TANGENTS", "TRANSPOSES"]
@@ -26,72 +24,6 @@ def _call(m: Notation, routine: str, *operands: Value, **options: object) -> Val
         options=tuple(options.items()), effect="check" if options else "none",
     )  # fmt: skip
     return found
-
-
-# -- special functions of one number
-
-
-Slope = Callable[[Notation, Value, Value], Value]
-"""The derivative, of the operand and the result."""
-
-
-def _special(m: Notation, name: str, x: Value) -> Value:
-    return _call(m, f"scipy.special.{name}", x)
-
-
-def _trigamma(m: Notation, x: Value, y: Value) -> Value:
-    return _call(m, "scipy.special._ufuncs._zeta", m.number(2, dtype_of(x)), x)
-
-
-def _growing(factor: float, half: float) -> Slope:
-    """Of an inverse whose own slope falls as exp(-half * y**2)."""
-    return lambda m, x, y: m("multiply", factor, m("exp", m("multiply", half, m("multiply", y, y))))
-
-
-def _i1(m: Notation, x: Value, y: Value) -> Value:
-    at_zero = m("equal", x, 0)
-    quotient = m("divide", y, where(m, at_zero, 1, x))
-    return m("subtract", _special(m, "i0", x), where(m, at_zero, 0.5, quotient))
-
-
-def _j1(m: Notation, x: Value, y: Value) -> Value:
-    at_zero = m("equal", x, 0)
-    quotient = m("divide", y, where(m, at_zero, 1, x))
-    return m("subtract", _special(m, "j0", x), where(m, at_zero, 0.5, quotient))
-
-
-_SLOPES: dict[str, Slope] = {
-    "gammaln": lambda m, x, y: _special(m, "psi", x),
-    "gamma": lambda m, x, y: m("multiply", y, _special(m, "psi", x)),
-    "rgamma": lambda m, x, y: m("negative", m("multiply", y, _special(m, "psi", x))),
-    "psi": _trigamma,
-    "erfinv": _growing(math.sqrt(math.pi) / 2, 1.0),
-    "erfcinv": _growing(-math.sqrt(math.pi) / 2, 1.0),
-    "ndtri": _growing(math.sqrt(2 * math.pi), 0.5),
-    "i0": lambda m, x, y: _special(m, "i1", x),
-    "i1": _i1,
-    "j0": lambda m, x, y: m("negative", _special(m, "j1", x)),
-    "j1": _j1,
-    "log_ndtr": lambda m, x, y: m(
-        "exp", m("subtract", m("multiply", -0.5, m("multiply", x, x)), m("add", y, math.log(2 * math.pi) / 2))
-    ),
-}
-
-
-def _transposed(slope: Slope) -> Transpose:
-    def rule(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
-        cotangent = given(cotangents)
-        return (settled(m, m("multiply", cotangent, slope(m, op.operands[0], op.results[0])), (cotangent,)),)
-
-    return rule
-
-
-def _tangent(slope: Slope) -> Tangent:
-    def rule(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
-        tangent = given(tangents)
-        return (settled(m, m("multiply", tangent, slope(m, op.operands[0], op.results[0])), (tangent,)),)
-
-    return rule
 
 
 # -- triangular systems
@@ -188,13 +120,11 @@ def _cho_factor_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequ
 
 
 TRANSPOSES: dict[str, Transpose] = {
-    **{f"scipy.special.{name}": _transposed(slope) for name, slope in _SLOPES.items()},
     _TRIANGULAR: _solve_triangular,
     _CHO_SOLVE: _cho_solve,
     "jitflow.runtime.routines.cho_factor": _cho_factor,
 }
 TANGENTS: dict[str, Tangent] = {
-    **{f"scipy.special.{name}": _tangent(slope) for name, slope in _SLOPES.items()},
     _TRIANGULAR: _solve_triangular_tangent,
     _CHO_SOLVE: _cho_solve_tangent,
     "jitflow.runtime.routines.cho_factor": _cho_factor_tangent,

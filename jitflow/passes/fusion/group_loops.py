@@ -105,7 +105,8 @@ class GroupLoops:
         narrowest = min((part.narrowest for part in parts if part.narrowest is not None), default=None)
         each = [part.dims for part in parts if part.dims is not None]
         dims = frozenset().union(*each) if len(each) == len(parts) and not inside else None
-        are_alike = dims is not None and len(dims) == 1  # one nest without a doubt, whatever relates them
+        are_alike = dims is not None and len(dims) == 1  # one nest without a doubt, if more than numbers relates them
+        are_alike = are_alike and sum(map(bool, spans)) < 2
         if not (are_alike or _are_one(spans, folded, narrowest)):
             return None
         stored = [source for part in parts for source in part.stored]

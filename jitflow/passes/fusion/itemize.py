@@ -170,7 +170,7 @@ class _Scan:
         computing = run.computing
         last = self.position[computing[-1]]
         members = set(run.ops)
-        views = [op for op in run.ops if op not in computing and self._is_read_outside(op.result, members)]
+        views = [op for op in run.ops if op not in computing and self._is_wanted(op.result, members)]
         wanted = [result for op in computing for result in op.results if self._is_wanted(result, members)]
         internal = [result for op in computing for result in op.results if result not in wanted]
         if not internal:
