@@ -169,8 +169,6 @@ class Results:
         if kind is TracedText:
             operands = tuple(self.tree(operand, path) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
-        if isinstance(result, ProgramContainer) and result.is_iterator:
-            raise _unreturnable(result, path)
         if isinstance(result, ProgramContainer):
             made_of, arrays = self._returned[result.value if result.is_known else kind]
             parts = (one if isinstance(one, SameObject) else self._computed(one) for one in arrays)

@@ -26,7 +26,7 @@ from jitflow.frontend.control.changing_lists import (
 )
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
-from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
@@ -72,7 +72,7 @@ def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
         single = [thing for is_taken, thing in parts if not is_taken]
         if answer is None and any(map(is_running_key, single)):
             answer = Container(kind="set", key=item_type(single[0]))
-        if answer is not None or any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
+        if answer is not None or any(is_taken and _is_of_run(thing) for is_taken, thing in parts):
             found = made("set", site, answer)
             for is_taken, thing in parts:
                 if is_taken:
@@ -219,9 +219,9 @@ def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
         if is_taken and type(thing) is tracers.Alternatives:
             before, behind = parts[:number], parts[number + 1 :]
             return thing.each(partial(_unpacked_between, name, before, behind))
-    if active_trace() is None or not any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
+    if active_trace() is None or not any(is_taken and _is_of_run(thing) for is_taken, thing in parts):
         return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
-    like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
+    like = next(thing for is_taken, thing in parts if is_taken and _is_of_run(thing))
     found = _list_at(site_of_making(name), _like(like, "list"))
     for is_taken, thing in parts:
         if is_taken:
@@ -229,6 +229,10 @@ def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
         else:
             found.append(thing)
     return found
+
+
+def _is_of_run(thing: Any) -> bool:
+    return isinstance(thing, Recorded) or is_open(thing)
 
 
 def _is_differentiated() -> bool:
