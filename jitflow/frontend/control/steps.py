@@ -145,7 +145,7 @@ def bound_of(bound: Any) -> Any:
         return bound.each(python_int)
     answer = answer_of(bound, "__index__")
     size = tracers.as_size(pinned(bound if answer is None else answer))
-    if isinstance(size, np.integer):
+    if issubclass(type(size), np.integer):  # a traced number says that it is one
         return int(size)
     if not isinstance(size, int) and not is_integer(size):
         kind = size.__class__.__name__
