@@ -51,6 +51,14 @@ def test_a_few_traces_find_all_places(name: str, tmp_path: Path, monkeypatch: py
     assert len(found) <= 4
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_how_an_array_lies_is_asked_once_of_each_that_it_is_made_of(order: str, tmp_path: Path) -> None:
+    lines = "    x = x * x + x * 0.5\n" * 40 + "    x = x + 1\n" * 400
+    program = load(f"def program(x):\n{lines}    return x.ravel(), x.T.reshape(-1), x[x > 401]\n", tmp_path / order)
+    x = np.array(np.arange(6.0).reshape(2, 3) / 10, order=order)
+    assert repr(jitflow.function(program)(x)) == repr(program(x))
+
+
 class Thing:
     def __init__(self, number: int) -> None:
         self.number = number

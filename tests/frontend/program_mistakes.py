@@ -176,7 +176,7 @@ def appends_in_a_loop_of_any_length(x):
     found = []
     i = 0
     while x[i] < 2:
-        found.append((i, x[:i]))
+        found.append((i, object()))
         i += 1
     return found
 

@@ -125,3 +125,28 @@ def test_turns_that_can_be_written_out_know_their_items():
         return total
 
     assert np.array_equal(jitflow.function(scaled)(U, 1), scaled(U, 1))
+
+
+def puts_points_where_they_are_nearest(points):
+    centres = points[:3].copy()
+    for _ in range(50):
+        parts = [[] for _ in range(3)]
+        for place in range(len(points)):
+            best, least = 0, np.inf
+            for number in range(3):
+                distance = ((points[place] - centres[number]) ** 2).sum()
+                if distance < least:
+                    best, least = number, distance
+            parts[best].append(place)
+        before = centres
+        centres = np.array([points[part].mean(axis=0) for part in parts])
+        if not (centres - before).any():
+            break
+    return parts, centres
+
+
+def test_an_index_that_data_says_is_not_asked_for_its_number():
+    compiled = jitflow.function(puts_points_where_they_are_nearest)
+    for seed, count in ((0, 24), (1, 17), (2, 40)):
+        points = np.random.default_rng(seed).normal(size=(count, 2))
+        assert repr(compiled(points)) == repr(puts_points_where_they_are_nearest(points))

@@ -696,3 +696,61 @@ def rows_of_a_display(u, k):
 
 def test_rows_that_are_written_in_a_display_may_grow():
     assert_does_what_python_does(rows_of_a_display, CALLS)
+
+
+def averages_by_label(points, labels):
+    labelled, sums, number = list(zip(points, labels, strict=True)), np.zeros(points.shape[1]), 0
+    for point, label in labelled:
+        if label:
+            sums += point * label
+            number += 1
+    far = []
+    for place, (point, label) in enumerate(labelled):
+        if point @ point > 1:
+            far.append((label, point - sums / max(number, 1), place))
+    last = far.pop()
+    far[0], far[1] = far[1], far[0]
+    return sums, [(label, place) for label, _, place in far], last[1] * 1, far[0][1].sum(), labelled[-1][1]
+
+
+def test_tuples_may_have_arrays_in_them():
+    compiled = jitflow.function(averages_by_label)
+    for seed, count in ((0, 30), (1, 80), (2, 31)):
+        points, labels = np.random.default_rng(seed).normal(size=(count, 3)), np.arange(count) % 3
+        assert repr(compiled(points, labels)) == repr(averages_by_label(points, labels))
+    assert compiled.cache_info().misses == 1
+
+
+def test_a_derivative_goes_through_tuples_with_arrays():
+    def program(x):
+        kept, total = [], 0.0
+        for place, row in enumerate(x):
+            if row.sum() > 0:
+                kept.append((row * row, place * 1.0))
+        for row, weight in kept:
+            total += (row * weight).sum()
+        return total
+
+    x = np.random.default_rng(0).normal(size=(9, 2))
+    weights = np.where(x.sum(1) > 0, np.arange(9.0), 0.0)
+    np.testing.assert_allclose(jitflow.grad(program)(x), 2 * x * weights[:, None])
+
+
+def test_what_shows_that_tuples_have_copies_is_refused():
+    def writes(x):
+        kept = []
+        for place in range(len(x)):
+            if x[place, 0] > 0:
+                kept.append((x[place], place))
+        x[0] = 7
+        return sum(row.sum() * place for row, place in kept)
+
+    def returns(x):
+        kept = []
+        for place, row in enumerate(x):
+            kept.append((row * 2, place))
+        return kept
+
+    for program, words in ((writes, "a write to an array that is an item"), (returns, "tuples with arrays")):
+        with pytest.raises(UserNotImplementedError, match=words):
+            jitflow.function(program)(np.ones((40, 2)))

@@ -8,7 +8,7 @@ with gaps that is sliced, an array that came out of a branch), the answer is Non
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -142,8 +142,34 @@ def _layout(value: Value) -> Layout | None:
     return contiguous(dims, dtype.itemsize) if _is_made_in_order(value) else None
 
 
+class _InOrder(set[Value]):
+    """Arrays of a trace that are known to lie so that no outer axis has a smaller stride than an inner one."""
+
+
 def _is_made_in_order(value: Value) -> bool:
     """Whether NumPy makes a new array in C order: what keeps the order of its operands does if all of them lie so."""
+    answer = _made_like(value)
+    return answer if isinstance(answer, bool) else all(map(_runs_in_order, answer))
+
+
+def _runs_in_order(value: Value) -> bool:
+    """Whether no outer axis has a smaller stride than an inner one."""
+    known = current_trace().state(_InOrder)
+    found, waiting = {value}, [value]
+    while waiting:
+        answer = True if (one := waiting.pop()) in known else _lies_like(one)
+        if answer is False:
+            return False
+        if answer is not True:
+            more = [other for other in answer if other not in found]
+            found.update(more)
+            waiting += more
+    known |= found
+    return True
+
+
+def _made_like(value: Value) -> bool | Sequence[Value]:
+    """Whether a new array is made in C order, or the arrays that have to lie so for that."""
     storage = current_trace().storage
     if value in storage.merged or value not in storage.makers:
         return False
@@ -154,23 +180,22 @@ def _is_made_in_order(value: Value) -> bool:
     if "creation" in traits or op.name == "matmul" or not any(map(values.rank, op.operands)):
         return True
     rows = op.name == "concatenate" or (op.name == "gather" and op.attributes["axis"] == 0)
-    keeps = rows or not traits.isdisjoint(("elementwise", "reduction"))
-    return keeps and all(_runs_in_order(operand) for operand in op.operands)
+    return op.operands if rows or not traits.isdisjoint(("elementwise", "reduction")) else False
 
 
-def _runs_in_order(value: Value) -> bool:
-    """Whether no outer axis has a smaller stride than an inner one."""
+def _lies_like(value: Value) -> bool | Sequence[Value]:
+    """Whether the axes of an array lie in order, or the arrays whose axes have to."""
     if not isinstance(value.type, Tensor) or values.rank(value) <= 1:
         return True
     storage = current_trace().storage
     source = storage.source(value)
     if isinstance(source, Value):
-        return _runs_in_order(source)
+        return (source,)
     if isinstance(source, Op):
-        return source.name in ("slice", "broadcast", "reshape") and _runs_in_order(source.operands[0])
+        return source.operands[:1] if source.name in ("slice", "broadcast", "reshape") else False
     if value in storage.classes:
         return storage.classes[value][1] == "C"
-    return _is_made_in_order(value)
+    return _made_like(value)
 
 
 # -- the order of iteration ---------------------------------------------------------------------------------
@@ -211,31 +236,59 @@ def _turned(operand: Value, order: Sequence[int], steps: Sequence[int]) -> Value
     return values.slice_axes(turned, starts, dims, steps)
 
 
+class _Ranks(dict[Value, list[int] | None]):
+    """What `_ranked` has found of the arrays of a trace."""
+
+
 def _ranked(value: Value) -> list[int] | None:
     """For each axis a number that is larger, the larger its stride is, with the stride's sign; 0 where it repeats."""
+    known, waiting = current_trace().state(_Ranks), [value]
+    while waiting:
+        before = [one for one in _like_what(waiting[-1]) if one not in known]
+        waiting += before
+        if not before:
+            one = waiting.pop()
+            known[one] = _ranked_by(one, known)
+    return known[value]
+
+
+def _like_what(value: Value) -> Sequence[Value]:
+    """The arrays whose axes say how those of an array lie."""
+    storage = current_trace().storage
+    source = storage.source(value)
+    if isinstance(source, Value):
+        return (source,)
+    if isinstance(source, Op):
+        return source.operands[:1]
+    maker = storage.makers.get(value)
+    if value in storage.classes or maker is None or _is_made_in_order(value):
+        return ()
+    keeps = not maker.regions and "elementwise" in maker.definition.traits
+    return [one for one in maker.operands if values.rank(one)] if keeps else ()
+
+
+def _ranked_by(value: Value, known: Mapping[Value, list[int] | None]) -> list[int] | None:
+    """The same, of an array of whose like it is ``known``."""
     storage, rank = current_trace().storage, values.rank(value)
     source = storage.source(value)
     if isinstance(source, Value):
-        return _ranked(source)
+        return known[source]
     if isinstance(source, Op):
-        found = _ranked_view(source)
+        found = _ranked_view(source, known[source.operands[0]])
     elif value in storage.classes:
         kind = storage.classes[value][1]
         found = {"C": list(range(rank, 0, -1)), "F": list(range(1, rank + 1))}.get(kind)
     elif _is_made_in_order(value):
         found = list(range(rank, 0, -1))
     else:
-        maker = storage.makers.get(value)
-        operands = [] if maker is None or maker.regions else [one for one in maker.operands if values.rank(one)]
-        ranks = [_ranked(one) for one in operands if "elementwise" in maker.definition.traits] if maker else []
+        ranks = [known[one] for one in _like_what(value)]
         same = ranks and ranks[0] is not None and all(one == ranks[0] for one in ranks)
         found = [abs(number) for number in ranks[0] or ()] if same else None
     return found and [0 if dim == 1 else number for dim, number in zip(values.dims(value), found, strict=True)]
 
 
-def _ranked_view(op: Op) -> list[int] | None:
-    """`_ranked` of what a view op shows."""
-    inner = _ranked(op.operands[0])
+def _ranked_view(op: Op, inner: list[int] | None) -> list[int] | None:
+    """`_ranked` of what a view op shows of an array that is ranked so."""
     if inner is None:
         return None
     if op.name == "transpose":

@@ -1,8 +1,9 @@
 """Items of Python's lists at an index that the turns of a loop make: each of them knows it if the loop is written out.
 
-So such an index is asked for its number. Where the loop cannot be written out, the trace starts anew, and the running
-program chooses the item (`jitflow.frontend.python.chosen_items`). Where writing it out would make a long program, for
-its turns are many or depend on the data, the trace starts anew with the list as one of the running program.
+So such an index is asked for its number, unless it is made of what an array holds. Where the loop cannot be written
+out, the trace starts anew, and the running program chooses the item (`jitflow.frontend.python.chosen_items`). Where
+writing it out would make a long program, for its turns are many or depend on the data, the trace starts anew with the
+list as one of the running program.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
-from jitflow.ir.types import Container
+from jitflow.ir.records import free_values
+from jitflow.ir.types import Container, dims_of
 
-__all__ = ["Draws", "asks_for_number", "begin_anew_choosing", "begin_anew_with_asked", "writing_out"]
+__all__ = ["asks_for_number", "begin_anew_choosing", "begin_anew_with_asked", "writing_out"]
 
 
 _MANY_TURNS = 24
@@ -43,12 +45,6 @@ class _AskedItems(dict[Site, list[Any]]):
         return self.get(_site(error.location), []) if isinstance(error.location, Loc) else []
 
 
-class Draws:
-    """Whether a trace has drawn random numbers."""
-
-    any = False
-
-
 def asks_for_number(index: Value | Dim, items: Any = None) -> bool:
     """Whether an index of ``items`` is asked for its number, because it may be known in each turn of a loop."""
     trace = current_trace()
@@ -56,7 +52,7 @@ def asks_for_number(index: Value | Dim, items: Any = None) -> bool:
     if not rounds:
         return False
     if isinstance(index, Value):
-        if index in trace.parameters or (trace.state(Draws).any and _is_drawn(index)):
+        if index in trace.parameters or _is_told_by_data(index):
             return False
         if any(index in op.results for scope in rounds[0].outside.around() for op in scope.builder.ops):
             return False
@@ -69,19 +65,19 @@ def asks_for_number(index: Value | Dim, items: Any = None) -> bool:
     return not trace.choices.answer(site)
 
 
-def _is_drawn(index: Value) -> bool:
-    """Whether an index is made of a random number, which no turn knows before it runs."""
-    scopes = current_trace().scope.around()
-    makers = {result: op for scope in scopes for op in scope.builder.ops for result in op.results}
-    seen, waiting = {index}, [index]
-    while waiting:
-        op = makers.get(waiting.pop())
-        if op is None:
-            continue
-        if op.name == "draw" or any(effect.kind == "external" for effect in op.own_effects):
-            return True
-        waiting += [operand for operand in op.operands if operand not in seen]
-        seen.update(op.operands)
+def _is_told_by_data(index: Value) -> bool:
+    """Whether an index is made of an element of an array or of a random number: no turn knows it before it runs."""
+    wanted = {index}
+    for scope in current_trace().scope.around():
+        for op in reversed(scope.builder.ops):
+            if wanted.isdisjoint(op.results):
+                continue
+            if op.name == "draw" or any(effect.kind == "external" for effect in op.own_effects):
+                return True
+            needed = free_values(op)
+            if any(dims_of(value.type) for value in needed):
+                return True
+            wanted.update(needed)
     return False
 
 

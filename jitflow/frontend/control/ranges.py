@@ -20,7 +20,7 @@ from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.steps import Steps, bound_of, is_integer, is_size
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import begin_anew_rewritten, located
+from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64, DType
 
@@ -55,9 +55,6 @@ class Range(ArraySource):
         return current_trace().fix(self.steps.count, "the length of a range")
 
     def __iter__(self) -> Iterator[Any]:
-        trace = current_trace()
-        if trace.is_open(self.steps.count):
-            begin_anew_rewritten(trace)
         return iter(self.steps)
 
     def __getitem__(self, position: Any) -> Any:

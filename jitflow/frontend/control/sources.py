@@ -27,8 +27,8 @@ from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim, maximum, minimum, product
 
-__all__ = ["Product", "Rest", "Sequenced", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex",
-           "traced_reversed", "traced_zip"]  # fmt: skip
+__all__ = ["Once", "Product", "Rest", "Sequenced", "as_source", "is_open", "traced_enumerate", "traced_ndenumerate",
+           "traced_ndindex", "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Items(Source):
@@ -70,6 +70,15 @@ class Rest(Source):
 
     def item(self, position: Any) -> Any:
         return self.source.item(tracers.size_of(self.start) + position)
+
+
+class Once(Rest):
+    """The items of a list that an iterator of Python's gives, to be gone through once."""
+
+    once = True
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, 0)
 
 
 class _Left(Rest):
@@ -213,6 +222,11 @@ def as_source(thing: Any) -> Source | None:
     if type(thing) is Range:
         return thing.steps
     return Items(thing) if isinstance(thing, tracers.ArrayTracer) else None
+
+
+def is_open(thing: Any) -> bool:
+    """Whether it is an iterator of which only the running program knows how many items it gives."""
+    return isinstance(thing, Source) and thing.once and current_trace().is_open(thing.gone_through().count)
 
 
 def _needed(thing: Any) -> Source | None:

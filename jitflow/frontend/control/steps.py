@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
@@ -65,8 +67,10 @@ class Source:
 
     def __iter__(self) -> Iterator[Any]:
         self.begin()
-        items, first = self.gone_through(), self.taken
-        turns = current_trace().fix_turns(items.count, "an iteration by Python")
+        items, first, trace = self.gone_through(), self.taken, current_trace()
+        if trace.is_open(items.count):
+            begin_anew_rewritten(trace)
+        turns = trace.fix_turns(items.count, "an iteration by Python")
         return iter([items.item(position) for position in range(first if type(first) is int else int(first), turns)])
 
     def __getitem__(self, position: Any) -> Any:
@@ -141,6 +145,8 @@ def bound_of(bound: Any) -> Any:
         return bound.each(python_int)
     answer = answer_of(bound, "__index__")
     size = tracers.as_size(pinned(bound if answer is None else answer))
+    if issubclass(type(size), np.integer):  # a traced number says that it is one
+        return int(size)
     if not isinstance(size, int) and not is_integer(size):
         kind = size.__class__.__name__
         raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))

@@ -29,7 +29,6 @@ from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.returned_containers import Returned, kind_of_container, returned_containers
-from jitflow.frontend.python.taped_lists import TapedList
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
@@ -170,8 +169,6 @@ class Results:
         if kind is TracedText:
             operands = tuple(self.tree(operand, path) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
-        if isinstance(result, ProgramContainer | TapedList) and result.is_iterator:
-            raise _unreturnable(result, path)
         if isinstance(result, ProgramContainer):
             made_of, arrays = self._returned[result.value if result.is_known else kind]
             parts = (one if isinstance(one, SameObject) else self._computed(one) for one in arrays)

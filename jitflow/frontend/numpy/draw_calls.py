@@ -12,7 +12,6 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import new, shape_argument
-from jitflow.frontend.control.asked_items import Draws
 from jitflow.frontend.control.calls_out import call_out
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -133,7 +132,6 @@ def result_type(dtype: DType, dims: Dims | None) -> Type:
 def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **kwargs: Any) -> tuple[Value, ...]:
     """Call the generator's own method when the program comes here."""
     trace = current_trace()
-    trace.state(Draws).any = True
     if trace.is_batched:
         raise no_draws_in_batch()
 

@@ -18,7 +18,6 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserError, UserTypeError
 from jitflow.frontend.arrays.operands import refuse
-from jitflow.frontend.control.asked_items import Draws
 from jitflow.frontend.control.calls_out import call_out
 from jitflow.frontend.numpy import distributions, python_random, random_integers
 from jitflow.frontend.numpy.draw_calls import bound, call_method
@@ -66,7 +65,6 @@ class _Traced:
     @property
     def address(self) -> Value:
         """The address as a value, from which the program draws."""
-        current_trace().state(Draws).any = True
         return values.as_strong(tracers.lift(self.handle))
 
     def __getattr__(self, name: str) -> Any:

@@ -89,7 +89,6 @@ class ProgramContainer(PythonProtocol, Recorded):
 
     may_change = True
     flows = True
-    is_iterator = False
     held: ClassVar[Container]
 
     def __init__(self, reference: Any = None) -> None:

@@ -12,7 +12,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import if_
 from jitflow.frontend.control.comparisons import is_traced
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import Rest, as_source
+from jitflow.frontend.control.sources import Once, as_source
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
@@ -23,25 +23,19 @@ from jitflow.frontend.recording.trace import active_trace
 __all__ = ["filter_", "next_"]
 
 
-class Filtered(Rest):
-    """The items that are left, to be gone through once."""
-
-    once = True
-
-
 @raising_for_the_program
 def next_(iterator: Any, *default: Any) -> Any:
     """`next`."""
-    if not isinstance(iterator, Source) or isinstance(iterator, Recorded):
+    if not isinstance(iterator, Source) or (isinstance(iterator, Recorded) and not iterator.once):
         found: Any = iterator
         return next(found, *default)
+    iterator = iterator.gone_through()
     if iterator.once and iterator.used:
         iterator.begin()  # which raises
     place, iterator.taken = iterator.taken, iterator.taken + 1
-    items = iterator.gone_through()
     if default:
-        return programs.item_or(items, place, tracers.size_of(items.count), *default)
-    return programs.item_at(items, place, tracers.size_of(items.count))
+        return programs.item_or(iterator, place, tracers.size_of(iterator.count), *default)
+    return programs.item_at(iterator, place, tracers.size_of(iterator.count))
 
 
 def filter_(function: Any, items: Any) -> Any:
@@ -58,4 +52,4 @@ def _left(function: Any, items: Any) -> Any:
 
     own_loop(items, turn)
     left = as_source(found)
-    return iter(found) if left is None else Filtered(left, 0)
+    return iter(found) if left is None else Once(left)

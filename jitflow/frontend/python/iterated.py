@@ -1,7 +1,7 @@
 """`map`, `functools.reduce` and `itertools` over things of which only the running program knows how many there are.
 
 What gives an item for each position is a source, as `zip` is. What has to remember something is a list that is made at
-once, or goes from one choice of places to the next (`itertools.combinations`). All else is left to Python.
+once, or goes from one choice of places to the next (`arrangements`). All else is left to Python.
 """
 
 from __future__ import annotations
@@ -19,23 +19,20 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
-from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.mutables import GIVEN
 from jitflow.frontend.control.ranges import Range, traced_range
-from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
+from jitflow.frontend.python.arrangements import COUNTED, combinations, list_of, once, permutations, with_replacement
 from jitflow.frontend.python.lists import of_numbers
 from jitflow.frontend.python.made_containers import begun_list, made_container
-from jitflow.frontend.python.program_lists import ProgramList, new_list
+from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.budget import MOST_KNOWN_TURNS
-from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.texts.characters import characters_of
-from jitflow.frontend.tracers.base import begin_anew_rewritten, located
+from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import I64
@@ -47,7 +44,7 @@ def is_running(thing: Any) -> bool:
     """Whether only the running program knows how many items there are."""
     if active_trace() is None:
         return False
-    if isinstance(thing, Recorded | _Choices):
+    if isinstance(thing, Recorded):
         return True
     source = as_source(thing)
     if type(thing) is list and any(isinstance(item, Recorded) for item in thing):
@@ -58,7 +55,7 @@ def is_running(thing: Any) -> bool:
 def _source(thing: Any) -> Source:
     """What gives an item for each position."""
     if isinstance(thing, Recorded) and not isinstance(thing, Source):
-        thing = _list_of(thing)
+        thing = list_of(thing)
     if type(thing) in (list, tuple):
         thing = of_numbers([*thing])
     source = as_source(thing)
@@ -71,17 +68,11 @@ def _source(thing: Any) -> Source:
     return source
 
 
-def _list_of(items: Any) -> Any:
-    found = begun_list("list(...)")
-    own_loop(items, found.append)
-    return found
-
-
 def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
     """What ``x, *y = thing`` takes apart, into names before and behind one with a star, if there is one."""
     thing = characters_of(thing)
-    if active_trace() is not None and isinstance(thing, Recorded | Range) and is_running(thing):
-        items = thing if isinstance(thing, ProgramList) else _list_of(thing)
+    if active_trace() is not None and ((isinstance(thing, Recorded | Range) and is_running(thing)) or is_open(thing)):
+        items = thing if isinstance(thing, ProgramList) else list_of(thing)
         programs.require_length(items.length, before + (behind or 0), behind is not None)
     elif behind is None:
         return thing
@@ -238,11 +229,10 @@ def _product(*items: Any, repeat: Any = 1) -> Any:
 
 
 def _iterator(name: str, fill: Callable[[Any], Any]) -> Any:
-    """A new list of what an iterator of Python's gives, which is none to whom it is returned."""
+    """What an iterator of Python's gives, in a list that is made at once."""
     found = begun_list(name)
-    found.is_iterator = True
     fill(found)
-    return found
+    return once(found)
 
 
 def _accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
@@ -286,82 +276,9 @@ def _reduce(function: Any, items: Any, *initial: Any) -> Any:
     return total
 
 
-# -- choices of places ------------------------------------------------------------------------------------------
-
-
-class _Choices(Recorded):
-    """The items at some places, then at the next ones; the places are in a list."""
-
-    may_change = True
-
-    def __init__(self, iterable: Any, r: Any, *, advance: Callable[..., Any], all_places: bool, first: int) -> None:
-        if type(r) is not int:
-            raise located(UserNotImplementedError(
-                "combinations or permutations of a number of items that only the running program knows",
-                mend="give the number as it is: combinations(items, 2), permutations(items, len) with len in static=",
-            ))  # fmt: skip
-        self._items, self._length, self._advance = iterable, r, advance
-        self._all_places, self._first = all_places, first
-
-    def __iter__(self) -> Any:
-        begin_anew_rewritten(current_trace())
-        raise located(UserNotImplementedError("an iteration by Python of choices among traced values",
-                                              mend="go through them in a loop, in a function with a name"))  # fmt: skip
-
-    def entered(self) -> Any:
-        self._pool = _list_of(self._items)
-        self._places = new_list("places", None)
-        if self._all_places:
-            own_loop(traced_range(0, self._pool.length), self._places.append)
-        else:
-            for place in range(self._length):
-                self._places.append(self._first * place)
-        return self
-
-    def holds_position(self, position: Any) -> Any:
-        count = self._pool.length
-        least = self._length if self._first else min(self._length, 1)
-        if not self._length:
-            return position == 0
-        return choose(compared("==", position, 0), lambda: count >= least,
-                      lambda: self._advance(self._places, count, self._length))  # fmt: skip
-
-    def item(self, position: Any) -> Any:
-        return tuple(self._pool[self._places[place]] for place in range(self._length))
-
-
-def _permutations(iterable: Any, r: Any = None) -> Any:
-    if r is None:  # tuples of as many items as there are
-        return _COUNTED[itertools.permutations](iterable)
-    return _Choices(iterable, r, advance=programs.advanced, all_places=True, first=1)
-
-
-def _counted(kind: Any) -> Any:
-    """A class of iterators that say how far they are, and end where they would give more than a loop goes through."""
-
-    @raising_for_the_program
-    def give(iterator: Any) -> Any:
-        given = getattr(iterator, GIVEN, 0)
-        if given >= MOST_KNOWN_TURNS and active_trace() is not None:
-            raise located(UserNotImplementedError(
-                f"Python goes through more than {MOST_KNOWN_TURNS} items of itertools.{kind.__name__} while tracing",
-                mend="call what goes through them with jitflow.callback",
-            ))  # fmt: skip
-        item = kind.__next__(iterator)
-        setattr(iterator, GIVEN, given + 1)
-        return item
-
-    return type(kind.__name__, (kind,), {"__next__": give})
-
-
-_COUNTED = {kind: _counted(kind) for kind in (
-    itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product,
-)}  # fmt: skip
-
-
 def _where_running(function: Any, handler: Any) -> Any:
     """A function that is Python's unless it is given something of the running program."""
-    plain = _COUNTED.get(function, function)
+    plain = COUNTED.get(function, function)
 
     @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
     def call(*args: Any, **keywords: Any) -> Any:
@@ -375,16 +292,14 @@ _HANDLERS: Mapping[Any, Callable[..., Any]] = {
     heapq.nsmallest: partial(_best, False),
     functools.reduce: _reduce,
     itertools.accumulate: _accumulate,
-    itertools.combinations: partial(_Choices, advance=programs.advanced_combination, all_places=False, first=1),
-    itertools.combinations_with_replacement: partial(
-        _Choices, advance=programs.advanced_repetition, all_places=False, first=0
-    ),
+    itertools.combinations: combinations,
+    itertools.combinations_with_replacement: with_replacement,
     itertools.dropwhile: partial(_filtered, programs.dropped, "dropwhile(...)"),
     itertools.filterfalse: partial(_filtered, programs.kept, "filterfalse(...)"),
     itertools.groupby: _groupby,
     itertools.islice: _islice,
     itertools.pairwise: _pairwise,
-    itertools.permutations: _permutations,
+    itertools.permutations: permutations,
     itertools.product: _product,
     itertools.starmap: _starmap,
     itertools.takewhile: partial(_filtered, programs.taken, "takewhile(...)"),

@@ -17,6 +17,7 @@ from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.python.made_containers import list_of_program
 from jitflow.frontend.python.program_lists import ProgramList
+from jitflow.frontend.python.slotted_lists import SlottedList
 
 __all__ = ["ON_LISTS", "holds_tracer"]
 
@@ -32,6 +33,8 @@ def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: A
     if is_outside or is_passed:
         raise refusal(f"{function.__name__}() of {items.path}, a list that the caller passes",
                       f"use a copy of it: items = {items.path}[:]")  # fmt: skip
+    if isinstance(items, SlottedList):
+        raise items.refusal(f"{function.__name__}()")
     if isinstance(items, ProgramList):
         return program(items, *args, **keywords)
     if function in _SEARCHES and isinstance(items, tracers.ArrayTracer) and items.ndim == 1:

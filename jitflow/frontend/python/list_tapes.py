@@ -34,7 +34,7 @@ __all__ = ["Column", "Form", "form_of", "number_less", "repeat"]
 
 @dataclass(frozen=True)
 class Form:
-    """What all items of a list are: numbers or arrays of one kind, tuples of numbers, or one of ``several`` kinds.
+    """What all items of a list are: numbers or arrays of one kind, tuples of such, or one of ``several`` kinds.
 
     The columns hold the words of what is of several kinds.
     """
@@ -42,6 +42,11 @@ class Form:
     kinds: tuple[Kind, ...]
     is_tuple: bool = False
     several: Several | None = None
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether the items are arrays, or some of their parts are."""
+        return any(isinstance(kind, Tensor) for kind in self.kinds)
 
     @property
     def is_number(self) -> bool:
@@ -98,14 +103,16 @@ def form_of(item: Any) -> Form | None:
     several = item_type(item)
     if isinstance(several, Several):
         return Form(words_of(several), several=several)
-    if type(item) is tuple:
-        kinds = [kind_of(part) for part in item]
-        numbers = tuple(kind for kind in kinds if isinstance(kind, Scalar))
-        return Form(numbers, True) if item and len(numbers) == len(kinds) else None
-    kind = kind_of(item)
+    parts = item if type(item) is tuple else (item,)
+    kinds = tuple(kind for part in parts if (kind := _kind_of_part(part)) is not None)
+    return Form(kinds, type(item) is tuple) if parts and len(kinds) == len(parts) else None
+
+
+def _kind_of_part(part: Any) -> Kind | None:
+    kind = kind_of(part)
     if isinstance(kind, Tensor):
-        return Form((kind,)) if type(item) is tracers.ArrayTracer and kind.dims else None
-    return None if kind is None else Form((kind,))
+        return kind if type(part) is tracers.ArrayTracer and kind.dims else None
+    return kind
 
 
 class Column:

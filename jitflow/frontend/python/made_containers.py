@@ -15,7 +15,6 @@ from types import GeneratorType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.arrays.operands import static_int
 from jitflow.frontend.control.changing_lists import (
     AT_LAST,
     SLOTTED,
@@ -26,7 +25,7 @@ from jitflow.frontend.control.changing_lists import (
 )
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
-from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
@@ -38,7 +37,7 @@ from jitflow.frontend.python.list_operations import require_memory
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.python.program_counters import ProgramCounter
-from jitflow.frontend.python.program_deques import ProgramDeque  # noqa: F401 - a kind of containers
+from jitflow.frontend.python.program_deques import parts_of_deque
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
@@ -72,7 +71,7 @@ def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
         single = [thing for is_taken, thing in parts if not is_taken]
         if answer is None and any(map(is_running_key, single)):
             answer = Container(kind="set", key=item_type(single[0]))
-        if answer is not None or any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
+        if answer is not None or any(is_taken and _is_of_run(thing) for is_taken, thing in parts):
             found = made("set", site, answer)
             for is_taken, thing in parts:
                 if is_taken:
@@ -224,9 +223,9 @@ def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
         if is_taken and type(thing) is tracers.Alternatives:
             before, behind = parts[:number], parts[number + 1 :]
             return thing.each(partial(_unpacked_between, name, before, behind))
-    if active_trace() is None or not any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
+    if active_trace() is None or not any(is_taken and _is_of_run(thing) for is_taken, thing in parts):
         return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
-    like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
+    like = next(thing for is_taken, thing in parts if is_taken and _is_of_run(thing))
     found = _list_at(site_of_making(name), _like(like, "list"))
     for is_taken, thing in parts:
         if is_taken:
@@ -234,6 +233,10 @@ def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
         else:
             found.append(thing)
     return found
+
+
+def _is_of_run(thing: Any) -> bool:
+    return isinstance(thing, Recorded) or is_open(thing)
 
 
 def _is_differentiated() -> bool:
@@ -262,7 +265,7 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     trace = active_trace()
     most = None
     if kind is collections.deque and trace is not None:
-        items, most = _parts_of_deque(*args, **keywords)
+        items, most = parts_of_deque(*args, **keywords)
         args, keywords = (items,), {}
     if trace is None or keywords:
         return kind(*args, **keywords)
@@ -275,13 +278,6 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
         return _constructed_at(site, kind, *args, most=most)
     finally:
         lists.making -= 1
-
-
-@raising_for_the_program
-def _parts_of_deque(iterable: Any = (), maxlen: Any = None) -> tuple[Any, int | None]:
-    """What a deque is made of, and its largest length, which has to be known."""
-    most = static_int(maxlen, "maxlen") if isinstance(maxlen, tracers.Tracer) else maxlen
-    return iterable, collections.deque(maxlen=most).maxlen
 
 
 def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) -> Any:

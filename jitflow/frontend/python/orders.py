@@ -17,7 +17,7 @@ from jitflow.frontend.control.comparisons import compared, is_traced
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range, traced_range
-from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
@@ -165,7 +165,7 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
     items = characters_of(items if key is not None else in_any_order(items))
-    if isinstance(items, Range):
+    if isinstance(items, Range) or is_open(items):
         items = CONSTRUCTORS[list](items)
     if isinstance(items, Recorded) and (items.flows or isinstance(items, Slotted)):
         return surface.sorted_container(items, key, reverse)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 from jitflow.errors import UserTypeError
+from jitflow.frontend.arrays.operands import static_int
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING
 from jitflow.frontend.python.held_items import KINDS
 from jitflow.frontend.python.program_lists import ProgramList, Turns
+from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.tracers import Tracer
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.types import Container
 
-__all__ = ["ProgramDeque"]
+__all__ = ["ProgramDeque", "parts_of_deque"]
 
 
 class ProgramDeque(ProgramList):
@@ -72,6 +76,13 @@ def _no_slice(position: Any) -> Any:
     if isinstance(position, slice):
         raise located(UserTypeError("sequence index must be integer, not 'slice'"))
     return position
+
+
+@raising_for_the_program
+def parts_of_deque(iterable: Any = (), maxlen: Any = None) -> tuple[Any, int | None]:
+    """What a deque is made of, and its largest length, which has to be known."""
+    most = static_int(maxlen, "maxlen") if isinstance(maxlen, Tracer) else maxlen
+    return iterable, collections.deque(maxlen=most).maxlen
 
 
 KINDS.update(deque=ProgramDeque)

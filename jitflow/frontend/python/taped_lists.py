@@ -56,7 +56,6 @@ class TapedList(Listed):
     """A list of which only the running program knows how many items it has. ``form`` is theirs if that is known."""
 
     may_change = True
-    is_iterator = False
 
     def __init__(self, name: str, site: Site, form: Form | None) -> None:
         trace = current_trace()
@@ -131,6 +130,13 @@ class TapedList(Listed):
                 "differentiated",
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0)",
             )
+        if form.is_tuple and form.has_arrays:
+            begin_anew_with_slots(self._site)
+            raise refusal(
+                f"a result, a slice or an array of a list of tuples with arrays that the running program changes, "
+                f"{self._name}",
+                "have a list for each part of the tuples, or go through it in a loop",
+            )
         columns = [column.array(size) for column in self.known.columns]
         if form.is_tuple:
             return tuples_of(tuple(column.number.weak for column in self.known.columns))(*columns)
@@ -197,13 +203,14 @@ class TapedList(Listed):
 
     def _given(self, parts: list[Any]) -> Any:
         """An item that the program gets: to write to an array of it would be to write to the list's."""
-        form = self._form_or_float()
-        if isinstance(form.kinds[0], Tensor):
-            self._keep(parts[0])
-        return form.whole(parts)
+        for column, part in zip(self.known.columns, parts, strict=True):
+            if column.dims:
+                self._keep(part)
+        return self._form_or_float().whole(parts)
 
     def _keep(self, array: Any) -> None:
-        self._trace.storage.keep(array._value, partial(_refuse_to_write, self._name))
+        site = self._site if self._form_or_float().is_tuple else None
+        self._trace.storage.keep(array._value, partial(_refuse_to_write, self._name, site))
 
     def _set(self, number: Value) -> None:
         self._trace.add("store", self._count, number)
@@ -252,10 +259,11 @@ class TapedList(Listed):
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",
                 found=f"{self.form} and {form}",
             )
-        if isinstance(form.kinds[0], Tensor):
-            self._keep(item)
-            self._arrays.append(item._value)
-        return [*zip(self.known.columns, self._form_or_float().parts(item), strict=True)]
+        parts = [*zip(self.known.columns, self._form_or_float().parts(item), strict=True)]
+        for array in (part for column, part in parts if column.dims):
+            self._keep(array)
+            self._arrays.append(array._value)
+        return parts
 
     def _of_later_sizes(self) -> UserError:
         return refusal(
@@ -294,7 +302,8 @@ def size_of(number: Value) -> Any:
     return tracers.size_of(bind(number, "length"))
 
 
-def _refuse_to_write(name: str) -> NoReturn:
+def _refuse_to_write(name: str, site: Site | None) -> NoReturn:
+    begin_anew_with_slots(site)
     raise refusal(
         f"a write to an array that is an item of a list which the running program changes: {name}",
         "append a copy of the array, x.copy(), and copy what the list gives before writing to it",

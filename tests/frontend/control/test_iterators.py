@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, chain
+from itertools import (
+    accumulate,
+    chain,
+    combinations,
+    combinations_with_replacement,
+    filterfalse,
+    permutations,
+    takewhile,
+)
 
 import numpy as np
 import pytest
@@ -65,9 +73,46 @@ def pairs_with_itself(u, k):
     return [one[0] + other[0] + k for one, other in zip(items, items, strict=True)]
 
 
+def goes_through_choices_twice(u, k):
+    pairs, total = combinations(u, 2), 0.0
+    for one, other in pairs:
+        total += one * other + k
+    for one, other in pairs:
+        total -= one * other
+    return total
+
+
+def leaves_choices(u, k):
+    total = 0
+    pairs = combinations_with_replacement(range(len(u)), 2)
+    for one, other in pairs:
+        if one * other > k:
+            break
+    for one, other in pairs:
+        total += one * other
+    return total
+
+
+def goes_through_sums_twice(u, k):
+    sums = accumulate(u * k)
+    return list(sums), list(sums)
+
+
+def goes_through_a_part_in_each_turn(u, k):
+    kept, total = takewhile(lambda one: one < 3, u), 0.0
+    for _ in range(k):
+        for one in kept:
+            total += one
+    return total
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        goes_through_choices_twice,
+        leaves_choices,
+        goes_through_sums_twice,
+        goes_through_a_part_in_each_turn,
         leaves_a_generator,
         leaves_a_range,
         leaves_a_list_inside_of_another_iterator,
@@ -160,7 +205,24 @@ def asks_for_one_too_many(u, k):
         return -1
 
 
-@pytest.mark.parametrize("program", [asks_for_the_next, asks_for_all, goes_on_behind_the_next, asks_for_one_too_many])
+def goes_on_behind_the_first_choices(u, k):
+    orders, sums = permutations(range(len(u)), 2), accumulate(u)
+    first, total = next(orders), next(sums)
+    for one, other in orders:
+        total += one * u[other] * k
+    return first, total, [*sums]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        asks_for_the_next,
+        asks_for_all,
+        goes_on_behind_the_next,
+        asks_for_one_too_many,
+        goes_on_behind_the_first_choices,
+    ],
+)
 def test_items_are_asked_for_one_by_one(program):
     for k in (0, 1, 2, 5):
         assert repr(jitflow.function(program)(U, k)) == repr(program(U, k))
@@ -229,3 +291,49 @@ def test_what_a_suspended_generator_changes_is_carried() -> None:
         return total, items
 
     assert repr(jitflow.function(program)(U, 5)) == repr(program(U, 5))
+
+
+def products_of_columns(x):
+    found = [choice for number in range(3) for choice in combinations_with_replacement(range(x.shape[1]), number)]
+    products = np.empty((len(x), len(found)))
+    for place, columns in enumerate(found):
+        products[:, place] = np.prod(x[:, columns], axis=1)
+    return products, [x[:, one] * x[:, other] for one, other in combinations(range(x.shape[1]), 2)]
+
+
+def choices_are_gone_through(x):
+    first, *others = combinations(x[0], 2)
+    numbered = {place: one - other for place, (one, other) in enumerate(combinations(x[0], 2))}
+    ends = list(chain(combinations(x[0], 2), combinations(x[1], 2)))
+    return first, others, numbered, ends, max(combinations(x[0], 2)), [*permutations(range(len(x)), 2)]
+
+
+def iterators_are_gone_through(x):
+    first, *others = accumulate(x[0])
+    left = [*filter(lambda one: one > 0, x[0]), *filterfalse(lambda one: one > 0, x[0])]
+    return first, others, left, sorted(accumulate(x[1])), [*map(abs, accumulate(x[0]))]
+
+
+@pytest.mark.parametrize("program", [products_of_columns, choices_are_gone_through, iterators_are_gone_through])
+def test_what_iterators_give_is_listed(program):
+    compiled = jitflow.function(program)
+    for shape in ((4, 3), (5, 3), (3, 2)):
+        x = np.random.default_rng(0).normal(size=shape)
+        assert repr(compiled(x)) == repr(program(x))
+
+
+def test_choices_have_no_length():
+    with pytest.raises(TypeError, match=r"object of type 'itertools.combinations' has no len\(\)"):
+        jitflow.function(lambda u: len(combinations(u, 2)))(U)
+
+
+def keeps_the_last(values):
+    most, kept = np.ceil(1.1 * 2).astype(int), []
+    for value in values:
+        kept.append(value)
+        kept = kept[-most:]
+    return kept, kept[:most], [place for place in range(0, len(values), most)]  # noqa: C416
+
+
+def test_bounds_may_be_known_integers_of_numpy():
+    assert repr(jitflow.function(keeps_the_last)(U)) == repr(keeps_the_last(U))
