@@ -33,6 +33,7 @@ __all__ = [
     "is_chosen_by_identity",
     "origins_of",
     "pairs_of",
+    "remember_carried",
     "remember_choice",
     "remember_made_of",
     "remember_renewed",
@@ -216,6 +217,13 @@ def remember_made_of(thing: Any, made: Any, site: Site | None = None, *, alone: 
     for one, other in ((thing, made),) if is_alone else pairs_of(thing, made):
         if one is not other and can_change(one):
             current_trace().state(_MadeOf).setdefault(id(other), {})[id(one), site] = other, one
+
+
+def remember_carried(thing: Any, site: Site) -> None:
+    """What a turn of a loop begins with in a local was made anew, of what the last turn has left."""
+    for part in with_contents([thing]):
+        if can_change(part):
+            current_trace().state(_MadeOf).setdefault(id(part), {})[id(part), site] = part, part
 
 
 def origins_of(thing: Any) -> tuple[dict[int, Any], dict[Site, None]]:

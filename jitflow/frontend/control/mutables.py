@@ -306,7 +306,7 @@ def _is_of_the_program(thing: Any) -> bool:
     kind = thing if isinstance(thing, type) else type(thing)
     if kind.__module__.partition(".")[0] in ("jitflow", "numpy", "builtins"):
         return False
-    return hasattr(thing, "__dict__") or bool(getattr(kind, "__slots__", ()))
+    return hasattr(thing, "__dict__") or any(vars(base).get("__slots__") for base in kind.__mro__)
 
 
 def _attributes(thing: Any) -> dict[str, Any]:
