@@ -29,10 +29,11 @@ from jitflow.frontend.outside.slots import Open, Slots, Slotted, holder_of
 from jitflow.frontend.outside.stores import active_stores
 from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers.alternatives import is_iterator
 from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.records import dataclass
 
-__all__ = ["GIVEN", "Held", "Mutables", "container_in", "held"]
+__all__ = ["GIVEN", "Held", "Mutables", "container_in", "gone_through", "held"]
 
 _OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ModuleView, OutsideDict, OutsideList, OutsideSet, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
@@ -377,6 +378,21 @@ def _parts(iterator: Any) -> list[Any]:
     except (TypeError, AttributeError):
         parts = [] if isinstance(iterator, GeneratorType) else [tuple(gc.get_referents(iterator))]
     return [part for group in parts if isinstance(group, tuple) for part in group]
+
+
+def gone_through(things: Iterable[Any]) -> list[Any]:
+    """Things, with what they take their items from in the place of iterators that are of one kind each."""
+    found = []
+    waiting = [(thing, False) for thing in things]
+    for thing, is_of_a_kind in waiting:
+        if type(thing) is Alternatives:
+            waiting += ((option, True) for option in thing.options.values())
+        elif is_of_a_kind and is_iterator(thing):
+            parts = _parts(thing) if isinstance(thing, Iterator) else gc.get_referents(thing)
+            waiting += ((part, True) for part in parts)
+        else:
+            found.append(thing)
+    return found
 
 
 def _with_inner(iterator: Any) -> Iterator[Any]:

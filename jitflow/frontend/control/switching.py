@@ -24,6 +24,7 @@ from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.mutables import gone_through
 from jitflow.frontend.control.possible_kinds import is_of_kind, narrowed, possible_numbers
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import in_pythons_words, is_bug
@@ -164,7 +165,7 @@ def _done_apart(
         is_of_kind(thing, number),
         of_this_kind,
         lambda: _done_apart(things, more, use, reached, given),
-        (*thing.options.values(), reached),
+        gone_through((thing, *reached)),
         (TypeError, AttributeError, KeyError),
     )
 
