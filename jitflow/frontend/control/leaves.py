@@ -132,7 +132,7 @@ def _unknown_again(thing: Any) -> Any:
 
 def _is_gone_through(thing: Any) -> bool:
     """Whether it is one of several iterators or views, which nobody can hand on."""
-    is_source = isinstance(thing, Source) and not array_fields(type(thing))
+    is_source = isinstance(thing, Source) and not isinstance(thing, Recorded)
     return type(thing) is Alternatives or is_source or is_iterator(thing)
 
 
