@@ -85,12 +85,36 @@ def what_changes_behind_it(n: Any, make: Any) -> Any:
     return p.x, q.x, p is q
 
 
+def first_with(things: Any, x: Any) -> Any:
+    for one in things:
+        if one.x == x:
+            return one
+    return None
+
+
+def what_a_function_finds(n: Any, make: Any) -> Any:
+    things = [make(1.0), make(5.0), make(3.0)]
+    found = first_with(things, n)
+    return found is None, found is things[0], found is things[1], found is things[2], found in things
+
+
 @pytest.mark.parametrize("make", sampled([Plain, Equal, Slots, Record], 2))
-@pytest.mark.parametrize("program", [of_a_branch, of_turns, the_best, an_attribute, what_changes_behind_it])
+@pytest.mark.parametrize("program", [of_a_branch, of_turns, the_best, an_attribute, what_changes_behind_it,
+                                     what_a_function_finds])  # fmt: skip
 def test_objects(program: Any, make: Any) -> None:
     compiled = jitflow.function(program)
     for n in (5, 0, 3, 1):
         assert compiled(n, make) == program(n, make)
+
+
+@pytest.mark.parametrize("asked", [lambda x, a: hash(x) == hash(a), lambda x, a: {a: 1.0}[x], lambda x, a: len({x, a})])
+def test_what_only_python_can_tell_is_refused(asked: Any) -> None:
+    def program(n: Any) -> Any:
+        a, b = Plain(1.0), Plain(2.0)
+        return asked(a if n > 2 else b, a)
+
+    with pytest.raises(jitflow.UserError, match="whether an object is another one"):
+        jitflow.function(program)(3)
 
 
 def test_arrays_lists_and_dicts() -> None:
