@@ -12,7 +12,8 @@ done once for each kind that it may be here (`each`), and where all give one kin
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Hashable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NoReturn
 
@@ -35,6 +36,7 @@ _MOST_OBJECTS = 16
 
 _VIEWS = ("items", "keys", "values")
 """Methods of dicts that do nothing but show them."""
+_TYPES_OF_VIEWS = frozenset(type(getattr(kind(), name)()) for kind in (dict, OrderedDict) for name in _VIEWS)
 
 
 class Kinds:
@@ -250,7 +252,7 @@ def lazily_kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
         if is_shared or not all(one is None for one in mistaken) or len(mistaken) == len(thing.options):
             return distributed(function, args, keywords)
         if mistaken:
-            thing.each(lambda one: made(one) and None if one is None else None)  # which raises what Python raises
+            thing.each(lambda one: None if one is not None else made(one))  # which raises what Python raises
         return thing.lazily(lambda one: None if one is None else made(one))
 
     return wraps(function)(call)
@@ -263,7 +265,7 @@ def _is_gone_through(thing: Any) -> bool:
 
 def is_iterator(thing: Any) -> bool:
     """Whether it is an iterator or view of what is of several kinds, and so no kind itself."""
-    return hasattr(type(thing), "__next__") or isinstance(thing, KeysView | ItemsView | ValuesView)
+    return type(thing) in _TYPES_OF_VIEWS or hasattr(type(thing), "__next__")
 
 
 def holds_alternatives(thing: Any) -> bool:
