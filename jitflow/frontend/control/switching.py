@@ -21,10 +21,10 @@ from jitflow.frontend.control.alike import are_alike
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
+from jitflow.frontend.control.iterators import gone_through
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.control.logic import truth
-from jitflow.frontend.control.mutables import gone_through
 from jitflow.frontend.control.possible_kinds import is_of_kind, narrowed, possible_numbers
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import in_pythons_words, is_bug

@@ -20,8 +20,8 @@ from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import compared
+from jitflow.frontend.control.iterators import GIVEN
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.mutables import GIVEN
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
