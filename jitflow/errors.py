@@ -73,6 +73,8 @@ class UserError(JitflowError):
     original: Exception | None
     needs_number: bool = False
     """Whether Python needed a number that only the running program knows: unrolling a loop may help."""
+    has_no_type: bool = False
+    """Whether what paths or turns leave has no common type: turns that are written out need none."""
     tells_least: bool = False
     """Whether it says less of the reason than what a trace was refused for that went about it otherwise."""
     pin: object = None

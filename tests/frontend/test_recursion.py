@@ -497,3 +497,26 @@ def test_that_has_an_end():
     with pytest.raises(jitflow.UserError, match=r"several types|more each time|too large"):
         compiled(40)
     assert compiled(4) == doubled(4)
+
+
+def test_a_call_that_does_nothing() -> None:
+    def sorted_by_a_heap(items):
+        def sift(items, place, size):
+            largest, left, right = place, 2 * place + 1, 2 * place + 2
+            if left < size and items[left] > items[largest]:
+                largest = left
+            if right < size and items[right] > items[largest]:
+                largest = right
+            if largest != place:
+                items[largest], items[place] = items[place], items[largest]
+                sift(items, largest, size)
+
+        items = list(items)
+        for place in range(len(items) // 2 - 1, -1, -1):
+            sift(items, place, len(items))
+        for place in range(len(items) - 1, 0, -1):
+            items[0], items[place] = items[place], items[0]
+            sift(items, 0, place)
+        return items
+
+    assert jitflow.function(sorted_by_a_heap)([3, 1, 2, 5, 4]) == [1, 2, 3, 4, 5]

@@ -77,3 +77,31 @@ def test_turns_that_the_first_call_never_comes_to(first: int):
     compiled = jitflow.function(in_a_loop)
     for count in (first, 0, 1, 2, 3, 5):
         assert_same(compiled(np.arange(3.0), count), in_a_loop(np.arange(3.0), count))
+
+
+class Link:
+    def __init__(self, item: Any, behind: Any = None) -> None:
+        self.item, self.behind = item, behind
+
+
+def a_chain_that_is_turned(x: Any) -> Any:
+    """Each turn leaves objects of another form; that there is another one is known while tracing."""
+    first = None
+    for item in x:
+        first = Link(item, first)
+    before, link = None, first
+    while link:
+        behind = link.behind
+        link.behind = before
+        before, link = link, behind
+    items = []
+    while before is not None:
+        items.append(before.item)
+        before = before.behind
+    return items
+
+
+def test_a_loop_through_objects_that_are_known() -> None:
+    compiled = jitflow.function(a_chain_that_is_turned)
+    for x in ([3.0, 1.0, 2.0], [3.0], [3.0, 1.0, 2.0]):
+        assert compiled(x) == a_chain_that_is_turned(x)

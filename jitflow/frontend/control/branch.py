@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -17,9 +18,10 @@ from jitflow.frontend.control.merge import (
     MaybeUnbound,
     resolved,
 )
+from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
-from jitflow.frontend.control.same import give_numbers, note_reached, number
+from jitflow.frontend.control.same import give_numbers, is_numbered, note_reached, number
 from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
@@ -103,9 +105,10 @@ def choose_path(
 
     ``mistakes`` are raised when the program comes to them, unless both paths end with one.
     """
-    objects, here = Changes(reached), current_trace().here()
-    note_reached(objects.before)
-    key = (here.file, here.line)
+    reached, here = [*reached], current_trace().here()
+    objects, key = Changes(reached), (here.file, here.line)
+    is_told = is_numbered(key, "the value")  # which object it is, of all that jitflow's own functions have at hand
+    note_reached(Mutables((*reached, *_held_by(then, orelse))) if is_told else objects.before)
 
     def trace_one(run: Callable[[], Any]) -> Path:
         path = trace_path(run, dict, assuming=(answer, run is then), mistakes=mistakes)
@@ -129,6 +132,12 @@ def choose_path(
     if all(path.ended for path in paths):
         raise EndOfPath
     return resolved(found["the value"])
+
+
+def _held_by(*functions: Any) -> list[Any]:
+    """Functions, and what they are given ahead of their calls."""
+    given = (run for run in functions if type(run) is partial)
+    return [*functions, *(thing for run in given for thing in (run.func, *run.args, *run.keywords.values()))]
 
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:

@@ -13,13 +13,16 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.logic import as_bool, as_python_bool, not_, truth
 from jitflow.frontend.control.ranges import Range, contains_number, start_stop_step
-from jitflow.frontend.outside.made_objects import known_as
+from jitflow.frontend.control.told import is_merged, is_one
+from jitflow.frontend.outside.made_objects import known_as, users_class
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
+from jitflow.frontend.outside.special_methods import has_method
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
@@ -27,7 +30,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
-__all__ = ["chain", "compared", "contains", "equal", "is_", "is_traced"]
+__all__ = ["chain", "compared", "contains", "equal", "is_", "is_compared", "is_traced"]
 
 _SEQUENCES: dict[type, type] = {tuple: tuple, list: list, OutsideList: list}
 _DICTS = (dict, OutsideDict)
@@ -55,7 +58,8 @@ def is_(left: Any, right: Any) -> Any:
     kind = _bool_kind(left)
     if left is not right and kind is not None and kind is _bool_kind(right):
         return as_bool(left == right)
-    return are_same(known_as(left), known_as(right))
+    answer = is_one(left, right)
+    return are_same(known_as(left), known_as(right)) if answer is False else answer
 
 
 def _bool_kind(thing: Any) -> type | None:
@@ -86,7 +90,7 @@ def contains(container: Any, item: Any) -> Any:
     if isinstance(container, OutsideSet):
         return contains(tuple(_hashed_alike(container, item)), item) if is_traced(item) else item in container
     is_listed = is_keyed or isinstance(container, list | tuple | ItemsView | ValuesView)
-    if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
+    if not is_listed or not (is_compared(item) or any(map(is_compared, container))):
         return item in container
     answer: Any = False
     for other in container:
@@ -124,9 +128,33 @@ def is_traced(thing: Any) -> bool:
     return _kind_of_sequence(thing) is not None and any(map(is_traced, thing))
 
 
+def is_compared(thing: Any) -> bool:
+    """Whether only the running program knows what a thing is equal to, or an item of a tuple or list."""
+    return is_traced(thing) or is_merged(thing) or (type(thing) in (tuple, list) and any(map(is_compared, thing)))
+
+
+def _is_equal_to_itself_alone(thing: Any) -> bool:
+    """Whether it is an object of a class that does not say what its objects are equal to."""
+    return can_change(thing) and not has_method(users_class(type(thing)), "__eq__")
+
+
+@tracers.kind_by_kind
+def _are_one(left: Any, right: Any) -> Any:
+    """``left == right`` where one may be an object that is equal to itself alone."""
+    is_told = _is_equal_to_itself_alone(left) and _is_equal_to_itself_alone(right)
+    return is_(left, right) if is_told else left == right
+
+
+def _may_be_one_alone(thing: Any) -> bool:
+    several = thing.options.values() if type(thing) is tracers.Alternatives else (thing,)
+    return any(map(_is_equal_to_itself_alone, several))
+
+
 def equal(left: Any, right: Any) -> Any:
     """``left == right``, of tuples and lists item by item."""
     left, right = _taken_apart(left, right)
+    if _may_be_one_alone(left) and _may_be_one_alone(right):
+        return _are_one(left, right)
     if type(left) in _DICTS and type(right) in _DICTS and (is_traced([*left.values()]) or is_traced([*right.values()])):
         return left.keys() == right.keys() and equal([*left.values()], [right[key] for key in left])
     if _may_be_none(left) or _may_be_none(right):
@@ -176,7 +204,7 @@ def _unequal(left: Any, right: Any) -> Any:
     left, right = _taken_apart(left, right)
     if _may_be_none(left) or _may_be_none(right):
         return _compared_to_none(operator.ne, left, right)
-    is_told = type(left) in _DICTS or _are_sequences(left, right)
+    is_told = type(left) in _DICTS or _are_sequences(left, right) or _may_be_one_alone(left)
     return not_(equal(left, right)) if is_told else left != right
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = [
     "is_chosen_by_identity",
     "origins_of",
     "pairs_of",
+    "remember_carried",
     "remember_choice",
     "remember_made_of",
     "remember_renewed",
@@ -61,6 +63,16 @@ class Merged:
 
 class _MergedObjects(list[Merged]):
     """All that were merged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_made: dict[int, list[Merged]] = {}
+        """By object, the sites that it was made at."""
+
+    def note(self, merged: Merged) -> None:
+        self.append(merged)
+        for number in {id(thing): None for thing in merged.made}:
+            self.by_made.setdefault(number, []).append(merged)
 
 
 class _MadeOf(dict[int, dict[tuple[int, Site | None], tuple[Any, Any]]]):
@@ -145,7 +157,7 @@ def remember_choice(
         torn = current_trace().state(_TornObjects)
         is_kept = is_written and any(map(_within_reach().holds, torn.with_others(*known, *behind)))
         merged = Merged(site, tuple(known), tuple(given_up), tuple(made), tuple(now), is_written, is_kept)
-        current_trace().state(_MergedObjects).append(merged)
+        current_trace().state(_MergedObjects).note(merged)
 
 
 def remember_torn(made_of: Iterable[tuple[Sequence[Any], Any]], before: Mutables, found: Sequence[Held] = ()) -> None:
@@ -158,6 +170,7 @@ def remember_torn(made_of: Iterable[tuple[Sequence[Any], Any]], before: Mutables
     made_there: dict[tuple[int, int], list[Any]] = {}
     several: dict[int, Any] = {}
     behind: list[tuple[Any, Any]] = []
+    within_reach = cache(_within_reach)
     for things, made in made_of:
         mine = [part for part in _apart([resolved(made)]) if can_change(part) and not before.holds(part)]
         for number, thing in ((number, one) for number, kind in enumerate(things) for one in _apart([kind])):
@@ -172,7 +185,7 @@ def remember_torn(made_of: Iterable[tuple[Sequence[Any], Any]], before: Mutables
                             several |= {id(twin): twin, id(part): part}
             made_there.setdefault((number, id(thing)), []).extend(mine)
             if not found:  # what a turn begins with is of another turn
-                known = [*filter(_within_reach().holds, others)] if len(others) > 1 else []
+                known = [*filter(within_reach().holds, others)] if len(others) > 1 else []
                 behind += itertools.product(mine, [thing, *known])
     for part, other in behind:
         torn.note(part, other)
@@ -204,6 +217,13 @@ def remember_made_of(thing: Any, made: Any, site: Site | None = None, *, alone: 
     for one, other in ((thing, made),) if is_alone else pairs_of(thing, made):
         if one is not other and can_change(one):
             current_trace().state(_MadeOf).setdefault(id(other), {})[id(one), site] = other, one
+
+
+def remember_carried(thing: Any, site: Site) -> None:
+    """What a turn of a loop begins with in a local was made anew, of what the last turn has left."""
+    for part in with_contents([thing]):
+        if can_change(part):
+            current_trace().state(_MadeOf).setdefault(id(part), {})[id(part), site] = part, part
 
 
 def origins_of(thing: Any) -> tuple[dict[int, Any], dict[Site, None]]:
@@ -303,11 +323,10 @@ def _choose_by_identity(trace: Trace, *found: Merged) -> None:
 
 def _behind(trace: Trace, shown: int) -> list[Merged]:
     """The choices that an object may come from."""
-    found: list[Merged] = []
+    by_made, found = trace.state(_MergedObjects).by_made, dict[Merged, None]()
     waiting = [shown]
     while waiting:
-        key = waiting.pop()
-        made = [merged for merged in trace.state(_MergedObjects) if merged not in found and key in map(id, merged.made)]
-        found += made
+        made = [merged for merged in by_made.get(waiting.pop(), ()) if merged not in found]
+        found |= dict.fromkeys(made)
         waiting += (id(thing) for merged in made for thing in merged.known)
-    return found
+    return [*found]

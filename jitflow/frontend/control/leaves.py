@@ -15,6 +15,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import made_like
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.ranges import Range, range_of, start_stop_step
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
@@ -24,7 +25,7 @@ from jitflow.frontend.outside.slots import NEXT, Slotted
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer
-from jitflow.frontend.tracers.alternatives import Kinds
+from jitflow.frontend.tracers.alternatives import Kinds, is_iterator
 from jitflow.ir.types import Scalar
 from jitflow.records import dataclass
 
@@ -95,7 +96,7 @@ def _parts_of(thing: Any) -> Unpacked | None:
         template = thing.template
         shape = (kind, template, tuple(str(kind_of(operand)) for operand in thing.operands))
         return Unpacked([*thing.operands], shape, lambda items: TracedText(template, tuple(items)))
-    if kind is Alternatives:
+    if kind is Alternatives and not any(map(_is_gone_through, thing.options.values())):
         return Unpacked([thing.chosen, *_carried(thing)], (kind, *thing.options), partial(_with_carried, thing))
     if issubclass(kind, BaseException):
         count, names = len(thing.args), tuple(vars(thing))
@@ -127,6 +128,12 @@ def _unknown_again(thing: Any) -> Any:
     made = type(thing)()
     made.site, made.home = thing.site, thing.home
     return made
+
+
+def _is_gone_through(thing: Any) -> bool:
+    """Whether it is one of several iterators or views, which nobody can hand on."""
+    is_source = isinstance(thing, Source) and not isinstance(thing, Recorded)
+    return type(thing) is Alternatives or is_source or is_iterator(thing)
 
 
 def _is_never_itself(thing: Any) -> bool:

@@ -108,12 +108,14 @@ def _no_common_type(name: str, things: Sequence[Any]) -> UserNotImplementedError
     found = " and ".join(_describe(thing) for thing in things)
     mend = "return a number or an array" if name.startswith(RETURNED) else "give it a number or an array"
     falls_through = name.startswith(RETURNED) and any(thing is None for thing in things)
-    return UserNotImplementedError(
+    error = UserNotImplementedError(
         f"{shown_name(name)} has no common type on the paths that the running program chooses from",
         found=found,
         expected="numbers or arrays on every path, or the same object",
         mend=f"{mend} on every path" + ("; one without a return gives None" if falls_through else ""),
     )
+    error.has_no_type = True
+    return error
 
 
 _MADE_NAME = re.compile(r"(and|or|choice|match)__\d+")

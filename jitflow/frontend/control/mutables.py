@@ -7,8 +7,6 @@ after, gives back what was there, and writes the turns out or refuses. What an i
 
 from __future__ import annotations
 
-import gc
-import itertools
 import operator
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -19,6 +17,7 @@ import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, assigned_cells, content_of, put, resolved
+from jitflow.frontend.control.iterators import progress, with_inner
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.module_views import ModuleView
 from jitflow.frontend.outside.objects import Recorded
@@ -32,12 +31,10 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.records import dataclass
 
-__all__ = ["GIVEN", "Held", "Mutables", "container_in", "held"]
+__all__ = ["Held", "Mutables", "container_in", "held"]
 
 _OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ModuleView, OutsideDict, OutsideList, OutsideSet, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
-GIVEN = "_given_while_tracing"
-"""The attribute of iterators that tells how many items they have given, where Python does not."""
 _WRITTEN_BY_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__")
 
 
@@ -165,7 +162,7 @@ class Mutables:
             if content is not None:
                 self._held[id(thing)] = Held(thing, content)
             elif isinstance(thing, Iterator):
-                self._iterators.append((thing, _progress(thing)))
+                self._iterators.append((thing, progress(thing)))
             waiting += _inside(thing)
             if self._own is not None and type(thing) is FunctionType:
                 waiting += (cell for cell in assigned_cells(thing) if id(cell) not in self._own)
@@ -226,7 +223,7 @@ class Mutables:
     def changed(self) -> str:
         """What has changed by now, in words; empty if nothing has. Raises for iterators that have moved on."""
         for iterator, before in self._iterators:
-            if _progress(iterator) != before:
+            if progress(iterator) != before:
                 raise _moved(iterator)
         self._meet_overlays()
         return next((held.word for held in self._held.values() if held.changed()), "")
@@ -237,8 +234,8 @@ class Mutables:
 
     def holds_iterator(self, iterator: Any) -> bool:
         """Whether the program can go on with an iterator when a loop over it is over."""
-        moved = {id(part) for part in _with_inner(iterator)}
-        return any(id(part) in moved for held, _ in self._iterators for part in _with_inner(held))
+        moved = {id(part) for part in with_inner(iterator)}
+        return any(id(part) in moved for held, _ in self._iterators for part in with_inner(held))
 
     def require_unheld(self, iterator: Any) -> None:
         """Raise if the program can go on with an iterator that a loop leaves where nobody knows while tracing."""
@@ -306,7 +303,7 @@ def _is_of_the_program(thing: Any) -> bool:
     kind = thing if isinstance(thing, type) else type(thing)
     if kind.__module__.partition(".")[0] in ("jitflow", "numpy", "builtins"):
         return False
-    return hasattr(thing, "__dict__") or bool(getattr(kind, "__slots__", ()))
+    return hasattr(thing, "__dict__") or any(vars(base).get("__slots__") for base in kind.__mro__)
 
 
 def _attributes(thing: Any) -> dict[str, Any]:
@@ -338,52 +335,6 @@ def _inside(thing: Any) -> list[Any]:
         found += thing.gi_frame.f_locals.values()
     owner = getattr(thing, "__self__", None)  # of a method
     return found if owner is None else [*found, owner]
-
-
-def _progress(iterator: Any) -> Any:
-    """What tells how far an iterator is."""
-    if isinstance(iterator, GeneratorType):
-        frame = iterator.gi_frame  # which may come back to the same instruction, with other locals
-        held = () if frame is None else (frame.f_lasti, *map(_Itself, frame.f_locals.values()))
-        return *held, _progress(iterator.gi_yieldfrom) if isinstance(iterator.gi_yieldfrom, Iterator) else None
-    if type(iterator) in (itertools.count, itertools.repeat):
-        return repr(iterator)
-    numbers = [part for part in _parts(iterator) if type(part) is int]
-    found = operator.length_hint(iterator, -1), getattr(iterator, GIVEN, 0), *numbers
-    return [*found, *map(_progress, _iterators_inside(iterator))]
-
-
-@dataclass(eq=False)
-class _Itself:
-    """An object, which is equal to nothing else."""
-
-    thing: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.thing is other.thing
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _iterators_inside(iterator: Any) -> list[Any]:
-    """The iterators that one takes its items from."""
-    return [part for part in _parts(iterator) if isinstance(part, Iterator)]
-
-
-def _parts(iterator: Any) -> list[Any]:
-    """What an iterator is made of."""
-    try:
-        parts = iterator.__reduce__()[1:]
-    except (TypeError, AttributeError):
-        parts = [] if isinstance(iterator, GeneratorType) else [tuple(gc.get_referents(iterator))]
-    return [part for group in parts if isinstance(group, tuple) for part in group]
-
-
-def _with_inner(iterator: Any) -> Iterator[Any]:
-    """An iterator, those that it takes its items from, those that these take theirs from."""
-    yield iterator
-    for part in _iterators_inside(iterator):
-        yield from _with_inner(part)
 
 
 def _moved(iterator: Any) -> UserError:

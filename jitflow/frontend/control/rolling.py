@@ -141,7 +141,7 @@ class Rolling(LoopOp):
                 )
                 problem.tells_least = isinstance(reason, ChangesInLoop)
             except UserError as error:
-                if not error.needs_number:
+                if not error.needs_number and not (error.has_no_type and source is None):
                     raise
                 problem = error
                 if error.location is not None:

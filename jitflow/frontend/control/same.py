@@ -57,7 +57,7 @@ class Numbers:
         self.replaced: dict[Value, tuple[Value, Any, Value | None]] = {}
         """By what came out of a loop of which each turn replaces the caller's array: what turns leave, that array, and
         whether there was a turn, if that is not known."""
-        self.reached: dict[Scope, Mutables] = {}
+        self.reached: dict[Scope, list[Mutables]] = {}
         """By region: the lists, dicts and objects that were there when its last branch or loop began."""
         self._made = 0
         self._next: Value | None = None
@@ -102,7 +102,8 @@ class Numbers:
     def _home(self, thing: Any) -> Scope | None:
         """The outermost region, if it is known, in which a list, dict or object is there."""
         around = reversed([*current_trace().scope.around()])
-        return next((scope for scope in around if scope in self.reached and self.reached[scope].reaches(thing)), None)
+        reached = self.reached
+        return next((scope for scope in around if any(one.reaches(thing) for one in reached.get(scope, ()))), None)
 
     def _unless_replaced(self, trace: Trace, value: Value) -> Any:
         _, entry, ran = self.replaced[value]
@@ -189,8 +190,16 @@ def is_object(thing: Any) -> bool:
 
 
 def note_reached(before: Mutables) -> None:
-    """A branch or loop begins: objects that are there ``before`` keep the number that they get inside."""
-    current_trace().state(Numbers).reached[current_trace().scope] = before
+    """A branch or loop begins: objects that are there ``before`` keep the number that they get inside.
+
+    So do all others that the program has names for, where objects have numbers.
+    """
+    trace = current_trace()
+    found = [before]
+    if trace.choices.was_asked(Choice.NUMBERED):
+        named = (thing for frame in trace.user_frames() for thing in frame.f_locals.values())
+        found.append(Mutables(map(resolved, named)))
+    trace.state(Numbers).reached[trace.scope] = found
 
 
 def _is_structure(thing: Any) -> bool:

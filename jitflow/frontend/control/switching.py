@@ -21,6 +21,7 @@ from jitflow.frontend.control.alike import are_alike
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
+from jitflow.frontend.control.iterators import gone_through
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.control.logic import truth
@@ -164,7 +165,7 @@ def _done_apart(
         is_of_kind(thing, number),
         of_this_kind,
         lambda: _done_apart(things, more, use, reached, given),
-        (*thing.options.values(), reached),
+        gone_through((thing, *reached)),
         (TypeError, AttributeError, KeyError),
     )
 

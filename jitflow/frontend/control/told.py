@@ -6,23 +6,28 @@ one, the trace starts anew with numbers beside these locals (`same`), and compar
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.identity import origins_of
+from jitflow.frontend.control.leaves import can_change
+from jitflow.frontend.control.logic import as_python_bool
 from jitflow.frontend.control.merge import shown_name
 from jitflow.frontend.control.same import EACH, PASSED, Numbers, if_of_kind, is_object
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
+from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.location import Loc
 
-__all__ = ["is_replaced", "number_among", "number_as", "require_numbers", "require_objects"]
+__all__ = ["is_merged", "is_one", "is_replaced", "number_among", "number_as", "require_numbers", "require_objects"]
 
 
 class Origin:
@@ -150,16 +155,55 @@ def require_objects(trace: Trace, returned: Sequence[Any]) -> None:
             )
 
 
+def is_one(thing: Any, other: Any) -> Any:
+    """Whether two arrays, lists, dicts or objects are one object, which the running program knows where they may be.
+
+    The trace starts anew where no number tells. Raises where they were merged at a place that knows of no numbers.
+    """
+    if thing is other or type(thing) is not type(other) or not (is_object(thing) and is_object(other)):
+        return thing is other
+    trace = current_trace()
+    sites = dict.fromkeys(itertools.chain(_numbered_sites(thing), _numbered_sites(other)))
+    unasked = [site for site in sites if trace.choices.answer(site) != EACH]
+    if unasked:
+        trace.begin_anew_at_last(Restart(unasked[0], EACH, others=unasked[1:]))
+    if unasked or not sites:
+        return False
+    if not all(_is_told(one) or _is_a_view(one) for one in (thing, other)):
+        raise located(
+            UserNotImplementedError(
+                "whether a list, dict, array or object is another one that it may be where the running program decides",
+                mend="compare what tells them apart: a number, or a name",
+            )
+        )
+    first, second = (values.cast(tracers.lift(trace.state(Numbers).of(one, each=True)), I64) for one in (thing, other))
+    is_it = values.emit("logical_and", values.emit("equal", first, second),
+                        values.emit("not_equal", first, values.constant(0, I64)))  # fmt: skip
+    return as_python_bool(is_it)
+
+
+def _is_a_view(thing: Any) -> bool:
+    """Whether it is an array that shows all of another one: ``x[:]``, which has been merged."""
+    return isinstance(thing, tracers.ArrayTracer) and not thing.owned
+
+
+def is_merged(thing: Any) -> bool:
+    """Whether it is an object of a class that paths or turns have left: only the running program knows which it is."""
+    return type(thing) not in (list, dict) and can_change(thing) and any(True for _ in _numbered_sites(thing))
+
+
 def _numbered_sites(thing: Any) -> Iterator[Site]:
-    """The sites at which an object, and what it was made of, may have got numbers."""
+    """The sites at which an array or object, and what it was made of, may have got numbers."""
+    if isinstance(thing, tracers.ArrayTracer):
+        yield from Origin(current_trace(), thing._value).sites
+        return
     for site in origins_of(thing)[1]:
         yield Site(Choice.NUMBERED, site.file, site.line, site.name.removesuffix(" is"))
 
 
 def _is_told(thing: Any) -> bool:
     """Whether a number says which object it is: it has one, or was never merged."""
-    trace = current_trace()
-    return id(thing) in trace.state(Numbers).known or not origins_of(thing)[1]
+    return current_trace().state(Numbers).tell(thing) or not any(True for _ in _numbered_sites(thing))
 
 
 def _may_be_one(thing: Any, other: Any) -> bool:
@@ -216,3 +260,6 @@ def number_as(thing: tracers.Alternatives, options: Mapping[int, Any]) -> None:
         for kind, one in options.items():
             if is_object(one) and id(one) not in known:
                 known[id(one)] = one, if_of_kind(thing, kind, number), home
+
+
+surface.install(is_merged=is_merged)

@@ -12,7 +12,7 @@ from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.carried import Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import is_reference
-from jitflow.frontend.control.identity import is_chosen_by_identity, remember_renewed
+from jitflow.frontend.control.identity import is_chosen_by_identity, remember_carried, remember_renewed
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
@@ -151,6 +151,7 @@ class OneTurn:
                     items[number] = local.inside[number] = result_of(inside, parameter)
             if local.is_made:
                 thing = local.make(items)
+                remember_carried(thing, self._identity_site(local.name))
                 local.found += Mutables([thing]).all()
                 if local.may_be_unbound:
                     local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import abc
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
@@ -20,9 +21,11 @@ from typing import Any
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.outside.objects import CACHED_FUNCTION, is_compiled, is_frozen
 from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
-from jitflow.frontend.outside.special_methods import NUMBERS, as_python_takes_it
-from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers import located
+from jitflow.frontend.outside.special_methods import NUMBERS, as_python_takes_it, has_method
+from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.tracers.base import begin_anew_rewritten, located
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["MADE_OF", "STANDS_FOR", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class",
            "made_with", "runs_unseen", "users_class"]  # fmt: skip
@@ -59,6 +62,9 @@ def made_class(proxy: Any) -> type | None:
     namespace["_jitflow_answers"] = lambda thing, name: read[name].__get__(thing)()
     if kind.__dictoffset__ == 0:
         namespace["__slots__"] = ()
+    if not has_method(kind, "__eq__"):
+        own_hash = _hash_as_python_asks if kind.__hash__ is object.__hash__ else kind.__hash__
+        namespace = {"__hash__": own_hash} | namespace | {"__eq__": _is_as_python_asks}
     made: type = type(kind)(kind.__name__, (kind,), namespace)
     return made
 
@@ -66,6 +72,33 @@ def made_class(proxy: Any) -> type | None:
 def _for_python(member: _Member, name: str) -> Callable[[Any], Any]:
     """A method as Python asks for its answer."""
     return lambda thing: as_python_takes_it(name, member.__get__(thing)())
+
+
+def _is_as_python_asks(thing: Any, other: Any) -> Any:
+    """``==`` of objects that are equal to themselves alone, where Python asks: ``items.index(thing)``, say."""
+    is_asked = thing is not other and not is_internal(sys._getframe(1).f_code.co_filename)
+    if is_asked and type(thing) is type(other):
+        _require_known(thing)
+        _require_known(other)
+    return True if thing is other else NotImplemented
+
+
+def _hash_as_python_asks(thing: Any) -> int:
+    """``hash`` of such objects: keys of dicts, and items of sets."""
+    _require_known(thing)
+    return object.__hash__(thing)
+
+
+def _require_known(thing: Any) -> None:
+    """Raise, or start the trace anew with hooks, where only the running program knows which object it is."""
+    if active_trace() is not None and surface.is_merged(thing):
+        begin_anew_rewritten(current_trace())
+        raise located(
+            UserNotImplementedError(
+                "whether an object is another one that it may be where the running program decides",
+                mend="compare the objects with `is`, or give them numbers or names, as keys as well",
+            )
+        )
 
 
 def is_made_object(thing: Any) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import compared
+from jitflow.frontend.control.iterators import GIVEN
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.mutables import GIVEN
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import Once, as_source
 from jitflow.frontend.control.steps import Source

@@ -66,6 +66,7 @@ from jitflow.frontend.tracers import (
     size_of,
 )
 from jitflow.frontend.tracers.absent import Absent
+from jitflow.frontend.tracers.alternatives import lazily_kind_by_kind
 from jitflow.frontend.tracers.base import lacking
 from jitflow.frontend.tracers.surface import surface
 from jitflow.structure import variables
@@ -269,9 +270,9 @@ _FUNCTIONS: dict[str, Any] = {
     "any": conversions.any_,
     "all": conversions.all_,
     "range": _stand_in(range, traced_range, distributes=False),  # it must be there behind branches on its bounds' kinds
-    "enumerate": sources.traced_enumerate,
-    "zip": sources.traced_zip,
-    "reversed": sources.traced_reversed,
+    "enumerate": lazily_kind_by_kind(sources.traced_enumerate),
+    "zip": lazily_kind_by_kind(sources.traced_zip),
+    "reversed": lazily_kind_by_kind(sources.traced_reversed),
     "next": next_,
     "max": partial(extremum_of, "max"),
     "min": partial(extremum_of, "min"),
@@ -304,7 +305,7 @@ _FUNCTIONS: dict[str, Any] = {
     "map": map_,
 }
 _FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set, frozenset)}
-_OF_SEVERAL_KINDS = ("max", "min")
+_OF_SEVERAL_KINDS = ("max", "min", "enumerate", "zip", "reversed")
 """What takes something of several kinds as it is."""
 BUILTIN_FUNCTIONS = {
     name: function if isinstance(function, type) or name in _OF_SEVERAL_KINDS else kind_by_kind(function)

@@ -25,7 +25,7 @@ from jitflow.frontend.python.made_containers import is_of_program, made_containe
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import join
-from jitflow.frontend.tracers import Alternatives, ArrayTracer
+from jitflow.frontend.tracers import Alternatives
 
 __all__ = ["consumed", "gathered", "listed"]
 
@@ -36,7 +36,7 @@ _OF_MATH, _OF_COLLECTIONS = ("fsum", "prod"), ("Counter", "deque")
 
 def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool | None, name: str) -> Any:
     """``[... for ... in iterable]``, which goes by its text. Of a set or dict nobody is told what it leaves out."""
-    if _may_be_arrays(iterable):
+    if _is_gone_through_apart(iterable):
         return iterable.each(lambda items: listed(items, plain, loop, leaves_out, name))
     if _is_a_loop(iterable, leaves_out) or is_of_program(name):
         return loop(iterable)
@@ -54,7 +54,7 @@ def consumed(
     **keywords: Any,
 ) -> Any:
     """``function(... for ... in iterable)``, which is to go by this name."""
-    if _may_be_arrays(iterable):
+    if _is_gone_through_apart(iterable):
         return iterable.each(
             lambda items: consumed(function, name, items, plain, loop, leaves_out, *others, **keywords)
         )
@@ -73,9 +73,13 @@ def consumed(
     return loop(iterable) if is_fold or name == "list" else function(loop(iterable), *others, **keywords)
 
 
-def _may_be_arrays(iterable: Any) -> bool:
-    """Whether it is of several kinds, arrays among them, which are gone through one by one."""
-    return type(iterable) is Alternatives and any(isinstance(thing, ArrayTracer) for thing in iterable.options.values())
+def _is_gone_through_apart(iterable: Any) -> bool:
+    """Whether it is of several kinds that are gone through one by one: arrays, lists of several lengths, iterators."""
+    if type(iterable) is not Alternatives:
+        return False
+    several = iterable.options.values()
+    items = [thing for thing in several if isinstance(thing, list | tuple) and not isinstance(thing, Recorded)]
+    return len(items) < len(several) or len({*map(len, items)}) > 1
 
 
 def _is_a_loop(iterable: Any, leaves_out: bool | None, is_fold: bool = False) -> bool:

@@ -26,6 +26,7 @@ from jitflow.frontend.control.changing_lists import (
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source, is_open
+from jitflow.frontend.control.told import is_merged
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
@@ -385,7 +386,9 @@ def keyed(owner: Any, name: str) -> Any:
         if name == "update" and any(isinstance(one, SlottedDict) for one in args):
             begin_anew_with(owner, SLOTTED)
         if args and type(owner) in (list, collections.deque, OutsideList):
-            if is_running_key(args[0]) or (type(owner) is collections.deque and any(map(is_running_key, owner))):
+            is_searched = type(owner) is collections.deque and any(map(is_running_key, owner))
+            is_searched |= name == "remove" and any(map(is_merged, (args[0], *owner)))
+            if is_searched or is_running_key(args[0]):
                 begin_anew_with(owner)
         elif args and type(args[0]) is tracers.Alternatives and not is_running_key(args[0]):
             return args[0].each(lambda one: call(one, *args[1:], **keywords), owner, *args[1:])

@@ -14,22 +14,19 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.comparisons import equal, is_traced
-from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.control.comparisons import equal, is_compared, is_traced
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.python.orders import sorted_
-from jitflow.frontend.texts import format_, join, text
+from jitflow.frontend.python.slotted_lists import raise_absent
+from jitflow.frontend.texts import format_, join
 from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, located
 from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["method"]
-
-_REPR = ord("r")
-"""The conversion of a field, as `ast.FormattedValue` has it."""
 
 
 def method(owner: Any, name: str) -> Any:
@@ -63,7 +60,7 @@ def _on_known_text(text: str, name: str, *args: Any, **keywords: Any) -> Any:
 
 def _count(items: Any, *wanted: Any) -> Any:
     """``items.count(wanted)``."""
-    if len(wanted) != 1 or not (is_traced(wanted[0]) or is_traced(items)):
+    if len(wanted) != 1 or not (is_compared(wanted[0]) or is_compared(items)):
         return items.count(*wanted)
     found: Any = 0
     for item in items:
@@ -73,7 +70,7 @@ def _count(items: Any, *wanted: Any) -> Any:
 
 def _index(items: Any, *arguments: Any) -> Any:
     """``items.index(wanted, start, stop)``."""
-    if not arguments or not (is_traced(arguments[0]) or is_traced(items)):
+    if not arguments or not (is_compared(arguments[0]) or is_compared(items)):
         return items.index(*arguments)
     wanted, *bounds = arguments
     start, stop = (*bounds, None, None)[:2]
@@ -81,12 +78,7 @@ def _index(items: Any, *arguments: Any) -> Any:
 
     def among(places: list[int]) -> Any:
         if not places:
-            is_tuple = type(items) is tuple
-            raise_(
-                ValueError(
-                    "tuple.index(x): x not in tuple" if is_tuple else text((wanted, _REPR, ""), " is not in list")
-                )
-            )
+            raise_absent(wanted, "tuple" if type(items) is tuple else "list")
         first, *others = places
         if items[first] is wanted:
             return first

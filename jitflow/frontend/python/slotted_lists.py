@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.comparisons import equal, is_traced
 from jitflow.frontend.control.logic import as_bool
-from jitflow.frontend.control.raising import fail
+from jitflow.frontend.control.raising import fail, raise_
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.slots import ITEM, NEXT, ORDER, THERE
+from jitflow.frontend.outside.special_methods import has_method
 from jitflow.frontend.python.slotted_entries import (
     Entries,
     SlottedThing,
@@ -36,11 +37,12 @@ from jitflow.frontend.python.slotted_entries import (
 )
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.texts import text
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.runtime.returned_containers import list_of_slots
 
-__all__ = ["SlottedList"]
+__all__ = ["SlottedList", "raise_absent"]
 
 
 class SlottedList(SlottedThing):
@@ -211,6 +213,22 @@ class SlottedList(SlottedThing):
     @raising_for_the_program
     def remove(self, item: Any) -> None:
         """``list.remove``."""
+        first, is_there, equal_ones = self._first(item)
+        if not equal_ones:
+            fail(ValueError, "list.remove(x): x not in list")
+        values.check(is_there, ValueError, "list.remove(x): x not in list")
+        self._leave(wrapped(first), [(number, values.emit("equal", rank, first)) for number, rank in equal_ones])
+
+    @raising_for_the_program
+    def index(self, item: Any, *bounds: Any) -> Any:
+        """``list.index``."""
+        if bounds:
+            raise self.refusal("list.index with bounds")
+        first, is_there, _ = self._first(item)
+        return choose(tracers.wrap(is_there), lambda: wrapped(first), lambda: raise_absent(item, "list"), item)
+
+    def _first(self, item: Any) -> tuple[Value, Value, list[tuple[int, Value]]]:
+        """Where the first item is that is equal to one, whether there is one, and the numbers that may be it."""
         slots, length = self.slots, as_value(self.slots[NEXT])
         equal_ones = []
         for number, rank in ranks_of(self).items():
@@ -218,11 +236,8 @@ class SlottedList(SlottedThing):
             is_it = and_(there, lambda: _is_equal(other, item))  # noqa: B023
             if is_it is not False:
                 equal_ones.append((number, rank, values.select(as_bool_value(is_it), rank, length)))
-        if not equal_ones:
-            fail(ValueError, "list.remove(x): x not in list")
-        first = reduce(partial(values.emit, "minimum"), [found for _, _, found in equal_ones])
-        values.check(values.emit("less", first, length), ValueError, "list.remove(x): x not in list")
-        self._leave(wrapped(first), [(number, values.emit("equal", rank, first)) for number, rank, _ in equal_ones])
+        first = reduce(partial(values.emit, "minimum"), [found for _, _, found in equal_ones], length)
+        return first, values.emit("less", first, length), [(number, rank) for number, rank, _ in equal_ones]
 
     # -- single items -------------------------------------------------------------------------------
 
@@ -329,6 +344,13 @@ class SlottedList(SlottedThing):
 
     def gone_through(self) -> Source:
         return Entries(self, item_of)
+
+
+def raise_absent(wanted: Any, kind: str) -> NoReturn:
+    """What ``index`` raises: of an object whose text is where it lies, as it does of tuples."""
+    if kind == "list" and has_method(type(wanted), "__repr__"):
+        raise_(ValueError(text((wanted, ord("r"), ""), " is not in list")))
+    raise_(ValueError(f"{kind}.index(x): x not in {kind}"))
 
 
 class _New:

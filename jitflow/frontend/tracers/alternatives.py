@@ -12,6 +12,7 @@ done once for each kind that it may be here (`each`), and where all give one kin
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NoReturn
@@ -19,17 +20,23 @@ from typing import Any, NoReturn
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
-from jitflow.frontend.tracers.base import Tracer, lacking, located
+from jitflow.frontend.tracers.base import Tracer, begin_anew_rewritten, lacking, located
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY, define_operators
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["Alternatives", "Kinds", "distributed", "holds_alternatives", "kind_by_kind", "without_python_numbers"]
+__all__ = ["Alternatives", "Kinds", "distributed", "holds_alternatives", "is_iterator", "kind_by_kind",
+           "lazily_kind_by_kind", "without_python_numbers"]  # fmt: skip
 
 _MOST_KINDS = 4
 """Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
 _MOST_OBJECTS = 16
 """The same for lists, dicts and the like, each of which is a kind of its own."""
+
+
+_VIEWS = ("items", "keys", "values")
+"""Methods of dicts that do nothing but show them."""
+_TYPES_OF_VIEWS = frozenset(type(getattr(kind(), name)()) for kind in (dict, OrderedDict) for name in _VIEWS)
 
 
 class Kinds:
@@ -125,7 +132,17 @@ class Alternatives(Tracer):
             return partial(self._call_method, name)
         return self.each(lambda thing: getattr(thing, name))
 
+    def lazily(self, use: Callable[[Any], Any]) -> Any:
+        """What ``use`` makes of the thing of each kind, a view or iterator: nothing happens, so in no branch."""
+        thing = surface.narrowed(self)
+        if type(thing) is not Alternatives:
+            return use(thing)
+        options = {number: use(option) for number, option in thing.of_few_kinds().options.items()}
+        return Alternatives(thing.chosen, options, thing.name, thing.words)
+
     def _call_method(self, name: str, *args: Any, **keywords: Any) -> Any:
+        if name in _VIEWS and not args and all(isinstance(option, dict) for option in self.options.values()):
+            return self.lazily(lambda thing: getattr(thing, name)())
         return self.each(lambda thing: getattr(thing, name)(*args, **keywords), args, keywords)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -151,13 +168,14 @@ class Alternatives(Tracer):
         several = [thing for thing in self.options.values() if isinstance(thing, tuple | list) or _is_array(thing)]
         lengths = {len([*thing]) if _is_array(thing) else len(thing) for thing in several}
         if len(lengths) != 1 or any(getattr(thing, "flows", False) for thing in self.options.values()):
-            raise self.refusal()
+            self.__needed()
         return iter([self.each(partial(_item, place)) for place in range(*lengths)])
 
     def __round__(self, *digits: Any) -> Any:
         return self.each(lambda thing: round(thing, *digits))
 
     def __needed(self, *args: Any) -> NoReturn:
+        begin_anew_rewritten(self._trace)  # where hooks see it come
         raise self.refusal()
 
     __bool__ = __float__ = __int__ = __complex__ = __index__ = __str__ = __len__ = __needed
@@ -198,9 +216,10 @@ def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Map
     @raising_for_the_program
     def use(*options: Any) -> Any:
         known = dict(zip(things, options, strict=True))
-        return function(
-            *(_replaced(argument, known) for argument in args),
-            **{name: _replaced(argument, known) for name, argument in keywords.items()},
+        return distributed(  # once more for an iterator over things of several kinds
+            function,
+            [_replaced(argument, known) for argument in args],
+            {name: _replaced(argument, known) for name, argument in keywords.items()},
         )
 
     return surface.switch(tuple(things.values()), use, (*args, *keywords.values(), *reached), function)
@@ -214,6 +233,39 @@ def kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
         return distributed(function, args, keywords)
 
     return call
+
+
+def lazily_kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes an iterator, of which there is one for each kind of the lists and the like that it gets."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        places = [place for place, thing in enumerate(args) if type(thing) is Alternatives] if _are_there() else []
+        if not places:
+            return function(*args, **keywords)
+        place, thing = places[0], args[places[0]]
+
+        def made(one: Any) -> Any:
+            return call(*args[:place], one, *args[place + 1 :], **keywords)
+
+        mistaken = [one for one in thing.options.values() if not _is_gone_through(one)]
+        is_shared = any(hasattr(type(one), "__next__") for one in args if type(one) is not Alternatives)
+        if is_shared or not all(one is None for one in mistaken) or len(mistaken) == len(thing.options):
+            return distributed(function, args, keywords)
+        if mistaken:
+            thing.each(lambda one: None if one is not None else made(one))  # which raises what Python raises
+        return thing.lazily(lambda one: None if one is None else made(one))
+
+    return wraps(function)(call)
+
+
+def _is_gone_through(thing: Any) -> bool:
+    """Whether it is a list or the like, or an iterator over several such."""
+    return isinstance(thing, list | tuple | dict | str) or is_iterator(thing) or hasattr(type(thing), "__array_ufunc__")
+
+
+def is_iterator(thing: Any) -> bool:
+    """Whether it is an iterator or view of what is of several kinds, and so no kind itself."""
+    return type(thing) in _TYPES_OF_VIEWS or hasattr(type(thing), "__next__")
 
 
 def holds_alternatives(thing: Any) -> bool:

@@ -62,6 +62,8 @@ class Surface:
         """``items * number`` of a list."""
         self.returned_container: Callable[[Any], tuple[Callable[..., Any], list[Any]]] = _missing
         """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
+        self.is_merged: Callable[[Any], bool] = _missing
+        """Whether it is an object that paths or turns have left, so that only the running program knows which."""
         self.container_type: Callable[[Any], Any] = lambda thing: True
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
         self.restart_keyed: Callable[[Any, Any, Any], None] = _missing

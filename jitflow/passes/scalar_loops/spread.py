@@ -62,6 +62,8 @@ class _Turns:
 
     def __init__(self, kernel: Function) -> None:
         self.kernel = kernel
+        if not kernel.region.body:
+            raise _DependentError("it does nothing")
         *self.before, self.loop = kernel.region.body
         if self.loop.name != "for" or self.loop.results or any(op.regions or op.own_effects for op in self.before):
             raise _DependentError("turns hand on what they have computed")

@@ -1,0 +1,74 @@
+"""Lists of several lengths, dicts of several keys, which a branch chooses: each kind is gone through by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.truth.whole.same import assert_does_what_python_does
+
+
+def lists(n, x):
+    names, items = (["a", "b"], [x, 2.0]) if n > 1 else (["c", "b", "a"], [x, 3.0, 4.0])
+    found = 0.0
+    for name, item in zip(names, items, strict=True):
+        if name == "a":
+            found += item
+    for place, (_, item) in enumerate(zip(names, items, strict=True), 1):
+        found -= place * item
+    for item in reversed(items):
+        found = 2 * found + item
+    pairs = sum(a * b for a, b in zip(items[1:], items, strict=False))
+    return found, pairs, [name for name, item in zip(names, items, strict=True) if item > 2], [*enumerate(items)]
+
+
+def what_changes_meanwhile(n, x):
+    items = [x, 2.0] if n > 1 else [x, 3.0, 4.0]
+    for place, item in enumerate(items):
+        items[place] = 2 * item
+        if place + 1 < len(items):
+            items[place + 1] += 1.0
+    return items
+
+
+def by_a_name(n, x):
+    items = [x, 2.0] if n > 1 else [x, 3.0, 4.0]
+    places = enumerate(items)
+    first = next(places)
+    found = 1.0 if x > 1 else 2.0
+    for _ in range(n):
+        found += 1.0
+    for place, item in places:
+        found += place * item
+    return found, first
+
+
+def dicts(n, x):
+    items = {"a": x, "b": 2.0} if n > 1 else {"c": x}
+    found = 0.0
+    for place, (key, item) in enumerate(items.items()):
+        found += place + item + items[key]
+    return found, [key for key in items], {key: 2 * item for key, item in items.items()}, sum(items.values())  # noqa: C416
+
+
+def arrays_and_lists(n, x):
+    items = np.array([x, 2.0]) if n > 1 else [np.array([x, 3.0, 4.0]), np.array([1.0])]
+    found = 0.0
+    for place, item in enumerate(items):
+        found = found + place * np.sum(item)
+    return found
+
+
+def none(n, x):
+    items = [x, 2.0] if n > 1 else None
+    found = 0.0
+    for place, item in enumerate(items):
+        found += place * item
+    return found
+
+
+@pytest.mark.parametrize("program", [lists, what_changes_meanwhile, by_a_name, dicts, arrays_and_lists, none])
+def test_they_are_gone_through_as_in_python(program: Any) -> None:
+    assert_does_what_python_does(program, [(2, 1.5), (0, 2.0), (3, 0.5)])
