@@ -168,7 +168,7 @@ def _numbers(ops: Sequence[Op], handlers: Handlers, asking: Sequence[int]) -> di
             errors = tuple(ExceptionName.of(kind) for kind in raised_by(op) if handlers.handles(kind))
             found[op] = Caught(handlers.number_for(raised), errors)
             told = error_of(op)
-            if not (told if found[op].number in asking else found[op].number > 0 or (told and told[0].make is None)):
+            if not (told if found[op].number in asking else found[op].number > 0 or told):
                 raise current_trace().locate(refusal(raised, op))
     return found
 

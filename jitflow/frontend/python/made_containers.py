@@ -133,6 +133,7 @@ def _made(items: Any, site: Site) -> Any:
     return found
 
 
+@raising_for_the_program
 def repeated(left: Any, right: Any, name: str) -> Any:
     """``[0] * n``, written so, which goes by a name."""
     items, number = (left, right) if type(left) is list else (right, left)

@@ -61,7 +61,7 @@ from jitflow.frontend.syntax.jumps import ends, leaves
 from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import Fresh, Scope, uses_of
 
-__all__ = ["attempted"]
+__all__ = ["attempted", "note_handled"]
 
 
 _BINDING = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
@@ -109,6 +109,15 @@ def _asks(handler: ast.ExceptHandler) -> bool:
             if isinstance(node, ast.Name) and node.id == handler.name:
                 return True
     return False
+
+
+def note_handled(body: Sequence[ast.AST], name: str) -> None:
+    """Note in the ``raise`` statements of a handler what its exception is called."""
+    for part in body:
+        if isinstance(part, ast.Raise):
+            part.handled = name  # type: ignore[attr-defined]
+        elif not isinstance(part, ast.ExceptHandler | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            note_handled([*ast.iter_child_nodes(part)], name)
 
 
 class _Naming(ast.NodeTransformer):
@@ -193,6 +202,8 @@ class _Attempts:
         kind = lazy(cloned(handler.type) if handler.type is not None else constant(None))
         naming = _Naming(handler.name, error, hook("raised_again", load(told), kind, *lines))
         body = [*unbind, *(naming.visit(part) for part in cloned(handler.body))]
+        if handler.name is not None:
+            note_handled(body, error)
         asked: list[ast.stmt] = [assign(told, load(str(self.told)))]
         if handler.name is not None:
             asked.append(assign(error, hook("caught_error", load(told), cloned(kind), *map(cloned, lines))))

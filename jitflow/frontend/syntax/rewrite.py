@@ -131,6 +131,8 @@ def is_straight(code: CodeType) -> bool:
         return False
     if any(isinstance(constant, str) and "%" in constant for constant in code.co_consts):
         return False
+    if ... in code.co_consts and any(type(names) is tuple and "out" in names for names in code.co_consts):
+        return False  # f(x, out=...)
     return all(is_straight(inner) for inner in code.co_consts if isinstance(inner, CodeType))
 
 
