@@ -70,7 +70,7 @@ def asks_what_was_raised(n):
     except (Own, Plain) as error:
         return error.args[0] if isinstance(error, Plain) else error.code
     except ValueError as error:
-        print(error, f"{error!s:>9} {error!r}", len(error.args), repr(error))
+        print(error, f"{error!s:>9}", len(error.args))
         return -1
     except ZeroDivisionError as error:
         return str(error), type(error).__name__
@@ -180,7 +180,7 @@ def is_asked_what_it_comes_from(n):
         finally:
             n += 1
     except ValueError as error:
-        return error.args, repr(error.__cause__), repr(error.__context__), error.__suppress_context__
+        return f"{error!r}", repr(error.__cause__), repr(error.__context__), error.__suppress_context__
 
 
 def is_raised_again_with_it(n):
