@@ -17,7 +17,7 @@ has failed. What is raised in a loop inside is not caught: a ``try`` around it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from jitflow.frontend.control.local_types import placeholder
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import fail, fail_with
-from jitflow.frontend.control.telling import NOTHING_TOLD, error_of, number_of, told_by
+from jitflow.frontend.control.telling import NOTHING_TOLD, Moments, error_of, number_of, told_by
 from jitflow.frontend.control.trying import (
     Handlers,
     Statements,
@@ -87,19 +87,21 @@ def attempt(
     nothing = () if asking is None else (NOTHING_TOLD,)
     scope.heads = 1 if asking is None else 1 + len(NOTHING_TOLD)
     statements, noted = trace.state(Statements), trace.noted
-    moments: list[_Moment] = []
+    moments: dict[Op, _Moment] = {}
 
     def note(op: Op) -> None:
         noted(op)
         if op.name != "if" and handlers.first_raised(op) is not None:
-            moments.append(_Moment(trace.scope, len(trace.builder.ops) - 1, objects.now()))
+            moments[op] = _Moment(trace.scope, objects.now())
 
     statements.handled.append(handlers.handles)
+    trace.state(Moments).append(moments)
     trace.noted = note
     try:
         path = trace_path(lambda: _caught(run, handlers), dict, scope, is_whole=True)
     finally:
         statements.handled.pop()
+        trace.state(Moments).pop()
         trace.noted = noted
     with trace.region(scope):
         scope.handlers = _numbers(scope.builder.ops, handlers, asking or ())
@@ -110,9 +112,9 @@ def attempt(
     first = next(iter(scope.handlers))
     if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:
         told = tuple(map(tracers.wrap, told_by(first)[1:]))
-        objects.write_back(moments[0].content)
+        objects.write_back(moments[first].content)
         return None, scope.handlers[first].number, *((number_of(first), *told) for _ in nothing)
-    if any(moment.content for moment in moments) or objects.left(path):
+    if any(moment.content for moment in moments.values()) or objects.left(path):
         scope.pieces = _pieces(scope.handlers, objects, moments)
     return _dynamic(path, scope, nothing, objects)
 
@@ -121,7 +123,6 @@ class _Moment(NamedTuple):
     """Where an op stands that may raise something, and what the objects that had changed held there."""
 
     scope: Scope
-    number: int
     content: dict[int, Any]
 
 
@@ -198,15 +199,14 @@ def _dynamic(path: Path, scope: _Pieces, nothing: tuple[Any, ...], objects: Chan
     return value, found["fail"], *(found[name] for name in told)
 
 
-def _pieces(handlers: Mapping[Op, Caught], objects: Changes, moments: Sequence[_Moment]) -> dict[Op, Path]:
+def _pieces(handlers: Mapping[Op, Caught], objects: Changes, moments: Mapping[Op, _Moment]) -> dict[Op, Path]:
     """What happens where an op raises something: a path that ends there, with what objects hold at that moment."""
-    stands = {moment.scope.builder.ops[moment.number]: moment for moment in moments}
     found = {}
     for op in (op for op in handlers if op.name != "if"):
-        around = stands[op].scope
+        around = moments[op].scope
         scope = Scope(Builder(loc=op.loc), around.knowledge.copy(), around, recalled=around.recalled)
         found[op] = Path(scope, False, None, {})
-        objects.leave(found[op], stands[op].content)
+        objects.leave(found[op], moments[op].content)
     return found
 
 
@@ -265,8 +265,8 @@ class _Pieces(Scope):
             if op in self.pieces:
                 region = self.pieces[op].region
                 assert region is not None
-                otherwise.builder.ops.extend(region.ops[:-1])
                 failed = list(region.yielded[: self.heads])
+                otherwise.builder.ops.extend(_leading_to(region.ops[:-1], failed))
             elif op.name != "if":
                 number = trace.make("constant", value=self.handlers[op].number, type=yielded[0].type)
                 failed = [number, *told_by(op)][: self.heads]
@@ -281,6 +281,16 @@ class _Pieces(Scope):
             turned.builder.ops.extend(region.ops[:-1])
             nothing = [_nothing(kind) if isinstance(kind, Scalar) else _some(kind, lambda _: True) for kind in heads]
         return self._nested(turned.builder.ops, (*nothing, *region.yielded), sizes)
+
+
+def _leading_to(ops: Sequence[Op], wanted: Iterable[Value]) -> list[Op]:
+    """Those ops that some values are computed by, and those that do something."""
+    needed, found = set(wanted), list[Op]()
+    for op in reversed(ops):
+        if op.own_effects or op.regions or not needed.isdisjoint(op.results):
+            found.append(op)
+            needed.update(op.operands)
+    return found[::-1]
 
 
 def _named(ops: Sequence[Op]) -> frozenset[str]:

@@ -20,6 +20,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
+from jitflow.frontend.outside.special_methods import written_method
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
@@ -85,6 +86,9 @@ def contains(container: Any, item: Any) -> Any:
         begin_anew_with(container)
     if isinstance(container, OutsideSet):
         return contains(tuple(_hashed_alike(container, item)), item) if is_traced(item) else item in container
+    method = written_method(container, "__contains__")
+    if method is not None:
+        return as_bool(method(item))
     is_listed = is_keyed or isinstance(container, list | tuple | ItemsView | ValuesView)
     if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
         return item in container

@@ -18,7 +18,7 @@ from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, an
 from jitflow.frontend.control.calls_out import PLAIN, record_call
 from jitflow.frontend.control.chained import Later, chain_of, linked, maker_of, parts_of, remade
 from jitflow.frontend.control.merge import MaybeUnbound
-from jitflow.frontend.control.telling import Makers, can_be_told
+from jitflow.frontend.control.telling import Makers, can_be_told, relocate
 from jitflow.frontend.control.trying import VISIBLE, Statements
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.outside.stores import Stores
@@ -63,7 +63,7 @@ def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
     if type(raised) is TypeError:
         number = current_trace().refused_operand
         raised = TypeError(*(in_pythons_words(part, number) if isinstance(part, str) else part for part in raised.args))
-    kind, trace = type(raised), current_trace()
+    kind = type(raised)
     if _is_handled(kind):  # and asks for nothing but the class
         kind = next(base for base in kind.__mro__ if _is_plain(base))
     message = message_of(raised.args)
@@ -76,7 +76,7 @@ def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
     else:
         _call_again(raised)
     if place is not None:
-        trace.builder.relocate_last(place)
+        relocate(place)
     raise EndOfPath
 
 
@@ -107,6 +107,8 @@ def raise_(error: Any, *cause: Any, context: Any = None) -> NoReturn:
                 raise error
             raise error from cause[0]
     raised = error() if isinstance(error, type) else error
+    if isinstance(raised, StopIteration) and trace is not None and trace.scope is trace.stepped_in:
+        raise raised
     if not isinstance(raised, BaseException | Later):
         fail(TypeError, "exceptions must derive from BaseException")
     if not all(one is None or isinstance(one, BaseException) or _is_class_of_exceptions(one) for one in cause):

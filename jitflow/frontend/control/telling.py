@@ -79,13 +79,18 @@ class Raised:
         return self.kind, self.message, self.types, self.make, self.shown
 
 
+class Moments(list[dict[Op, Any]]):
+    """For each attempt that is being traced, what is noted with ops that may raise something."""
+
+
 def relocate(place: Loc) -> None:
     """The last op, which may stand for raising something, is at another place of the program."""
-    builder, makers = current_trace().builder, current_trace().state(Makers)
+    builder = current_trace().builder
     before = builder.ops[-1]
     builder.relocate_last(place)
-    if before in makers:
-        makers[builder.ops[-1]] = makers.pop(before)
+    for notes in (current_trace().state(Makers), *current_trace().state(Moments)):
+        if before in notes:
+            notes[builder.ops[-1]] = notes.pop(before)
 
 
 class _Numbers(dict[Raised, int]):

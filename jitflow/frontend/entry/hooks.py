@@ -22,10 +22,10 @@ from jitflow.frontend.numpy.calling import in_arrays
 from jitflow.frontend.python.builtin_functions import attribute
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
-from jitflow.frontend.python.iterated import spread
-from jitflow.frontend.python.made_containers import made_container, made_dict, made_set, repeated, unpacked
+from jitflow.frontend.python.made_containers import made_container, made_dict, made_set, repeated
 from jitflow.frontend.python.matching import has_length, is_mapping, is_of, is_sequence, part_of
 from jitflow.frontend.python.sequence_methods import method
+from jitflow.frontend.python.spreading import spread, unpacked
 from jitflow.frontend.texts import percent, text
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",

@@ -19,6 +19,7 @@ from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import Source
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
 from jitflow.frontend.outside.objects import Recorded
@@ -37,7 +38,7 @@ from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import filter_, next_
 from jitflow.frontend.python.growing_lists import Growing
-from jitflow.frontend.python.iterated import ITERATED, is_running, map_
+from jitflow.frontend.python.iterated import ITERATED, is_running
 from jitflow.frontend.python.list_functions import ON_LISTS
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.made_containers import CONSTRUCTORS
@@ -48,6 +49,7 @@ from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.signatures import OF_FUNCTIONS
+from jitflow.frontend.python.stepped import enumerate_, stepwise_map, zip_
 from jitflow.frontend.python.text_numbers import float_, in_base, int_
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
@@ -173,9 +175,10 @@ def _callable(thing: Any) -> bool:
 
 def _sum(items: Any, *start: Any) -> Any:
     """`sum`."""
+    items = iterator_of(items)
     if isinstance(items, Listed) and items.is_uniform:
         return summed(items, *start or (0,))
-    if is_running(items):
+    if is_running(items) or is_stepwise(items):
         return conversions.fold(items, start[0] if start else 0, operator.add)
     return conversions.sum_(items, *start)
 
@@ -269,8 +272,8 @@ _FUNCTIONS: dict[str, Any] = {
     "any": conversions.any_,
     "all": conversions.all_,
     "range": _stand_in(range, traced_range, distributes=False),  # it must be there behind branches on its bounds' kinds
-    "enumerate": sources.traced_enumerate,
-    "zip": sources.traced_zip,
+    "enumerate": enumerate_,
+    "zip": zip_,
     "reversed": sources.traced_reversed,
     "next": next_,
     "max": partial(extremum_of, "max"),
@@ -301,7 +304,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sorted": sorted_,
     "pow": pow_,
     "filter": filter_,
-    "map": map_,
+    "map": stepwise_map,
 }
 _FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set, frozenset)}
 _OF_SEVERAL_KINDS = ("max", "min")

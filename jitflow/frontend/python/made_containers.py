@@ -27,6 +27,7 @@ from jitflow.frontend.control.changing_lists import (
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
@@ -54,8 +55,8 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container, Scalar
 from jitflow.runtime.set_orders import order_of_adding
 
-__all__ = ["CONSTRUCTORS", "changeable", "keyed", "list_of", "list_of_program", "made_container", "made_dict",
-           "made_set", "unpacked"]  # fmt: skip
+__all__ = ["CONSTRUCTORS", "changeable", "keyed", "like_of", "list_at", "list_of", "list_of_program",
+           "made_container", "made_dict", "made_set"]  # fmt: skip
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -146,7 +147,7 @@ def repeated(left: Any, right: Any, name: str) -> Any:
     return made_container(left * right, name)
 
 
-def _list_at(site: Site, like: Container | None) -> Any:
+def list_at(site: Site, like: Container | None) -> Any:
     """A new list of the running program, of what is known of it, else of a type."""
     answer = current_trace().choices.answer(site)
     if isinstance(answer, Form) or _is_differentiated():
@@ -169,7 +170,7 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
         begin_anew_with(items)
         raise refusal("`*=` of this list by a number that only the running program knows", "write items = items * n")
     require_memory(number, len(items))
-    found = _list_at(site_of_making(name), type_of_container(items))
+    found = list_at(site_of_making(name), type_of_container(items))
 
     def turn(_: Any) -> None:
         for item in items:
@@ -184,13 +185,9 @@ surface.install(repeated=_repeated)
 
 def list_of_program(items: list[Any]) -> Any:
     """A list of the running program with the same items."""
-    found = _list_at(site_of_making("a list with the same items"), type_of_container([*items]))
+    found = list_at(site_of_making("a list with the same items"), type_of_container([*items]))
     found.extend(items)
     return found
-
-
-def _unpacked_between(name: str, before: Any, behind: Any, thing: Any) -> Any:
-    return unpacked(name, *before, (True, thing), *behind)
 
 
 def list_of(name: str, items: Listed) -> Any:
@@ -212,24 +209,6 @@ def changeable(name: str, items: Listed) -> Any:
         return list_of(name, items)
     items.site = site_of_making(name)
     return items
-
-
-def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
-    """``[*items, item]``, which goes by its text: things, and whether each is one whose items are taken."""
-    for number, (is_taken, thing) in enumerate(parts):
-        if is_taken and type(thing) is tracers.Alternatives:
-            before, behind = parts[:number], parts[number + 1 :]
-            return thing.each(partial(_unpacked_between, name, before, behind))
-    if active_trace() is None or not any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
-        return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
-    like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
-    found = _list_at(site_of_making(name), _like(like, "list"))
-    for is_taken, thing in parts:
-        if is_taken:
-            found.extend(thing)
-        else:
-            found.append(thing)
-    return found
 
 
 def _is_differentiated() -> bool:
@@ -283,7 +262,7 @@ def _parts_of_deque(iterable: Any = (), maxlen: Any = None) -> tuple[Any, int | 
 def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) -> Any:
     trace = current_trace()
     *first, given = args or ((),)
-    given = characters_of(given)
+    given = iterator_of(characters_of(given))
     given = [*given] if kind is collections.Counter and isinstance(given, GeneratorType) else given
     if (found := with_slots(kind, given)) is not None:
         return found
@@ -294,15 +273,21 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     is_hashed = (
         kind in (set, collections.Counter) and isinstance(given, list | tuple) and any(map(is_running_key, given))
     )
-    is_source = isinstance(given, Recorded) or _runs(given) or (kind is not builtins.dict and is_long) or is_hashed
+    is_source = (
+        isinstance(given, Recorded)
+        or _runs(given)
+        or is_stepwise(given)
+        or (kind is not builtins.dict and is_long)
+        or is_hashed
+    )
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:
         made_by = kind if most is None else partial(kind, maxlen=most)
         return _made(made_by(*first, given) if args else kind(), site)
     name = kind.__name__
-    like, answer = _like(given, name), trace.choices.answer(site)
-    found = _list_at(site, like) if kind is list else made(name, site, widest(answer, like), most)
+    like, answer = like_of(given, name), trace.choices.answer(site)
+    found = list_at(site, like) if kind is list else made(name, site, widest(answer, like), most)
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
     if isinstance(found, ProgramCounter | ProgramDict | ProgramSet):
@@ -312,7 +297,7 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     return found
 
 
-def _like(given: Any, kind: str) -> Container | None:
+def like_of(given: Any, kind: str) -> Container | None:
     """The type of a container of another kind with the same things in it."""
     held = given.held if isinstance(given, ProgramContainer) else None
     if held is None or not held.words:

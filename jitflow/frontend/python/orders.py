@@ -31,6 +31,7 @@ from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.made_containers import CONSTRUCTORS, changeable
 from jitflow.frontend.python.math_functions import extremum
+from jitflow.frontend.python.spreading import listed_steps
 from jitflow.frontend.recording import values
 from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.characters import characters_of
@@ -64,6 +65,7 @@ def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
 
 def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    args = (listed_steps(args[0]),) if len(args) == 1 else args
     args = (in_any_order(characters_of(args[0])),) if len(args) == 1 and "key" not in keywords else args
     thing = args[0] if len(args) == 1 else None
     source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source | Range) else None
@@ -164,6 +166,7 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
+    items = listed_steps(items)
     items = characters_of(items if key is not None else in_any_order(items))
     if isinstance(items, Range):
         items = CONSTRUCTORS[list](items)
