@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.locate import is_hidden
 from jitflow.frontend.tracers import Tracer, located
 
 __all__ = ["NUMBERS", "TRUTH", "answer_of", "as_python_takes_it", "define_special_methods", "has_method",
@@ -79,7 +79,7 @@ def written_method(thing: Any, name: str) -> Callable[..., Any] | None:
     if hasattr(kind, "_jitflow_answers"):
         return partial(kind._jitflow_answers, thing, name) if has_method(thing.__class__, name) else None
     method = getattr(kind, name, None)  # of a class that the program makes
-    if not isinstance(method, FunctionType) or is_internal(method.__code__.co_filename):
+    if not isinstance(method, FunctionType) or is_hidden(method.__code__.co_filename):
         return None
     return partial(method, thing)
 
