@@ -787,3 +787,17 @@ def test_a_try_whose_text_cannot_be_read() -> None:
     assert jitflow.function(names["harmless"])(x, 1) == names["harmless"](x, 1)
     with pytest.raises(IndexError):
         jitflow.function(names["harmless"])(x, 9)
+
+
+def test_a_finally_that_fails_behind_a_jump_is_refused():
+    def program(u, k):
+        try:
+            try:
+                return u[0]
+            finally:
+                u[k] = 4
+        except IndexError:
+            return 3.0
+
+    with pytest.raises(UserNotImplementedError, match="try around something that may raise IndexError"):
+        jitflow.function(program)(U.copy(), 1)

@@ -7,6 +7,7 @@ exceptions, or stores to what the caller sees, is refused around what may raise.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dis import get_instructions
 from functools import cache
 from itertools import pairwise
@@ -16,11 +17,13 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.trying import is_missed, raised_by, watched
 from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.tracers.base import located
 
-__all__ = ["managed"]
+__all__ = ["managed", "suppressing"]
 
 
 def managed(manager: Any) -> Any:
@@ -30,6 +33,15 @@ def managed(manager: Any) -> Any:
     if active_trace() is None or not isinstance(leave, FunctionType) or is_internal(leave.__code__.co_filename):
         return manager
     return _Managed(manager, _may_swallow(leave.__code__))
+
+
+def suppressing(function: Any) -> None:
+    """What is written as ``with suppress(...)`` has become a ``try``: the function has to be `contextlib.suppress`."""
+    if active_trace() is not None and function is not suppress and named_class(function) is not suppress:
+        raise located(UserNotImplementedError(
+            "with a manager that is called suppress and is none of contextlib's",
+            mend="give it another name",
+        ))  # fmt: skip
 
 
 class _Managed(watched):

@@ -14,7 +14,7 @@ from jitflow.frontend.control.caught_errors import again, caught_error, known_er
 from jitflow.frontend.control.comparisons import chain, compared, contains, is_
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
-from jitflow.frontend.control.managers import managed
+from jitflow.frontend.control.managers import managed, suppressing
 from jitflow.frontend.control.raising import exception, free, raise_
 from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
@@ -32,5 +32,5 @@ __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "boun
            "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
            "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
-           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying",
-           "unpacked", "watched", "while_"]  # fmt: skip
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
+           "trying", "unpacked", "watched", "while_"]  # fmt: skip

@@ -150,6 +150,14 @@ class _Naming(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+def _may_fail(statement: ast.stmt) -> bool:
+    """Whether a statement may raise something, as it is written."""
+    return any(isinstance(node, _FAILING) for node in ast.walk(statement))
+
+
+_FAILING = (ast.Call, ast.Subscript, ast.Raise, ast.Assert, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Delete)
+
+
 class _Attempts:
     def __init__(self, statement: ast.Try, scope: Scope, fresh: Fresh) -> None:
         self.statement, self.scope, self.fresh = statement, scope, fresh
@@ -221,6 +229,11 @@ class _Attempts:
         """A statement with ``finally``: whatever is raised waits until that is done, and is raised again."""
         if leaves(statement.finalbody, False):
             raise _NoForm  # what jumps out takes back what was raised
+        jumps = leaves(
+            [*statement.body, *statement.orelse, *(each for one in statement.handlers for each in one.body)], False
+        )
+        if self._around and jumps and any(map(_may_fail, statement.finalbody)):
+            raise _NoForm  # what is raised takes back the jump
         waiting, nothing = self._local("waiting"), ast.Tuple([constant(number) for number in _NOTHING], ast.Load())
         lines = constant(statement.lineno), constant(statement.end_lineno)
         inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
@@ -288,10 +301,13 @@ class _Attempts:
                 return [placed(assign(name, found), statement)]
             case (
                 ast.Assign(targets=[ast.Subscript() | ast.Attribute()])
+                | ast.Delete(targets=[ast.Subscript() | ast.Attribute()])
                 | ast.AugAssign() | ast.Expr() | ast.Raise(exc=ast.expr()) | ast.Assert()
             ):  # fmt: skip
                 self.run([cloned(statement)], statement, result)
                 return []
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                return self.attempt(placed(ast.Assign([target], value), statement), result)
             case ast.Return(value=value):
                 found = constant(None) if value is None else self.value(value, result)
                 return [placed(returned(found), statement)]

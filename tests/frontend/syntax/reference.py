@@ -15,8 +15,8 @@ __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "boun
            "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
            "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
-           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying",
-           "unpacked", "watched", "while_"]  # fmt: skip
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
+           "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -187,6 +187,10 @@ def raise_(error: Any, *cause: Any, context: Any = None) -> NoReturn:
     if cause:
         raise error from cause[0]
     raise error
+
+
+def suppressing(function: Any) -> None:
+    """``with suppress(...)`` has become a ``try``."""
 
 
 def exception(kind: Any) -> Any:
