@@ -90,7 +90,7 @@ def contains(container: Any, item: Any) -> Any:
     if method is not None:
         return as_bool(method(item))
     is_listed = is_keyed or isinstance(container, list | tuple | ItemsView | ValuesView)
-    if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
+    if not is_listed or not (is_decided_by_run(item) or any(map(is_decided_by_run, container))):
         return item in container
     answer: Any = False
     for other in container:
@@ -126,6 +126,13 @@ def is_traced(thing: Any) -> bool:
     if isinstance(thing, tracers.Tracer) or is_text_value(thing) or (type(thing) is TracedText and waits(thing)):
         return True
     return _kind_of_sequence(thing) is not None and any(map(is_traced, thing))
+
+
+def is_decided_by_run(thing: Any, *methods: str) -> bool:
+    """Whether only the run may know how a thing compares: it is traced, or has ``__eq__`` or one of the ``methods``."""
+    if type(thing) in (list, tuple):
+        return any(is_decided_by_run(item, *methods) for item in thing)
+    return is_traced(thing) or any(written_method(thing, name) is not None for name in methods or ("__eq__",))
 
 
 def equal(left: Any, right: Any) -> Any:

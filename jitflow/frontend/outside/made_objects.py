@@ -23,6 +23,7 @@ from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
 from jitflow.frontend.outside.special_methods import NUMBERS, as_python_takes_it
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import walk
 
 __all__ = ["MADE_OF", "STANDS_FOR", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class",
@@ -58,12 +59,20 @@ def made_class(proxy: Any) -> type | None:
         MADE_OF: proxy,
     }
     namespace["_jitflow_answers"] = lambda thing, name, *args: read[name].__get__(thing)(*args)
+    if "__eq__" in read and "__ne__" not in read:
+        namespace["__ne__"] = _unequal
     if "__next__" in read:
         namespace["__next__"] = _step_of_python(read["__next__"])
     if kind.__dictoffset__ == 0:
         namespace["__slots__"] = ()
     made: type = type(kind)(kind.__name__, (kind,), namespace)
     return made
+
+
+def _unequal(thing: Any, other: Any) -> Any:
+    """What Python does with objects whose class has no ``__ne__``, on an answer of the running program."""
+    found = thing.__eq__(other)
+    return found if found is NotImplemented else surface.opposite(found)
 
 
 def _step_of_python(member: _Member) -> Callable[[Any], Any]:

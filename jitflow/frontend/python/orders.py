@@ -13,7 +13,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.control.branch import choose
-from jitflow.frontend.control.comparisons import compared, is_traced
+from jitflow.frontend.control.comparisons import compared, is_decided_by_run, is_traced
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range, traced_range
@@ -90,7 +90,7 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
         return _best_of(name, items, items if key is None else [*map(key, items)], keywords)
     if key is not None:
         return _best_of(name, items, [key(item) for item in items], keywords)
-    if not any(map(is_traced, items)):
+    if not any(is_decided_by_run(item, "__lt__", "__gt__") for item in items):
         return getattr(builtins, name)(items, **keywords)
     if not any(isinstance(item, Tracer) for item in items):
         return _best_of(name, items, items, keywords)
@@ -111,7 +111,7 @@ def _chosen(name: str, items: Sequence[Any]) -> Any:
 
 def _best_of(name: str, items: Sequence[Any], keys: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """The first of the items whose key is the best."""
-    if not any(map(is_traced, keys)):
+    if not is_decided_by_run([*keys], "__lt__", "__gt__"):
         keywords = {**keywords, "key": lambda place: keys[place]}
         found = getattr(builtins, name)(range(len(items)), **keywords) if items or "default" not in keywords else None
         return keywords["default"] if found is None else items[found]

@@ -14,9 +14,10 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.comparisons import equal, is_traced
+from jitflow.frontend.control.comparisons import equal, is_decided_by_run, is_traced
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.outside.special_methods import written_method
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.python.orders import sorted_
@@ -63,7 +64,7 @@ def _on_known_text(text: str, name: str, *args: Any, **keywords: Any) -> Any:
 
 def _count(items: Any, *wanted: Any) -> Any:
     """``items.count(wanted)``."""
-    if len(wanted) != 1 or not (is_traced(wanted[0]) or is_traced(items)):
+    if len(wanted) != 1 or not (is_decided_by_run(wanted[0]) or is_decided_by_run(items)):
         return items.count(*wanted)
     found: Any = 0
     for item in items:
@@ -73,7 +74,7 @@ def _count(items: Any, *wanted: Any) -> Any:
 
 def _index(items: Any, *arguments: Any) -> Any:
     """``items.index(wanted, start, stop)``."""
-    if not arguments or not (is_traced(arguments[0]) or is_traced(items)):
+    if not arguments or not (is_decided_by_run(arguments[0]) or is_decided_by_run(items)):
         return items.index(*arguments)
     wanted, *bounds = arguments
     start, stop = (*bounds, None, None)[:2]
@@ -81,12 +82,12 @@ def _index(items: Any, *arguments: Any) -> Any:
 
     def among(places: list[int]) -> Any:
         if not places:
-            is_tuple = type(items) is tuple
-            raise_(
-                ValueError(
-                    "tuple.index(x): x not in tuple" if is_tuple else text((wanted, _REPR, ""), " is not in list")
-                )
-            )
+            kind = "tuple" if type(items) is tuple else "list"
+            has_words = (
+                kind == "list" and written_method(wanted, "__eq__") is None
+            )  # an object's may tell where it lies
+            raise_(ValueError(text((wanted, _REPR, ""), " is not in list") if has_words else
+                              f"{kind}.index(x): x not in {kind}"))  # fmt: skip
         first, *others = places
         if items[first] is wanted:
             return first

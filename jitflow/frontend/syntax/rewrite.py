@@ -104,7 +104,7 @@ def _result(code: CodeType, even_if_straight: bool = False) -> _Result:
 # -- is there anything to do? ----------------------------------------------------------------------
 
 _FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING")
-_HOOKED_NAMES = HIDDEN | {"count", "format", "join"}
+_HOOKED_NAMES = HIDDEN | {"count", "format", "index", "join"}
 
 
 def _deciding() -> frozenset[int]:
