@@ -136,3 +136,52 @@ def test_what_is_called_suppress() -> None:
 
     with pytest.raises(jitflow.UserError, match="a manager that is called suppress and is none of contextlib's"):
         jitflow.function(program)(7, 2, Noting)
+
+
+@contextlib.contextmanager
+def noted(log: Any, scale: Any) -> Any:
+    log.append("in")
+    try:
+        yield scale * 2
+    finally:
+        log.append("out")
+
+
+@contextlib.contextmanager
+def moved(x: Any) -> Any:
+    x[0] += 1
+    yield
+    x[0] += 2
+
+
+@contextlib.contextmanager
+def replaced_by_one(x: Any) -> Any:
+    try:
+        yield 1
+    except IndexError:
+        x[0] = 1
+
+
+def of_generators(x: Any, n: Any) -> Any:
+    log: list[Any] = []
+    for item in x:
+        with noted(log, item) as twice:
+            if item > 2:
+                continue
+            log.append(twice)
+    with moved(x):
+        item = x[n]
+    return log, item
+
+
+def test_managers_made_of_generators() -> None:
+    assert_does_what_python_does(of_generators, [(np.array([3.0, -1.0, 2.0]), n) for n in (0, 2, 5)])
+
+
+def test_what_a_generator_would_see() -> None:
+    def program(x: Any, n: Any) -> Any:
+        with replaced_by_one(x) as one:
+            return x[n] + one
+
+    with pytest.raises(jitflow.UserError, match=r"may raise IndexError .* might swallow it"):
+        jitflow.function(program)(np.zeros(3), 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import contextlib
 import math
 import operator
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from jitflow.errors import UserAttributeError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
+from jitflow.frontend.control.managers import OfGenerator
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
@@ -331,7 +333,12 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
-    others = {np.nditer: traced_nditer, variables: variables_in, object.__new__: new_object}
+    others = {
+        contextlib._GeneratorContextManager: OfGenerator,
+        np.nditer: traced_nditer,
+        variables: variables_in,
+        object.__new__: new_object,
+    }
     others |= {operator.attrgetter: _attrgetter}
     tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, OF_FUNCTIONS, others, surface.objects)
     for function, program in (row for one in tables for row in one.items()):
