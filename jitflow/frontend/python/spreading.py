@@ -7,12 +7,13 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
+from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.iterated import is_running, list_of_all
-from jitflow.frontend.python.made_containers import CONSTRUCTORS, like_of, list_at, made_container, site_of_making
+from jitflow.frontend.python.made_containers import CONSTRUCTORS, like_of, list_at, made_container
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.texts.characters import characters_of
