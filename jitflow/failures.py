@@ -92,7 +92,6 @@ def _exception_of_routine(op: Site, exception: BaseException | None) -> BaseExce
             return CompilerBug(str(exception), operation=op.name, location=op.loc)
         mend = "say in result_spec what the function returns"
         return with_user_frames(UserTypeError(str(exception), mend=mend, location=op.loc), op.loc)
-    exception.__context__ = None
     inner = _frames_of_user(exception.__traceback__) if isinstance(name, Routine) else None
     return with_user_frames(exception, op.loc, inner)
 

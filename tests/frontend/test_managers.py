@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jitflow
+from tests.truth.whole.same import assert_does_what_python_does
 
 
 class Noting:
@@ -77,3 +80,108 @@ def test_what_a_manager_would_see(program: Any, why: str) -> None:
     with pytest.raises(jitflow.UserError, match=f"may raise ZeroDivisionError .* where __exit__ {why}"):
         jitflow.function(program)(7, 2, [])
     np.testing.assert_equal(jitflow.function(program)(7.0, np.float64(2.0), []), program(7.0, np.float64(2.0), []))
+
+
+def in_turns(x: Any, n: Any) -> Any:
+    total, log = 0, []
+    for place in range(6):
+        with suppress(IndexError, ZeroDivisionError):
+            log.append(place)
+            total += 10 // int(x[place])
+            log.append(total)
+    return total, log
+
+
+def returns(x: Any, n: Any) -> Any:
+    table = {int(item): number for number, item in enumerate(x)}
+    with contextlib.suppress(KeyError):
+        del table[2]
+    with suppress(KeyError) as nothing:
+        return table[n], nothing
+    return table, nothing
+
+
+def of_another_kind(x: Any, n: Any) -> Any:
+    kinds = KeyError, IndexError
+    try:
+        with suppress(*kinds):
+            if n > 3:
+                raise ValueError(n)
+            x[0] = x[n]
+    except ValueError as error:
+        x[1] = error.args[0]
+    with suppress(KeyError):
+        first: float = x[n]
+        x[1] = first
+
+
+def leaves_a_loop(x: Any, n: Any) -> Any:
+    for item in x:
+        with suppress(ZeroDivisionError), suppress(IndexError):
+            if 1 // int(item) > 0 or x[n] > 4:
+                break
+    return item
+
+
+@pytest.mark.parametrize("program", [in_turns, returns, of_another_kind, leaves_a_loop])
+def test_what_suppresses(program: Any) -> None:
+    arrays = [3.0, -1.0, 2.0, 5.0, 0.5], [1.0, 2.0], [-4.0, 2.0, 7.0, 0.0]
+    assert_does_what_python_does(program, [(np.array(items), n) for items in arrays for n in (4, 0, 2)])
+
+
+def test_what_is_called_suppress() -> None:
+    def program(x: Any, d: Any, suppress: Any) -> Any:
+        with suppress(ZeroDivisionError):
+            return x // d
+
+    with pytest.raises(jitflow.UserError, match="a manager that is called suppress and is none of contextlib's"):
+        jitflow.function(program)(7, 2, Noting)
+
+
+@contextlib.contextmanager
+def noted(log: Any, scale: Any) -> Any:
+    log.append("in")
+    try:
+        yield scale * 2
+    finally:
+        log.append("out")
+
+
+@contextlib.contextmanager
+def moved(x: Any) -> Any:
+    x[0] += 1
+    yield
+    x[0] += 2
+
+
+@contextlib.contextmanager
+def replaced_by_one(x: Any) -> Any:
+    try:
+        yield 1
+    except IndexError:
+        x[0] = 1
+
+
+def of_generators(x: Any, n: Any) -> Any:
+    log: list[Any] = []
+    for item in x:
+        with noted(log, item) as twice:
+            if item > 2:
+                continue
+            log.append(twice)
+    with moved(x):
+        item = x[n]
+    return log, item
+
+
+def test_managers_made_of_generators() -> None:
+    assert_does_what_python_does(of_generators, [(np.array([3.0, -1.0, 2.0]), n) for n in (0, 2, 5)])
+
+
+def test_what_a_generator_would_see() -> None:
+    def program(x: Any, n: Any) -> Any:
+        with replaced_by_one(x) as one:
+            return x[n] + one
+
+    with pytest.raises(jitflow.UserError, match=r"may raise IndexError .* might swallow it"):
+        jitflow.function(program)(np.zeros(3), 2)

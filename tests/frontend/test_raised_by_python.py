@@ -160,3 +160,52 @@ def test_mistakes_on_a_path_are_raised_where_the_program_comes_to_them(program: 
     compiled, x = jitflow.function(program), np.arange(3.0)
     for n in (0, 1, 2, 3, 4, 5):
         assert repr(outcome(compiled, x, n)) == repr(outcome(program, x, n))
+
+
+def comes_from_what_was_caught(n):
+    try:
+        return 12 // (n - n)
+    except ZeroDivisionError as error:
+        raise Own(n, "of") from error
+
+
+def is_asked_what_it_comes_from(n):
+    try:
+        try:
+            if n > 2:
+                raise ValueError(f"{n} is too much", n) from KeyError(n)
+            return 12 // n
+        except ZeroDivisionError as error:
+            raise ValueError("none") from error
+        finally:
+            n += 1
+    except ValueError as error:
+        return f"{error!r}", repr(error.__cause__), repr(error.__context__), error.__suppress_context__
+
+
+def is_raised_again_with_it(n):
+    try:
+        try:
+            raise Own(n) from IndexError("far")
+        except Own:
+            raise
+    except Own as error:
+        raise RuntimeError(error.code) from error.__cause__
+
+
+def chain(error):
+    return [] if error is None else [(type(error), error.args, error.__suppress_context__), chain(error.__cause__),
+                                     chain(error.__context__)]  # fmt: skip
+
+
+def test_what_exceptions_come_from() -> None:
+    for program in (comes_from_what_was_caught, is_asked_what_it_comes_from, is_raised_again_with_it):
+        compiled = jitflow.function(program)
+        for n in (0, 1, 3):
+            found = []
+            for one in (program, compiled, compiled):
+                try:
+                    found.append(one(n))
+                except Exception as error:
+                    found.append(chain(error))
+            assert found[1] == found[2] == found[0]

@@ -10,6 +10,7 @@ import pytest
 
 import jitflow
 from jitflow.frontend.outside.special_methods import NUMBERS
+from tests.truth.whole.same import assert_does_what_python_does
 
 
 class Counter:
@@ -311,3 +312,39 @@ def test_what_an_object_says_is_an_array() -> None:
         jitflow.function(lambda thing: np.cos(thing))(Wrong())
     with pytest.raises(jitflow.UserError, match=r"numpy\.sum of an object of type Summed"):
         jitflow.function(lambda thing: np.sum(thing))(Summed(np.ones(2)))
+
+
+class Scored:
+    def __init__(self, score: Any, number: Any) -> None:
+        self.score, self.number = score, number
+
+    def __eq__(self, other: Any) -> Any:
+        return isinstance(other, Scored) and self.score == other.score and self.number == other.number
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __lt__(self, other: Any) -> Any:
+        return self.score < other.score
+
+    def __contains__(self, item: Any) -> Any:
+        return item in (self.score, self.number)
+
+
+def compares(x, n):
+    one, other = Scored(x[0], n), Scored(x[1], 2)
+    again = Scored(x[0], n)
+    places = [other, one].index(again), [one, other, again].count(again)
+    return one == other, one != again, again in [other, one], places, x[1] in one, max(one, other).score
+
+
+def are_sorted(x, n):
+    found = [Scored(score, number % n) for number, score in enumerate(x)]
+    by_score = [one.number for one in sorted(found, key=lambda one: one.score)]
+    found.sort(key=lambda one: (one.number, -one.score))
+    return by_score, [one.score for one in found], min(found).number
+
+
+@pytest.mark.parametrize("program", [compares, are_sorted])
+def test_comparisons_of_objects_that_the_run_decides(program):
+    assert_does_what_python_does(program, [(np.array(x), 2) for x in ([3.0, -1.0, 2.0], [1.0, 1.0, 0.5])])

@@ -154,3 +154,85 @@ def key_that_numpy_made(held, x, n):
 def test_they_hold_what_they_hold_in_python(program):
     calls = [({"a": 1, "items": [1, 2.5], "thing": Thing()}, np.arange(3.0), n) for n in (0, 2, 3, 7)]
     assert_does_what_python_does(program, calls)
+
+
+class Sums:
+    def __init__(self):
+        self.turns, self.total, self.last = 0, 0.0, None
+
+    def add(self, x, place):
+        self.turns += 1
+        self.total += x[place]
+        self.last = place
+        self.turns += 10
+        return self.total
+
+
+def changed_by_a_method(held, x, n):
+    sums, found = Sums(), 0.0
+    for place in range(n):
+        try:
+            found += sums.add(x, place)
+        except IndexError:
+            found -= 1
+    return found, sums.turns, sums.total, sums.last
+
+
+def changed_on_paths(held, x, n):
+    sums, log = Sums(), [0, 0]
+    try:
+        sums.turns = 5
+        if x[1] > n:
+            sums.turns = 6
+            sums.total = 10 // n
+            log[0] = 1
+        else:
+            log[1] = 2
+            sums.total = x[n]
+            sums.turns = 9
+        sums.last = 3
+    except (IndexError, ZeroDivisionError) as error:
+        sums.turns += 100
+        return str(error), sums.turns, sums.total, sums.last, log
+    return sums.turns, sums.total, sums.last, log
+
+
+def changed_before_it_is_raised(held, x, n):
+    sums = held["sums"] = Sums()
+    try:
+        sums.total = x * 2
+        if n > 2:
+            raise ValueError(n)
+        sums.total = sums.total + 1
+    except ValueError as error:
+        sums.last = error.args[0]
+    return sums.total
+
+
+def made_longer(held, x, n):
+    log = []
+    for value in x:
+        try:
+            log.append(n // int(value))
+            log.append(int(value))
+        except ZeroDivisionError:
+            log.append(-1)
+    return log
+
+
+def until_one_fails(held, x, n):
+    sums = Sums()
+    while True:
+        try:
+            sums.turns += 1
+            sums.total += x[sums.turns]
+        except IndexError:
+            break
+    return sums.turns, sums.total
+
+
+@pytest.mark.parametrize(
+    "program", [changed_by_a_method, changed_on_paths, changed_before_it_is_raised, made_longer, until_one_fails]
+)
+def test_objects_hold_what_they_held_where_something_was_raised(program):
+    assert_does_what_python_does(program, [({}, np.arange(3.0), n) for n in (0, 1, 2, 3, 7)])

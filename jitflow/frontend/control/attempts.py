@@ -17,24 +17,22 @@ has failed. What is raised in a loop inside is not caught: a ``try`` around it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import ExceptionName, UserNotImplementedError
-from jitflow.frontend.control.cells import UNBOUND, Cells, put
-from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.errors import ExceptionName
+from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.contents import Changes
 from jitflow.frontend.control.foreseen import can_be_foreseen, raises_nothing
-from jitflow.frontend.control.function_cells import cells_around, reassigned
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
 from jitflow.frontend.control.merge import resolved
-from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import fail, fail_with
-from jitflow.frontend.control.telling import NOTHING_TOLD, error_of, number_of, told_by
+from jitflow.frontend.control.telling import NOTHING_TOLD, Moments, error_of, number_of, told_by
 from jitflow.frontend.control.trying import (
     Handlers,
     Statements,
@@ -47,7 +45,6 @@ from jitflow.frontend.control.trying import (
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
-from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim, symbol, symbols
 from jitflow.ir.dtypes import BOOL
@@ -56,6 +53,7 @@ from jitflow.records import dataclass
 
 __all__ = ["attempt", "attempts"]
 
+VALUE = "the value"
 _ANOTHER = tuple(number - 1 for number in NOTHING_TOLD)
 """What differs from what is told of nothing in each place, so that each of them is carried out of the branch."""
 
@@ -83,46 +81,49 @@ def attempt(
 
     With ``asking``, the numbers of handlers that ask for the exception, a third is what is told of it.
     """
-    trace, handlers, mutables = (
-        current_trace(),
-        Handlers(handled, numbers),
-        Mutables(Cells(run).contents(), with_stores=True),
-    )
-    around = cells_around(run)
-    outer = trace.scope
+    trace, handlers, cells = current_trace(), Handlers(handled, numbers), Cells(run)
+    objects, outer = Changes(cells.contents()), trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     nothing = () if asking is None else (NOTHING_TOLD,)
     scope.heads = 1 if asking is None else 1 + len(NOTHING_TOLD)
-    trace.state(Statements).handled.append(handlers.handles)
+    statements, noted = trace.state(Statements), trace.noted
+    moments: dict[Op, _Moment] = {}
+
+    def note(op: Op) -> None:
+        noted(op)
+        if op.name != "if" and handlers.first_raised(op) is not None:
+            moments[op] = _Moment(trace.scope, objects.now())
+
+    statements.handled.append(handlers.handles)
+    trace.state(Moments).append(moments)
+    trace.noted = note
     try:
         path = trace_path(lambda: _caught(run, handlers), dict, scope, is_whole=True)
     finally:
-        trace.state(Statements).handled.pop()
+        statements.handled.pop()
+        trace.state(Moments).pop()
+        trace.noted = noted
     with trace.region(scope):
         scope.handlers = _numbers(scope.builder.ops, handlers, asking or ())
-    assigned = reassigned(around)
     if not scope.handlers:
-        mutables.restore()
-        for cell, before in assigned:
-            put(cell, before)
+        objects.before.restore()
         return run(), 0, *nothing
-    if mutables.changed():
-        begin_anew_with(mutables.changed_list())
-        raise located(UserNotImplementedError(
-            "a try around what changes a Python object and may fail when the compiled code runs",
-            mend="test for the failure with if before it happens",
-        ))  # fmt: skip
-    if assigned:
-        raise located(UserNotImplementedError(
-            "a try around the call of a function that assigns to a local variable around it, and may fail when the "
-            "compiled code runs",
-            mend="let the function return the value, and assign it where it is called",
-        ))  # fmt: skip
+    objects.take_back(path)
     first = next(iter(scope.handlers))
     if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:
         told = tuple(map(tracers.wrap, told_by(first)[1:]))
+        objects.write_back(moments[first].content)
         return None, scope.handlers[first].number, *((number_of(first), *told) for _ in nothing)
-    return _dynamic(path, scope, nothing)
+    if any(moment.content for moment in moments.values()) or objects.left(path):
+        scope.pieces = _pieces(scope.handlers, objects, moments)
+    return _dynamic(path, scope, nothing, objects)
+
+
+class _Moment(NamedTuple):
+    """Where an op stands that may raise something, and what the objects that had changed held there."""
+
+    scope: Scope
+    content: dict[int, Any]
 
 
 def _caught(run: Callable[[], Any], handlers: Handlers) -> Any:
@@ -168,26 +169,45 @@ def _numbers(ops: Sequence[Op], handlers: Handlers, asking: Sequence[int]) -> di
             errors = tuple(ExceptionName.of(kind) for kind in raised_by(op) if handlers.handles(kind))
             found[op] = Caught(handlers.number_for(raised), errors)
             told = error_of(op)
-            if not (told if found[op].number in asking else found[op].number > 0 or (told and told[0].make is None)):
+            if not (told if found[op].number in asking else found[op].number > 0 or told):
                 raise current_trace().locate(refusal(raised, op))
     return found
 
 
-def _dynamic(path: Path, scope: _Pieces, nothing: tuple[Any, ...]) -> tuple[Any, ...]:
-    trace = current_trace()
+def _dynamic(path: Path, scope: _Pieces, nothing: tuple[Any, ...], objects: Changes) -> tuple[Any, ...]:
+    trace, pieces = current_trace(), scope.pieces
     thing = UNBOUND if path.ended else resolved(path.result)
     carried = any(isinstance(leaf, tracers.Tracer) for leaf in flatten(thing).items)
     path.ended = False
     told = {"told": nothing[0]} if nothing else {}
-    path.locals = {"fail": 0, **told, **({"the value": thing} if carried else {})}
     with trace.region() as other:
         pass
-    failed = Path(other, False, None, {"fail": -1, "told": _ANOTHER, "the value": UNBOUND})
+    failed = Path(other, False, None, {"fail": -1, "told": _ANOTHER})
+    objects.leave(failed, {})
+    contents = objects.as_locals([path, failed, *pieces.values()])
+    path.locals |= {"fail": 0, **told, **({VALUE: thing} if carried else {})}
+    for op, piece in pieces.items():
+        with trace.region(piece.scope):
+            piece.locals |= {"fail": scope.handlers[op].number, "told": tuple(map(tracers.wrap, told_by(op)))}
+    names = ("fail", *told, *contents, *([VALUE] if carried else []))
     always = trace.make("constant", value=True, type=Scalar(BOOL))
     here = trace.here()
-    found = join(always, [path, failed], tuple(path.locals), (here.file, here.line))
-    value = resolved(found["the value"]) if carried else None if thing is UNBOUND else thing
+    key = here.file, here.line
+    found = join(always, [path, failed], names, key, objects.before, objects.left_in, [*pieces.values()])
+    objects.write({name: found[name] for name in contents})
+    value = resolved(found[VALUE]) if carried else None if thing is UNBOUND else thing
     return value, found["fail"], *(found[name] for name in told)
+
+
+def _pieces(handlers: Mapping[Op, Caught], objects: Changes, moments: Mapping[Op, _Moment]) -> dict[Op, Path]:
+    """What happens where an op raises something: a path that ends there, with what objects hold at that moment."""
+    found = {}
+    for op in (op for op in handlers if op.name != "if"):
+        around = moments[op].scope
+        scope = Scope(Builder(loc=op.loc), around.knowledge.copy(), around, recalled=around.recalled)
+        found[op] = Path(scope, False, None, {})
+        objects.leave(found[op], moments[op].content)
+    return found
 
 
 @dataclass(eq=False)
@@ -195,12 +215,17 @@ class _Pieces(Scope):
     """The region of a part, which becomes pieces when it is closed. What it yields first is the handler's number."""
 
     handlers: Mapping[Op, Caught] = field(default_factory=dict)
+    pieces: Mapping[Op, Path] = field(default_factory=dict)
+    """What happens where an op raises something."""
     heads: int = 1
-    """How many values tell of a failure: the number, and what is told."""
+    """How many values tell of a failure: the number, what is told, and what objects hold that have changed."""
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """The region, with what follows each check in a branch of its own."""
         region = super().close(parameters, yielded)
+        if self.pieces:
+            names = next(iter(self.pieces.values())).slots
+            self.heads = sum(not name.startswith(VALUE) for name in names)
         return replace(self._nested(region.ops[:-1], tuple(yielded), frozenset()), parameters=tuple(parameters))
 
     def _nested(self, ops: Sequence[Op], yielded: Sequence[Value], sizes: frozenset[str], start: int = 0) -> Region:
@@ -210,7 +235,7 @@ class _Pieces(Scope):
         builder.ops.extend(ops[:place])
         if place == len(ops):
             return builder.region((), yielded)
-        op, heads = ops[place], [value.type for value in yielded[: self.heads]]
+        op = ops[place]
         builder.loc = op.loc
         sizes |= _named(ops[:place])
         assert self.outer is not None
@@ -219,8 +244,12 @@ class _Pieces(Scope):
         def visible(dim: Dim) -> bool:
             return all(name in sizes or is_outside(symbol(name)) for name in symbols(dim))
 
+        def outside(value: Value) -> Type:
+            return map_dims(_flowing(value), lambda dim: dim if visible(dim) else trace.size("size"))
+
         if op.name == "if":
-            failed = [Value(kind, "fail") for kind in heads]
+            failed = [Value(outside(value), "fail") for value in yielded[: self.heads]]
+            heads = [value.type for value in failed]
             regions = tuple(self._turned(region, heads, sizes) for region in op.regions)
             builder.ops.append(replace(op, results=(*failed, *op.results), regions=regions))
             holds = builder.make("equal", failed[0], builder.make("constant", value=0, type=heads[0]))
@@ -232,23 +261,36 @@ class _Pieces(Scope):
                 trace.state(Statements).foreseen.add(op)
             after, start = (place + 1, 0) if op.name == "check" else (place, 1)
             inner = self._nested(ops[after:], yielded, sizes, start)
-        types = [
-            map_dims(_flowing(value), lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded
-        ]
         with trace.region(Scope(Builder(loc=op.loc), outer=self)) as otherwise:
-            if op.name != "if":
-                number = trace.make("constant", value=self.handlers[op].number, type=heads[0])
+            if op in self.pieces:
+                region = self.pieces[op].region
+                assert region is not None
+                failed = list(region.yielded[: self.heads])
+                otherwise.builder.ops.extend(_leading_to(region.ops[:-1], failed))
+            elif op.name != "if":
+                number = trace.make("constant", value=self.handlers[op].number, type=yielded[0].type)
                 failed = [number, *told_by(op)][: self.heads]
             missing = [*failed, *(_some(_flowing(value), visible) for value in yielded[self.heads :])]
         other = otherwise.close((), missing)
+        types = [*map(outside, yielded)]
         return builder.region((), builder.add("if", holds, types=types, regions=(inner, other)))
 
     def _turned(self, region: Region, heads: Sequence[Type], sizes: frozenset[str]) -> Region:
         """A path of a branch, which yields what tells of a failure before all else."""
-        builder = Builder()
-        builder.ops.extend(region.ops[:-1])
-        nothing = [builder.make("constant", value=0.0 if _is_float(kind) else 0, type=kind) for kind in heads]
-        return self._nested(builder.ops, (*nothing, *region.yielded), sizes)
+        with current_trace().region(Scope(Builder(), outer=self)) as turned:
+            turned.builder.ops.extend(region.ops[:-1])
+            nothing = [_nothing(kind) if isinstance(kind, Scalar) else _some(kind, lambda _: True) for kind in heads]
+        return self._nested(turned.builder.ops, (*nothing, *region.yielded), sizes)
+
+
+def _leading_to(ops: Sequence[Op], wanted: Iterable[Value]) -> list[Op]:
+    """Those ops that some values are computed by, and those that do something."""
+    needed, found = set(wanted), list[Op]()
+    for op in reversed(ops):
+        if op.own_effects or op.regions or not needed.isdisjoint(op.results):
+            found.append(op)
+            needed.update(op.operands)
+    return found[::-1]
 
 
 def _named(ops: Sequence[Op]) -> frozenset[str]:
@@ -264,8 +306,10 @@ def _flowing(value: Value) -> Type:
     return Place(kind.dtype, kind.dims) if isinstance(kind, Variable) else kind
 
 
-def _is_float(kind: Type) -> bool:
-    return isinstance(kind, Scalar) and kind.dtype.is_float
+def _nothing(kind: Scalar) -> Value:
+    """What tells of no failure, or is read by nobody."""
+    nothing = {"b": False, "f": 0.0, "c": 0j}.get(kind.dtype.kind, 0)
+    return current_trace().make("constant", value=nothing, type=kind)
 
 
 def _some(kind: Type, visible: Callable[[Dim], bool]) -> Value:

@@ -13,7 +13,7 @@ from jitflow.errors import ExceptionName, UserError
 from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.raising import EndOfPath, raise_
-from jitflow.frontend.control.telling import Raised, raised_at
+from jitflow.frontend.control.telling import Raised, raised_at, relocate
 from jitflow.frontend.control.trying import Handlers
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
@@ -59,7 +59,7 @@ def raised_again(told: Told, handled: Callable[[], Any], first: int, last: int) 
             raise_(caught_error(told, handled, first, last))
         finally:
             if len(candidates) == 1:
-                current_trace().builder.relocate_last(candidates[0][1].places[0])
+                relocate(candidates[0][1].places[0])
     for number, raised in candidates[:-1]:
         _check(_differs(which, number), raised, numbers)
     _check(values.constant(False, BOOL), candidates[-1][1], numbers)
@@ -72,8 +72,18 @@ def again(waiting: tuple[Any, Told], first: int, last: int) -> None:
     if type(fails) is int and fails == 0:
         return
     for number, raised in raised_at(first, last):
+        differs = _differs(which, number)
         if raised.make is None:
-            _check(_differs(which, number), raised, numbers)
+            _check(differs, raised, numbers)
+        else:
+            choose(wrap(differs), lambda: None, lambda raised=raised: _raise_at(raised, numbers))  # type: ignore[misc]
+
+
+def _raise_at(raised: Raised, numbers: Sequence[Any]) -> NoReturn:
+    try:
+        raise_(raised.exception(numbers))
+    finally:
+        relocate(raised.places[0])
 
 
 def _candidates(which: Any, handled: Callable[[], Any], first: int, last: int) -> list[tuple[int, Raised]]:
@@ -102,4 +112,4 @@ def _check(condition: Value, raised: Raised, told: Sequence[Any]) -> None:
     trace = current_trace()
     kind, shown = ExceptionName.of(raised.kind), dict(raised.shown)
     trace.add("check", condition, *operands, error=kind, message=raised.message, **shown)
-    trace.builder.relocate_last(raised.places[0])
+    relocate(raised.places[0])

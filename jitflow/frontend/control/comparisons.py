@@ -22,7 +22,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
-from jitflow.frontend.outside.special_methods import has_method
+from jitflow.frontend.outside.special_methods import has_method, written_method
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
@@ -30,7 +30,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
-__all__ = ["chain", "compared", "contains", "equal", "is_", "is_compared", "is_traced"]
+__all__ = ["chain", "compared", "contains", "equal", "is_", "is_decided_by_run", "is_traced"]
 
 _SEQUENCES: dict[type, type] = {tuple: tuple, list: list, OutsideList: list}
 _DICTS = (dict, OutsideDict)
@@ -89,8 +89,11 @@ def contains(container: Any, item: Any) -> Any:
         begin_anew_with(container)
     if isinstance(container, OutsideSet):
         return contains(tuple(_hashed_alike(container, item)), item) if is_traced(item) else item in container
+    method = written_method(container, "__contains__")
+    if method is not None:
+        return as_bool(method(item))
     is_listed = is_keyed or isinstance(container, list | tuple | ItemsView | ValuesView)
-    if not is_listed or not (is_compared(item) or any(map(is_compared, container))):
+    if not is_listed or not (is_decided_by_run(item) or any(map(is_decided_by_run, container))):
         return item in container
     answer: Any = False
     for other in container:
@@ -128,11 +131,6 @@ def is_traced(thing: Any) -> bool:
     return _kind_of_sequence(thing) is not None and any(map(is_traced, thing))
 
 
-def is_compared(thing: Any) -> bool:
-    """Whether only the running program knows what a thing is equal to, or an item of a tuple or list."""
-    return is_traced(thing) or is_merged(thing) or (type(thing) in (tuple, list) and any(map(is_compared, thing)))
-
-
 def _is_equal_to_itself_alone(thing: Any) -> bool:
     """Whether it is an object of a class that does not say what its objects are equal to."""
     return can_change(thing) and not has_method(users_class(type(thing)), "__eq__")
@@ -148,6 +146,18 @@ def _are_one(left: Any, right: Any) -> Any:
 def _may_be_one_alone(thing: Any) -> bool:
     several = thing.options.values() if type(thing) is tracers.Alternatives else (thing,)
     return any(map(_is_equal_to_itself_alone, several))
+
+
+def is_decided_by_run(thing: Any, *methods: str) -> bool:
+    """Whether only the run may know how a thing compares: it is traced, or has ``__eq__`` or one of the ``methods``.
+
+    Or the run knows which of several objects it is.
+    """
+    if type(thing) in (list, tuple):
+        return any(is_decided_by_run(item, *methods) for item in thing)
+    if is_traced(thing) or is_merged(thing):
+        return True
+    return any(written_method(thing, name) is not None for name in methods or ("__eq__",))
 
 
 def equal(left: Any, right: Any) -> Any:

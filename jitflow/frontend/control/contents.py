@@ -74,6 +74,23 @@ class Changes:
         self.before.changed()  # raises for iterators
         self._left[path] = self.before.taken_back()
 
+    def now(self) -> dict[int, Any]:
+        """What objects hold that have changed so far."""
+        return {id(held.thing): held.now for held in self.before.all() if held.changed()}
+
+    def leave(self, path: HasLocals, content: dict[int, Any]) -> None:
+        """What a path leaves in objects is what they held at some moment (`now`)."""
+        self._left[path] = content
+
+    def left(self, path: HasLocals) -> dict[int, Any]:
+        """What a path has left in objects that it has changed."""
+        return self._left[path]
+
+    def write_back(self, content: dict[int, Any]) -> None:
+        """Let objects hold what they held at some moment."""
+        for key, held in content.items():
+            self.before.behind(key).write(held)
+
     def left_in(self, path: HasLocals, thing: Any) -> Any:
         """An object; if a path has changed it, another one with what the path has left in it."""
         key = id(holder_of(thing))

@@ -61,12 +61,14 @@ def join(
     key: tuple[str, int],
     before: Mutables | None = None,
     left_in: LeftIn = lambda path, thing: thing,
+    inside: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """Append the ``if`` op, and return what the locals are behind it; ``before`` are the objects that others know.
 
-    ``left_in`` gives what a path has left in one.
+    ``left_in`` gives what a path has left in one. Paths that end ``inside`` of others have regions that yield the same.
     """
     trace = current_trace()
+    own, paths = len(paths), (*paths, *inside)
     home, before = trace.scope, before or Mutables(())
     yielded: list[list[Value]] = [[] for _ in paths]
     slots: list[Slot] = []
@@ -133,9 +135,9 @@ def join(
         with trace.region(path.scope):
             items += [whether_bound(True if path.ended else path.locals.get(name, UNBOUND)) for name in partly]
             drain_lists()
-    regions = tuple(
-        path.scope.close((), items) for path, items in zip(paths, yielded, strict=True)
-    )  # fmt: skip
+    for path, items in zip(inside, yielded[own:], strict=True):
+        path.region, path.slots = path.scope.close((), items), [slot.name for slot in slots]
+    regions = tuple(path.scope.close((), items) for path, items in zip(paths[:own], yielded, strict=False))
     types = [*(outside_type(slot.type) for slot in slots), *(Scalar(BOOL) for _ in partly)]
     hints = [word(name) for name in (*(slot.name for slot in slots), *(f"{name} is bound" for name in partly))]
     found = trace.add("if", condition, types=types, regions=regions, names=hints)

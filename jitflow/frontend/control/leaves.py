@@ -99,9 +99,7 @@ def _parts_of(thing: Any) -> Unpacked | None:
     if kind is Alternatives and not any(map(_is_gone_through, thing.options.values())):
         return Unpacked([thing.chosen, *_carried(thing)], (kind, *thing.options), partial(_with_carried, thing))
     if issubclass(kind, BaseException):
-        count, names = len(thing.args), tuple(vars(thing))
-        return Unpacked([*thing.args, *vars(thing).values()], (kind, count, names),
-                        lambda items: another(thing, items[:count], items[count:]))  # fmt: skip
+        return _parts_of_exception(thing)
     if array_fields(kind):
         names = array_fields(kind)
         if not getattr(thing, "is_known", True):
@@ -134,6 +132,23 @@ def _is_gone_through(thing: Any) -> bool:
     """Whether it is one of several iterators or views, which nobody can hand on."""
     is_source = isinstance(thing, Source) and not isinstance(thing, Recorded)
     return type(thing) is Alternatives or is_source or is_iterator(thing)
+
+
+def _parts_of_exception(error: BaseException) -> Unpacked:
+    """Its arguments, its attributes, and the exceptions that it comes from."""
+    count, names = len(error.args), tuple(vars(error))
+    cause, context, last = error.__cause__, error.__context__, len(error.args) + len(vars(error))
+    links = [link for link in (cause, None if context is cause else context) if link is not None]
+
+    def make(items: Sequence[Any]) -> BaseException:
+        made = another(error, items[:count], items[count:last])
+        of = dict(zip(map(id, links), items[last:], strict=True))
+        made.__cause__, made.__context__ = of.get(id(cause)), of.get(id(context))
+        made.__suppress_context__ = error.__suppress_context__
+        return made
+
+    shape = (type(error), count, names, cause is None, context is None, context is cause, error.__suppress_context__)
+    return Unpacked([*error.args, *vars(error).values(), *links], shape, make)
 
 
 def _is_never_itself(thing: Any) -> bool:

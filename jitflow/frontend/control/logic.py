@@ -129,3 +129,6 @@ def _refusal() -> UserError:
             mend="write `if items:`, or compare len(items) with 0",
         )
     )
+
+
+surface.install(opposite=not_)

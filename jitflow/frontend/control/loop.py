@@ -20,7 +20,7 @@ from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with
 from jitflow.frontend.control.lessons import Lessons, Nest
-from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.logic import not_, truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath
@@ -28,16 +28,17 @@ from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Roll
 from jitflow.frontend.control.sources import Product, Sequenced, as_source
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.steps import Source, is_integer
+from jitflow.frontend.control.stepwise import attempted_step, is_stepwise, iterator_of
 from jitflow.frontend.control.switching import for_each_kind
 from jitflow.frontend.control.turns import NeedsUnrolling
+from jitflow.frontend.control.written_out import turns_site, unrolled
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.recording.budget import MOST_COPIES, MOST_KNOWN_TURNS
-from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.budget import MOST_COPIES
+from jitflow.frontend.recording.choices import Restart
 from jitflow.frontend.recording.trace import MOST_TURNS, current_trace
-from jitflow.frontend.tracers import Alternatives, ScalarTracer, SizeTracer
+from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.core import Value
 
 __all__ = ["for_", "own_loop", "while_"]
 
@@ -52,6 +53,10 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
     if type(iterable) is Alternatives:
         for_each_kind(iterable, Cells(body, test), state, temporaries, _key(body),
                       lambda thing: for_(thing, body, test, state, temporaries))  # fmt: skip
+        return
+    iterable = iterator_of(iterable)
+    if is_stepwise(iterable):
+        _stepwise(iterable, body, test, state, temporaries)
         return
     if isinstance(iterable, Recorded) and (known := iterable.known_items()) is not None:
         _through_pythons(known, Rolling(Cells(body, test), state, temporaries, _key(body)), body, test)
@@ -90,7 +95,7 @@ _FRESH = (list, tuple, enumerate, zip, reversed)
 def _through_pythons(iterable: Any, loop: Rolling, body: Body, test: Test | None) -> None:
     """A loop over what Python goes through: written out, unless that is one of numbers in a nest of many copies."""
     trace = current_trace()
-    is_rolled = trace.choices.answer(_turns_site(loop.key))
+    is_rolled = trace.choices.answer(turns_site(loop.key))
     if is_rolled and type(iterable) in _FRESH and not _is_held(iterable):
         iterable = items = iterable if isinstance(iterable, list | tuple) else [*iterable]
         with suppress(CannotRoll):
@@ -98,7 +103,7 @@ def _through_pythons(iterable: Any, loop: Rolling, body: Body, test: Test | None
             note_rolled(body, "for", len(items), carried)
             return
     with trace.budget.listing(loop.key):
-        turns = _unrolled(loop, iter(iterable), body, test, is_counted=not is_rolled)
+        turns = unrolled(loop, iter(iterable), body, test, is_counted=not is_rolled)
     note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
 
 
@@ -137,6 +142,34 @@ def _through_a_list(
         body(items.item(position__ - 1))
 
     _while(goes_on, turn, Cells(turn, body, test), ("position__", *state), temporaries, body)
+
+
+def _stepwise(iterator: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
+    """A loop over an iterator of the program's own classes, which takes a step in each turn, the last one in vain."""
+    ended__ = False
+
+    def goes_on() -> Any:
+        answer = not_(ended__)
+        return answer if test is None else and_(test(), lambda: answer)
+
+    def turn() -> None:
+        nonlocal ended__
+        item, failed = attempted_step(iterator)
+
+        def go() -> None:
+            body(item)
+
+        def end() -> None:
+            nonlocal ended__
+            ended__ = True
+
+        answer = truth(failed == 0)
+        if isinstance(answer, bool):
+            (go if answer else end)()
+        else:
+            decide(answer, go, end, Cells(go, end, body), ("ended__", *state), temporaries, _key(body))
+
+    _while(goes_on, turn, Cells(turn, goes_on, body, test), ("ended__", *state), temporaries, body)
 
 
 def _as_count(iterable: Any) -> tuple[Any, Any] | None:
@@ -188,7 +221,7 @@ def _over(
     is_small = isinstance(count, int) and count <= FEW_TURNS
     if isinstance(count, int) and is_small and _may_be_written_out(loop.key, count):
         with budget.unrolling(loop.key, count):
-            turns = _unrolled(loop, map(source.item, range(count)), body, test)
+            turns = unrolled(loop, map(source.item, range(count)), body, test)
         note_unrolled(body, "for", turns, "these are few")
         return
     if current_trace().known(count, ">=", 1) is False:
@@ -219,7 +252,7 @@ def _over(
         begin_anew_with_asked(problem.error, count if isinstance(count, int) else None)
         number = trace.fix(count, why)
         with writing_out(number, problem.error):
-            turns = _unrolled(loop, map(source.item, range(number)), body, test)
+            turns = unrolled(loop, map(source.item, range(number)), body, test)
         note_unrolled(body, "for", turns, problem.reason)
     else:
         note_rolled(body, "for", count, carried)
@@ -232,17 +265,12 @@ def _may_be_written_out(key: tuple[str, int], turns: int) -> bool:
     starts anew for that, though not before it has come to its end and found all of them.
     """
     trace = current_trace()
-    if trace.choices.answer(_turns_site(key)):
+    if trace.choices.answer(turns_site(key)):
         return False
     budget = trace.budget
     while not budget.allows(turns):
-        trace.begin_anew(Restart(_turns_site(budget.give_up())))
+        trace.begin_anew(Restart(turns_site(budget.give_up())))
     return True
-
-
-def _turns_site(key: tuple[str, int]) -> Site:
-    """What stands for the decision whether a loop is written out."""
-    return Site(Choice.ROLLED, *key)
 
 
 def _too_many_turns(error: UserError, count: int) -> UserError:
@@ -307,65 +335,3 @@ def _refused(problem: CannotRoll) -> UserError:
     begin_anew_with_asked(problem.error, None)
     begin_anew_choosing(problem.error)
     return problem.error
-
-
-def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None, *, is_counted: bool = False) -> int:
-    """Trace the turns one by one; returns how many. Those over numbers are counted, for a nest of such loops."""
-    turns = 0
-    decided = False
-    trace = current_trace()
-    left_out = trace.left_out
-    while turns == 0 or loop.key not in trace.budget.given_up:
-        answer = True if test is None else truth(test())
-        if answer is False:
-            break
-        try:
-            item = next(items)  # not before: what a `break` leaves in an iterator may be asked for later
-        except StopIteration:
-            break
-        turns += 1
-        if trace.left_out > left_out:
-            raise trace.restarts[-1]
-        if turns > MOST_KNOWN_TURNS:
-            raise located(_endless())
-        if is_counted and turns > 1 and _is_of_numbers(item):
-            _count_turn(turns)
-        if answer is True:
-            body(item)
-        else:
-            assert isinstance(answer, Value)
-            if not decided:
-                _require_unheld(items)
-                decided = True
-            turn = partial(body, item)
-            decide(answer, turn, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
-    return turns
-
-
-def _is_of_numbers(item: Any) -> bool:
-    """Whether it is a number, or a tuple of such: what the running program could choose as well."""
-    if type(item) is tuple:
-        return all(map(_is_of_numbers, item))
-    return type(item) in (bool, int, float) or isinstance(item, ScalarTracer | SizeTracer)
-
-
-def _count_turn(turn: int) -> None:
-    """Let the outermost of loops over lists be a native one in the next trace, where they are many copies."""
-    trace = current_trace()
-    outermost = trace.budget.note_item(turn)
-    if outermost is not None:
-        trace.begin_anew(Restart(_turns_site(outermost)))
-
-
-def _endless() -> UserError:
-    return UserNotImplementedError(
-        f"a loop that Python goes through while tracing takes more than {MOST_KNOWN_TURNS} turns",
-        mend="loop over range(...), or write `while` with a condition of numbers and arrays",
-    )
-
-
-def _require_unheld(iterator: Any) -> None:
-    """Raise if the program has a name for what its loop leaves at a turn that nobody knows while tracing."""
-    frame = current_trace().user_frame()
-    if frame is not None:
-        Mutables(frame.f_locals.values()).require_unheld(iterator)

@@ -7,6 +7,7 @@ exceptions, or stores to what the caller sees, is refused around what may raise.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dis import get_instructions
 from functools import cache
 from itertools import pairwise
@@ -16,20 +17,55 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.trying import is_missed, raised_by, watched
 from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.tracers.base import located
 
-__all__ = ["managed"]
+__all__ = ["OfGenerator", "managed", "suppressing"]
+
+
+class OfGenerator:
+    """What a function with `contextlib.contextmanager` gives: its generator is entered and left while tracing."""
+
+    def __init__(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        self._generator = function(*args, **keywords)
+
+    def __enter__(self) -> Any:
+        try:
+            return next(self._generator)
+        except StopIteration:
+            raise RuntimeError("generator didn't yield") from None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> Any:
+        try:
+            next(self._generator) if error is None else self._generator.throw(error)
+        except StopIteration as stopped:
+            return error is not None and stopped is not error
+        raise RuntimeError("generator didn't stop" + " after throw()" * (error is not None))
 
 
 def managed(manager: Any) -> Any:
     """What a ``with`` statement is given: one of the program's managers is watched."""
+    if isinstance(manager, OfGenerator):
+        names = [one.opname for one in get_instructions(manager._generator.gi_code)]
+        swallows = "CHECK_EXC_MATCH" in names or ("PUSH_EXC_INFO", "POP_TOP") in pairwise(names)
+        return _Managed(manager, swallows) if "PUSH_EXC_INFO" in names else manager
     kind = manager._jitflow_object.__class__ if isinstance(manager, ObjectProxy) else type(manager)
     leave = getattr(kind, "__exit__", None)
     if active_trace() is None or not isinstance(leave, FunctionType) or is_internal(leave.__code__.co_filename):
         return manager
     return _Managed(manager, _may_swallow(leave.__code__))
+
+
+def suppressing(function: Any) -> None:
+    """What is written as ``with suppress(...)`` has become a ``try``: the function has to be `contextlib.suppress`."""
+    if active_trace() is not None and function is not suppress and named_class(function) is not suppress:
+        raise located(UserNotImplementedError(
+            "with a manager that is called suppress and is none of contextlib's",
+            mend="give it another name",
+        ))  # fmt: skip
 
 
 class _Managed(watched):

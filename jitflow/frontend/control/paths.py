@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -29,7 +29,7 @@ from jitflow.frontend.tracers import ArrayTracer
 from jitflow.frontend.tracers.alternatives import Alternatives, Kinds
 from jitflow.frontend.tracers.base import located
 from jitflow.interruptions import is_interruption
-from jitflow.ir.core import Value
+from jitflow.ir.core import Region, Value
 from jitflow.ir.location import Loc
 from jitflow.records import dataclass
 
@@ -60,6 +60,10 @@ class Path:
     locals: dict[str, Any]
     mistake: Exception | None = None
     """What ends it, if Python and NumPy raise that for the types of its values."""
+    region: Region | None = None
+    """Its region, if it ends inside of another one."""
+    slots: Sequence[str] = ()
+    """What the region yields, by name."""
 
 
 def trace_path(

@@ -16,8 +16,9 @@ from numpy.linalg import LinAlgError
 
 from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, another
 from jitflow.frontend.control.calls_out import PLAIN, record_call
+from jitflow.frontend.control.chained import Later, chain_of, linked, maker_of, parts_of, remade
 from jitflow.frontend.control.merge import MaybeUnbound
-from jitflow.frontend.control.telling import Makers
+from jitflow.frontend.control.telling import Makers, can_be_told, relocate
 from jitflow.frontend.control.trying import VISIBLE, Statements
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.outside.stores import Stores
@@ -34,7 +35,6 @@ from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar
-from jitflow.records import dataclass
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
@@ -63,7 +63,7 @@ def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
     if type(raised) is TypeError:
         number = current_trace().refused_operand
         raised = TypeError(*(in_pythons_words(part, number) if isinstance(part, str) else part for part in raised.args))
-    kind, trace = type(raised), current_trace()
+    kind = type(raised)
     if _is_handled(kind):  # and asks for nothing but the class
         kind = next(base for base in kind.__mro__ if _is_plain(base))
     message = message_of(raised.args)
@@ -76,7 +76,7 @@ def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
     else:
         _call_again(raised)
     if place is not None:
-        trace.builder.relocate_last(place)
+        relocate(place)
     raise EndOfPath
 
 
@@ -92,52 +92,70 @@ def check_that(condition: Value, kind: type[BaseException], message: str, operan
 
 
 @raising_for_the_program
-def raise_(error: Any, *cause: Any) -> NoReturn:
-    """``raise error from cause``: at once, or when the running program comes here."""
+def raise_(error: Any, *cause: Any, context: Any = None) -> NoReturn:
+    """``raise error from cause``, in a handler of ``context``: at once, or when the running program comes here."""
     trace = active_trace()
-    arguments, causes = _arguments_of(error), [part for one in cause for part in _arguments_of(one)]
-    if holds_alternatives([*arguments, *causes]):
-        _raise_kind_by_kind(error, arguments, cause)
+    if holds_alternatives([error, *cause, context]):
+        distributed(lambda one, other, *causes: raise_(one, *causes, context=other), (error, context, *cause), {})
+        raise EndOfPath
     if trace is None or trace.scope is trace.root:
-        error = error.now() if isinstance(error, _Later) else _with_numbers(error)
-        known = all(map(is_known, [*_arguments_of(error), *causes]))
-        if known and (trace is None or _is_the_first(trace, error)):
+        known = isinstance(error, Later) and all(map(is_known, error.args))
+        error = error.made() if known else _with_numbers(error)
+        parts = [part for one in (error, *cause, context) for part in _arguments_of(one)]
+        if all(map(is_known, parts)) and (trace is None or _is_the_first(trace, error)):
             if not cause:
                 raise error
             raise error from cause[0]
-    if isinstance(error, _Later):
-        if not (_is_handled(error.kind) and error.check()):
-            error.call(cause)
-        raise EndOfPath
     raised = error() if isinstance(error, type) else error
-    if not isinstance(raised, BaseException):
+    if isinstance(raised, StopIteration) and trace is not None and trace.scope is trace.stepped_in:
+        raise raised
+    if not isinstance(raised, BaseException | Later):
         fail(TypeError, "exceptions must derive from BaseException")
-    kind, arguments = type(raised), raised.args
-    if _makes_itself(kind) or vars(raised):
-        if trace is not None and trace.scope is trace.root and all(map(is_known, arguments)):
-            raise raised  # as it is; the running program raises it behind what it has done before
-        _call_with_parts(raised, cause)
+    if not all(one is None or isinstance(one, BaseException) or _is_class_of_exceptions(one) for one in cause):
+        fail(TypeError, "exception causes must derive from BaseException")
+    _raise_here(linked(raised, cause, context))
+
+
+def _raise_here(raised: Any) -> NoReturn:
+    """The running program raises an exception, with all that it comes from."""
+    chain = chain_of(raised)
+    parts = [part for one in chain for part in parts_of(one)]
+    if holds_alternatives(parts):
+        distributed(lambda *parts: _raise_here(remade(chain, parts, later=True)), parts, {})
         raise EndOfPath
-    message = message_of(arguments)
-    if cause and not _is_handled(kind):
-        _call_with_parts(raised, cause)
-    elif message is not None:
-        check_that(values.constant(False, BOOL), kind, *message)
+    trace = current_trace()
+    kind = raised.kind if isinstance(raised, Later) else type(raised)
+    is_alone = not isinstance(raised, Later) and len(chain) == 1 and not raised.__suppress_context__
+    is_plain = is_alone and not _makes_itself(kind) and not vars(raised)
+    if _is_handled(kind) and not is_plain:
+        _check_for(kind, raised)
+    elif is_plain:
+        message = message_of(raised.args)
+        if message is not None:
+            check_that(values.constant(False, BOOL), kind, *message)
+        else:
+            _call(kind, raised.args)
     else:
-        _call(kind, arguments)
+        if is_alone and trace.scope is trace.root and all(map(is_known, raised.args)):
+            raise raised  # as it is; the running program raises it behind what it has done before
+        _call_with_parts(chain)
     raise EndOfPath
 
 
-def _raise_kind_by_kind(error: Any, arguments: tuple[Any, ...], cause: tuple[Any, ...]) -> NoReturn:
-    """`raise_` for each combination of the kinds that the parts of an exception, and of its cause, may be of."""
-    count = len(arguments)
+def _check_for(kind: type[BaseException], raised: Any) -> None:
+    """Record a check that stands for raising an exception, where a handler is for it, which may ask for it.
 
-    def one(*parts: Any) -> NoReturn:
-        others = parts[count:]
-        raise_(type(error)(*parts[:count]), *(another(each, others) if others else each for each in cause))
-
-    distributed(one, (*arguments, *(part for each in cause for part in _arguments_of(each))), {})
-    raise EndOfPath
+    What was handled as it was raised is told as well if there is room for it.
+    """
+    trace = current_trace()
+    for is_whole in (True, False):
+        operands, make = maker_of(chain_of(raised, is_whole=is_whole))
+        if can_be_told([lift(operand).type for operand in operands]):
+            break
+    else:
+        operands, make = [], None
+    check_that(values.constant(False, BOOL), kind, "", operands)
+    trace.state(Makers)[trace.builder.ops[-1]] = make
 
 
 def _is_handled(kind: type[BaseException]) -> bool:
@@ -165,60 +183,17 @@ def exception(kind: Any) -> Any:
     """What ``raise kind(...)`` calls: a class whose constructor is Python code is called by the running program."""
     if isinstance(kind, ClassProxy):
         kind = kind._jitflow_object
-    if not isinstance(kind, type) or not issubclass(kind, BaseException) or not _makes_itself(kind):
+    if not _is_class_of_exceptions(kind) or not _makes_itself(kind):
         return kind
-    return lambda *args, **keywords: _Later(kind, args, keywords)
+    return lambda *args, **keywords: Later(kind, args, keywords)
+
+
+def _is_class_of_exceptions(thing: Any) -> bool:
+    return isinstance(thing, type) and issubclass(thing, BaseException)
 
 
 def _makes_itself(kind: type[BaseException]) -> bool:
     return isinstance(kind.__init__, FunctionType) or isinstance(kind.__new__, FunctionType)
-
-
-@dataclass(eq=False)
-class _Later:
-    """An exception that has not been made yet."""
-
-    kind: type[BaseException]
-    arguments: tuple[Any, ...]
-    keywords: dict[str, Any]
-
-    @property
-    def args(self) -> tuple[Any, ...]:
-        return (*self.arguments, *self.keywords.values())
-
-    def now(self) -> Any:
-        """The exception, if all that it is made of is known."""
-        known = all(map(is_known, self.args))
-        return self.kind(*self.arguments, **self.keywords) if known else self
-
-    def call(self, cause: tuple[Any, ...]) -> None:
-        """Record the call of a routine that makes the exception and raises it."""
-
-        def raising(others: tuple[Any, ...], *args: Any, **keywords: Any) -> NoReturn:
-            if not cause:
-                raise self.kind(*args, **keywords)
-            raise self.kind(*args, **keywords) from _made_cause(cause, others)
-
-        others = tuple(part for each in cause for part in _arguments_of(each))
-        record_call(current_trace(), raising, None, (others, *self.arguments), self.keywords)
-
-    def check(self) -> bool:
-        """Record a check that stands for raising it, where a handler is for it; False if it cannot be told that."""
-        if not all(is_known(part) or _is_shown_by_checks(part) for part in self.args):
-            return False
-        operands = [part for part in self.args if isinstance(part, Tracer)]
-        check_that(values.constant(False, BOOL), self.kind, "", operands)
-        names = list(self.keywords)
-
-        def make(numbers: Sequence[Any]) -> BaseException:
-            rest = iter(numbers)
-            parts = [next(rest) if isinstance(part, Tracer) else part for part in self.args]
-            count = len(self.arguments)
-            return self.kind(*parts[:count], **dict(zip(names, parts[count:], strict=True)))
-
-        trace = current_trace()
-        trace.state(Makers)[trace.builder.ops[-1]] = make
-        return True
 
 
 def _arguments_of(error: Any) -> tuple[Any, ...]:
@@ -278,20 +253,17 @@ def _call_again(error: BaseException) -> None:
     record_call(current_trace(), raising, None, (), {})
 
 
-def _call_with_parts(error: BaseException, cause: tuple[Any, ...] = ()) -> None:
-    """Record the call of a routine that raises an exception whose parts the running program knows."""
-    args, attributes = error.args, tuple(vars(error).values())
-    others = tuple(part for each in cause for part in _arguments_of(each))
-    if not all(map(_can_be_passed, (*args, *attributes, *others))):
-        raise _unknown(type(error))
+def _call_with_parts(chain: Sequence[Any]) -> None:
+    """Record the call of a routine that raises the first of some exceptions, whose parts the running program knows."""
+    parts = tuple(part for one in chain for part in parts_of(one))
+    if not all(map(_can_be_passed, parts)):
+        first = chain[0]
+        raise _unknown(first.kind if isinstance(first, Later) else type(first))
 
-    def raising(parts: tuple[Any, ...], others: tuple[Any, ...]) -> NoReturn:
-        made = another(error, parts[: len(args)], parts[len(args) :])
-        if not cause:
-            raise made
-        raise made from _made_cause(cause, others)
+    def raising(*parts: Any) -> NoReturn:
+        raise remade(chain, parts)
 
-    record_call(current_trace(), raising, None, ((*args, *attributes), others), {})
+    record_call(current_trace(), raising, None, parts, {})
 
 
 def _can_be_passed(part: Any) -> bool:
@@ -299,11 +271,6 @@ def _can_be_passed(part: Any) -> bool:
     if type(part) in (tuple, list):
         return all(map(_can_be_passed, part))
     return isinstance(part, (*PLAIN, np.ndarray, Tracer, TracedText))
-
-
-def _made_cause(cause: tuple[Any, ...], parts: tuple[Any, ...]) -> Any:
-    """What an exception comes from, with the parts that only the running program knows."""
-    return another(cause[0], parts) if parts else cause[0]
 
 
 # -- how an exception is told to the running program --------------------------------------------------------
@@ -360,7 +327,7 @@ def _call(kind: type[BaseException], arguments: Sequence[Any]) -> None:
         elif type(argument) in _CONSTANTS:
             described.append(("known", argument))
         else:
-            _call_with_parts(kind(*arguments))
+            _call_with_parts([kind(*arguments)])
             return
     options = (("error", ExceptionName.of(kind)), ("arguments", tuple(described)))
     current_trace().add(

@@ -24,7 +24,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Source", "Steps", "bound_of", "is_integer", "is_size", "python_int"]
+__all__ = ["Source", "Steps", "Stepwise", "bound_of", "is_integer", "is_size", "python_int"]
 
 
 class Source:
@@ -77,6 +77,14 @@ class Source:
         if type(self).item is Source.item:
             raise located(UserTypeError(f"'{self.__class__.__name__}' object is not subscriptable"))
         return self.item(position)
+
+
+class Stepwise:
+    """An iterator that jitflow makes of others."""
+
+    def step(self) -> Any:
+        """The next item. Raises StopIteration, at once or when the program runs, if there is none."""
+        raise NotImplementedError
 
 
 class Steps(Source):

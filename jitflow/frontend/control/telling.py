@@ -25,7 +25,17 @@ from jitflow.ir.types import Index, Scalar, Type
 from jitflow.records import dataclass
 from jitflow.runtime.texts import RAISE
 
-__all__ = ["NOTHING_TOLD", "Makers", "Raised", "error_of", "number_of", "raised_at", "told_by"]
+__all__ = [
+    "NOTHING_TOLD",
+    "Makers",
+    "Raised",
+    "can_be_told",
+    "error_of",
+    "number_of",
+    "raised_at",
+    "relocate",
+    "told_by",
+]
 
 NOTHING_TOLD = (-1, 0, 0, 0.0, 0.0)
 _ROOM = 2
@@ -34,8 +44,8 @@ Make = Callable[[Sequence[Any]], BaseException]
 """What makes an exception, of the numbers that are told of it."""
 
 
-class Makers(dict[Op, Make]):
-    """What makes the exceptions of the program's own classes, for the checks that stand for raising them."""
+class Makers(dict[Op, "Make | None"]):
+    """For checks that stand for raising more than a message: what makes the exception, None if that cannot be told."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,20 @@ class Raised:
         return self.kind, self.message, self.types, self.make, self.shown
 
 
+class Moments(list[dict[Op, Any]]):
+    """For each attempt that is being traced, what is noted with ops that may raise something."""
+
+
+def relocate(place: Loc) -> None:
+    """The last op, which may stand for raising something, is at another place of the program."""
+    builder = current_trace().builder
+    before = builder.ops[-1]
+    builder.relocate_last(place)
+    for notes in (current_trace().state(Makers), *current_trace().state(Moments)):
+        if before in notes:
+            notes[builder.ops[-1]] = notes.pop(before)
+
+
 class _Numbers(dict[Raised, int]):
     """The number of each exception that the trace knows."""
 
@@ -76,6 +100,8 @@ class _Numbers(dict[Raised, int]):
 def error_of(op: Op) -> tuple[Raised, Sequence[Value]] | None:
     """What an op raises, and the numbers that are told of it; None if that cannot be told."""
     trace, make = current_trace(), current_trace().state(Makers).get(op)
+    if op in trace.state(Makers) and make is None:
+        return None
     shown = tuple((name, shape) for name, shape in op.attributes.items() if name == "literal")
     if op.name == "check":
         kind, message = exception_class(op.attributes["error"]), op.attributes["message"]
@@ -90,10 +116,16 @@ def error_of(op: Op) -> tuple[Raised, Sequence[Value]] | None:
     else:
         return None
     types = tuple(operand.type for operand in operands)
-    floats = sum(map(_is_float, types))
-    if floats > _ROOM or len(types) - floats > _ROOM or not all(_is_float(kind) or _is_int(kind) for kind in types):
+    if not can_be_told(types):
         return None
     return Raised(kind, message, types, make, tuple(op.loc.chain()), shown), operands
+
+
+def can_be_told(types: Sequence[Type]) -> bool:
+    """Whether there is room for numbers of these types."""
+    floats = sum(map(_is_float, types))
+    fits = floats <= _ROOM and len(types) - floats <= _ROOM
+    return fits and all(_is_float(kind) or _is_int(kind) for kind in types)
 
 
 def number_of(op: Op) -> int:

@@ -14,22 +14,23 @@ from jitflow.frontend.control.caught_errors import again, caught_error, known_er
 from jitflow.frontend.control.comparisons import chain, compared, contains, is_
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
-from jitflow.frontend.control.managers import managed
+from jitflow.frontend.control.managers import managed, suppressing
 from jitflow.frontend.control.raising import exception, free, raise_
 from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
+from jitflow.frontend.numpy.calling import in_arrays
 from jitflow.frontend.python.builtin_functions import attribute
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
-from jitflow.frontend.python.iterated import spread
-from jitflow.frontend.python.made_containers import made_container, made_dict, made_set, repeated, unpacked
+from jitflow.frontend.python.made_containers import made_container, made_dict, made_set, repeated
 from jitflow.frontend.python.matching import has_length, is_mapping, is_of, is_sequence, part_of
 from jitflow.frontend.python.sequence_methods import method
+from jitflow.frontend.python.spreading import spread, unpacked
 from jitflow.frontend.texts import percent, text
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
            "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
-           "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
-           "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of",
-           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
-           "watched", "while_"]  # fmt: skip
+           "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
+           "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
+           "trying", "unpacked", "watched", "while_"]  # fmt: skip

@@ -265,7 +265,9 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
-        if isinstance(thing, set | frozenset) or any(hasattr(type(thing), name) for name in ("__next__", "readline")):
+        if isinstance(thing, set | frozenset) or hasattr(type(thing), "readline"):
+            raise located(unsupported(thing, path))
+        if not isinstance(getattr(type(thing), "__next__", None), FunctionType | None):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
         read = partial(self._attribute, thing, register)

@@ -37,6 +37,7 @@ __all__ = [
     "as_running",
     "call_ufunc",
     "compute",
+    "in_arrays",
     "outer",
     "output_dtype",
     "require_reduced",
@@ -105,7 +106,8 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
     if not isinstance(out, tracers.ArrayTracer):
         if isinstance(out, np.ndarray):
             raise refuse("out= that is not an array made in the compiled function", "leave out= away")
-        raise UserTypeError("return arrays must be of ArrayType")
+        raise UserTypeError("out=... is only allowed as a keyword argument." if out is ... else
+                            "return arrays must be of ArrayType")  # fmt: skip
     wanted = dtype_argument(out.dtype)
     _check_output_cast(values.dtype_of_value(result), wanted, casting, name)
     target, source = values.dims(out.value), values.dims(result)
@@ -242,10 +244,28 @@ def _finish(ufunc: np.ufunc, result: Value, out: Any, mask: Value | None, castin
     return new(values.as_scalar(result)) if out is None else store_out(result, out, casting, ufunc.__name__)
 
 
+def in_arrays(function: Any) -> Any:
+    """What is called with ``out=...``: of a ufunc, numbers come as arrays. NumPy tells nobody of those dots."""
+    if not isinstance(getattr(function, "__self__", function), np.ufunc):
+        return function
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        found = function(*args, **keywords)
+        return tuple(map(_in_array, found)) if isinstance(found, tuple) else _in_array(found)
+
+    return call
+
+
+def _in_array(found: Any) -> Any:
+    return tracers.wrap(values.as_array(found.value)) if isinstance(found, tracers.ScalarTracer) else found
+
+
 def _outputs(ufunc: np.ufunc, out: Any) -> Sequence[Any]:
     if out is None:
         return (None,) * ufunc.nout
     outputs = out if isinstance(out, tuple) else (out,)
+    if any(output is ... for output in outputs):
+        raise UserTypeError("must use `...` as `out=...` and not per-operand/in a tuple")
     if len(outputs) != ufunc.nout:
         raise UserValueError("The 'out' tuple must have exactly one entry per ufunc output")
     return outputs

@@ -195,6 +195,8 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     if missing > 0:
         value = values.reshape(value, (1,) * missing + values.dims(value))
     shows = isinstance(object, tracers.ArrayTracer) and values.dtype_of_value(value) == object.type.dtype
+    if isinstance(copy, str):
+        numpy_says(np.array, 0, copy=copy)
     copy = None if copy is np._CopyMode.IF_NEEDED else copy
     if copy or not shows:
         found: Any = None if copy is None or copy else numpy_says(np.array, 0, copy=False)  # which raises

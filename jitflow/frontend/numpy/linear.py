@@ -26,6 +26,7 @@ from jitflow.frontend.arrays.operands import (
 from jitflow.frontend.arrays.promotion import convert, result_dtype, ufunc_dtypes
 from jitflow.frontend.numpy.calling import require_shape, store_out
 from jitflow.frontend.numpy.contraction import contract
+from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
@@ -66,24 +67,24 @@ def _generalised(ufunc: np.ufunc) -> Any:
     assert signature is not None
 
     def handler(x1: Any, x2: Any, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
-                dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
+                dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = ABSENT,
                 keepdims: Any = False) -> Any:  # fmt: skip
         if keepdims and ufunc is not np.vecdot:
             raise UserTypeError(f"{ufunc.__name__} does not support keepdims: its signature is {signature}")
-        if axes is not None or (axis is not None and ufunc is not np.vecdot):
+        if axes is not None or (axis is not ABSENT and ufunc is not np.vecdot):
             raise refuse(f"{ufunc.__name__} with axes=", "move the axes with np.moveaxis")
         given = operand(x1), operand(x2)
         wanted = None if dtype is None else (None, None, dtype_argument(dtype).numpy)
         dtypes = ufunc_dtypes(ufunc, given, wanted, casting)
         left, right = (values.as_array(convert(item, kind)) for item, kind in zip(given, dtypes, strict=False))
-        if axis is not None:
+        if axis is not ABSENT:
             left, right = (_last(item, axis) for item in (left, right))
         if ufunc in (np.vecdot, np.vecmat) and dtypes[0].is_complex:
             left = values.as_array(emit("conjugate", left))
         result = _with_cores(ufunc, signature, left, right)
         if keepdims:
             dims = list(values.dims(result))
-            dims.insert(normalized_axis(-1 if axis is None else axis, len(dims) + 1), 1)
+            dims.insert(normalized_axis(-1 if axis is ABSENT else axis, len(dims) + 1), 1)
             result = values.reshape(values.as_array(result), tuple(dims))
         out = out[0] if isinstance(out, tuple) else out
         if isinstance(out, tracers.ArrayTracer):

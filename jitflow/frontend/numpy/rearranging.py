@@ -160,7 +160,8 @@ def _repeat_by(value: Value, counts: Any, axis: int) -> Any:
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements in C order, again and again until the new shape is full."""
     value = array_operand(a)
-    dims = tuple(map(tracers.dim_of, sizes_of(new_shape if isinstance(new_shape, tuple | list) else (new_shape,))))
+    shape = (new_shape,) if isinstance(new_shape, int | np.integer) else tuple(new_shape)
+    dims = tuple(map(tracers.dim_of, sizes_of(shape)))
     if any(isinstance(dim, int) and dim < 0 for dim in dims):
         raise UserValueError("all elements of `new_shape` must be non-negative")
     size, total = broadcasting.total_size(value), product(dims)

@@ -25,6 +25,7 @@ from jitflow.frontend.arrays.operands import (
     operand,
 )
 from jitflow.frontend.arrays.promotion import result_dtype
+from jitflow.frontend.control.logic import truth
 from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, require_reduced, store_out, where_mask
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
@@ -111,7 +112,10 @@ def variance_value(
         total = keep_axes(total, source, axes) if keepdims else total
     else:
         total = _squared_deviations(value, axes, keepdims, where, mean, None if is_plain else loop)
-    (left,) = compute(np.subtract, (count_value(value, axes, where, keepdims), operand(ddof)))
+    lost = operand(ddof)
+    if where is True and isinstance(lost, Value) and values.rank(lost):
+        truth(new(lost))  # NumPy asks whether as many are lost as there are
+    (left,) = compute(np.subtract, (count_value(value, axes, where, keepdims), lost))
     (freedom,) = compute(np.maximum, (left, 0))
     return values.cast(divided_by_count(total if into is None else values.cast(total, into), freedom), into or result)
 

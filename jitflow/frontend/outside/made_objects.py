@@ -26,6 +26,7 @@ from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.core import walk
 
 __all__ = ["MADE_OF", "STANDS_FOR", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class",
            "made_with", "runs_unseen", "users_class"]  # fmt: skip
@@ -59,7 +60,11 @@ def made_class(proxy: Any) -> type | None:
         "__doc__": kind.__doc__,
         MADE_OF: proxy,
     }
-    namespace["_jitflow_answers"] = lambda thing, name: read[name].__get__(thing)()
+    namespace["_jitflow_answers"] = lambda thing, name, *args: read[name].__get__(thing)(*args)
+    if "__eq__" in read and "__ne__" not in read:
+        namespace["__ne__"] = _unequal
+    if "__next__" in read:
+        namespace["__next__"] = _step_of_python(read["__next__"])
     if kind.__dictoffset__ == 0:
         namespace["__slots__"] = ()
     if not has_method(kind, "__eq__"):
@@ -67,6 +72,37 @@ def made_class(proxy: Any) -> type | None:
         namespace = {"__hash__": own_hash} | namespace | {"__eq__": _is_as_python_asks}
     made: type = type(kind)(kind.__name__, (kind,), namespace)
     return made
+
+
+def _unequal(thing: Any, other: Any) -> Any:
+    """What Python does with objects whose class has no ``__ne__``, on an answer of the running program."""
+    found = thing.__eq__(other)
+    return found if found is NotImplemented else surface.opposite(found)
+
+
+def _step_of_python(member: _Member) -> Callable[[Any], Any]:
+    """``__next__`` where Python itself goes through the iterator, and has to know which step is the last."""
+
+    def step(thing: Any) -> Any:
+        trace, around = current_trace(), current_trace().stepped_in
+        ops, first = trace.builder.ops, len(trace.builder.ops)
+        trace.stepped_in = trace.scope
+        try:
+            item = member.__get__(thing)()
+        finally:
+            trace.stepped_in = around
+        since = [*ops[first:], *(op for outer in ops[first:] for region in outer.regions for op in walk(region))]
+        if any(op.attributes.get("error") == "StopIteration" for op in since):
+            raise located(
+                UserNotImplementedError(
+                    f"an iterator of class {type(thing).__name__} whose end only the running program knows, here",
+                    expected="it in a loop, or in list, sum, min, max, sorted, zip, enumerate or next",
+                    mend="make a list of it first: list(...)",
+                )
+            )
+        return item
+
+    return step
 
 
 def _for_python(member: _Member, name: str) -> Callable[[Any], Any]:

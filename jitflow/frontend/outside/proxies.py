@@ -115,8 +115,8 @@ class ObjectProxy:
             raise located(UserTypeError(f"{self._jitflow_path} of type {kind.__name__} has no {name}"))
         return self._jitflow_read(name)
 
-    def _jitflow_answers(self, name: str) -> Any:
-        return self._jitflow_special(name)()
+    def _jitflow_answers(self, name: str, *args: Any) -> Any:
+        return self._jitflow_special(name)(*args)
 
     def __iter__(self) -> Iterator[Any]:
         kind = type(self._jitflow_object)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.locate import is_hidden
 from jitflow.frontend.tracers import Tracer, located
 
-__all__ = ["NUMBERS", "TRUTH", "answer_of", "as_python_takes_it", "define_special_methods", "has_method"]
+__all__ = ["NUMBERS", "TRUTH", "answer_of", "as_python_takes_it", "define_special_methods", "has_method",
+           "written_method"]  # fmt: skip
 
 _ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
 _REFLECTED = {"__lt__": "__gt__", "__le__": "__ge__", "__gt__": "__lt__", "__ge__": "__le__"}
@@ -67,11 +69,19 @@ def answer_of(thing: Any, *methods: str) -> Any:
     if hasattr(kind, "_jitflow_answers"):
         name = next((name for name in methods if has_method(thing.__class__, name)), None)
         return None if name is None else _checked(name, kind._jitflow_answers(thing, name))
-    for name in methods:  # of a class that the program makes
-        method = getattr(kind, name, None)
-        if isinstance(method, FunctionType) and not is_internal(method.__code__.co_filename):
-            return _checked(name, method(thing))
-    return None
+    found = ((name, written_method(thing, name)) for name in methods)
+    return next((_checked(name, method()) for name, method in found if method is not None), None)
+
+
+def written_method(thing: Any, name: str) -> Callable[..., Any] | None:
+    """A special method of an object that the user has written in its class."""
+    kind: Any = type(thing)
+    if hasattr(kind, "_jitflow_answers"):
+        return partial(kind._jitflow_answers, thing, name) if has_method(thing.__class__, name) else None
+    method = getattr(kind, name, None)  # of a class that the program makes
+    if not isinstance(method, FunctionType) or is_hidden(method.__code__.co_filename):
+        return None
+    return partial(method, thing)
 
 
 def _checked(name: str, answer: Any) -> Any:

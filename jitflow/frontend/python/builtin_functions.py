@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import contextlib
 import math
 import operator
 from collections.abc import Callable
@@ -17,8 +18,10 @@ from jitflow.errors import UserAttributeError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
+from jitflow.frontend.control.managers import OfGenerator
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import Source
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
 from jitflow.frontend.outside.objects import Recorded
@@ -37,7 +40,7 @@ from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import filter_, next_
 from jitflow.frontend.python.growing_lists import Growing
-from jitflow.frontend.python.iterated import ITERATED, is_running, map_
+from jitflow.frontend.python.iterated import ITERATED, is_running
 from jitflow.frontend.python.list_functions import ON_LISTS
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.made_containers import CONSTRUCTORS
@@ -48,6 +51,7 @@ from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.signatures import OF_FUNCTIONS
+from jitflow.frontend.python.stepped import enumerate_, stepwise_map, zip_
 from jitflow.frontend.python.text_numbers import float_, in_base, int_
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
@@ -174,9 +178,10 @@ def _callable(thing: Any) -> bool:
 
 def _sum(items: Any, /, start: Any = 0) -> Any:
     """`sum`."""
+    items = iterator_of(items)
     if isinstance(items, Listed) and items.is_uniform:
         return summed(items, start)
-    if is_running(items):
+    if is_running(items) or is_stepwise(items):
         return conversions.fold(items, start, operator.add)
     return conversions.sum_(items, start)
 
@@ -270,8 +275,8 @@ _FUNCTIONS: dict[str, Any] = {
     "any": conversions.any_,
     "all": conversions.all_,
     "range": _stand_in(range, traced_range, distributes=False),  # it must be there behind branches on its bounds' kinds
-    "enumerate": lazily_kind_by_kind(sources.traced_enumerate),
-    "zip": lazily_kind_by_kind(sources.traced_zip),
+    "enumerate": lazily_kind_by_kind(enumerate_),
+    "zip": lazily_kind_by_kind(zip_),
     "reversed": lazily_kind_by_kind(sources.traced_reversed),
     "next": next_,
     "max": partial(extremum_of, "max"),
@@ -302,7 +307,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sorted": sorted_,
     "pow": pow_,
     "filter": filter_,
-    "map": map_,
+    "map": stepwise_map,
 }
 _FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set, frozenset)}
 _OF_SEVERAL_KINDS = ("max", "min", "enumerate", "zip", "reversed")
@@ -329,7 +334,12 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
-    others = {np.nditer: traced_nditer, variables: variables_in, object.__new__: new_object}
+    others = {
+        contextlib._GeneratorContextManager: OfGenerator,
+        np.nditer: traced_nditer,
+        variables: variables_in,
+        object.__new__: new_object,
+    }
     others |= {operator.attrgetter: _attrgetter}
     tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, OF_FUNCTIONS, others, surface.objects)
     for function, program in (row for one in tables for row in one.items()):

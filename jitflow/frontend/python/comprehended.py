@@ -18,6 +18,7 @@ import numpy as np
 from jitflow.errors import UserError
 from jitflow.frontend.control.loop import MANY_TURNS
 from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.gathering import array_of, is_long
@@ -36,6 +37,7 @@ _OF_MATH, _OF_COLLECTIONS = ("fsum", "prod"), ("Counter", "deque")
 
 def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool | None, name: str) -> Any:
     """``[... for ... in iterable]``, which goes by its text. Of a set or dict nobody is told what it leaves out."""
+    iterable = iterator_of(iterable)
     if _is_gone_through_apart(iterable):
         return iterable.each(lambda items: listed(items, plain, loop, leaves_out, name))
     if _is_a_loop(iterable, leaves_out) or is_of_program(name):
@@ -54,6 +56,7 @@ def consumed(
     **keywords: Any,
 ) -> Any:
     """``function(... for ... in iterable)``, which is to go by this name."""
+    iterable = iterator_of(iterable)
     if _is_gone_through_apart(iterable):
         return iterable.each(
             lambda items: consumed(function, name, items, plain, loop, leaves_out, *others, **keywords)
@@ -86,7 +89,7 @@ def _is_a_loop(iterable: Any, leaves_out: bool | None, is_fold: bool = False) ->
     """Whether the program goes through it in a loop. A fold needs no list for that."""
     if active_trace() is None:
         return False
-    if isinstance(iterable, Recorded):
+    if isinstance(iterable, Recorded) or is_stepwise(iterable):
         return True
     source = as_source(iterable)
     if leaves_out is not False:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.branch import if_
+from jitflow.frontend.control.branch import choose, if_
 from jitflow.frontend.control.comparisons import is_traced
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Once, as_source
 from jitflow.frontend.control.steps import Source
+from jitflow.frontend.control.stepwise import attempted_step, is_stepwise, step
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.made_containers import made_container
@@ -26,6 +27,11 @@ __all__ = ["filter_", "next_"]
 @raising_for_the_program
 def next_(iterator: Any, *default: Any) -> Any:
     """`next`."""
+    if active_trace() is not None and is_stepwise(iterator):
+        if not default:
+            return step(iterator)
+        item, ended = attempted_step(iterator)
+        return choose(ended == 0, lambda: item, lambda: default[0])
     if not isinstance(iterator, Source) or (isinstance(iterator, Recorded) and not iterator.once):
         found: Any = iterator
         return next(found, *default)

@@ -16,28 +16,27 @@ from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.ranges import Range, traced_range
-from jitflow.frontend.control.sources import as_source, is_open
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.arrangements import COUNTED, combinations, list_of, once, permutations, with_replacement
 from jitflow.frontend.python.lists import of_numbers
-from jitflow.frontend.python.made_containers import begun_list, made_container
-from jitflow.frontend.python.program_lists import ProgramList
+from jitflow.frontend.python.made_containers import begun_list
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import active_trace
-from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import I64
 
-__all__ = ["ITERATED", "is_running", "map_", "spread"]
+__all__ = ["ITERATED", "is_running", "map_", "source_of"]
 
 
 def is_running(thing: Any) -> bool:
@@ -52,7 +51,7 @@ def is_running(thing: Any) -> bool:
     return source is not None and not isinstance(source.count, int)
 
 
-def _source(thing: Any) -> Source:
+def source_of(thing: Any) -> Source:
     """What gives an item for each position."""
     if isinstance(thing, Recorded) and not isinstance(thing, Source):
         thing = list_of(thing)
@@ -66,27 +65,6 @@ def _source(thing: Any) -> Source:
         ))  # fmt: skip
     source.begin()
     return source
-
-
-def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
-    """What ``x, *y = thing`` takes apart, into names before and behind one with a star, if there is one."""
-    thing = characters_of(thing)
-    if active_trace() is not None and ((isinstance(thing, Recorded | Range) and is_running(thing)) or is_open(thing)):
-        items = thing if isinstance(thing, ProgramList) else list_of(thing)
-        programs.require_length(items.length, before + (behind or 0), behind is not None)
-    elif behind is None:
-        return thing
-    else:
-        [*items] = thing
-        if len(items) < before + behind:
-            message = f"not enough values to unpack (expected at least {before + behind}, got {len(items)})"
-            raise located(UserValueError(message))
-    first = [items[place] for place in range(before)]
-    if behind is None:
-        return tuple(first)
-    length = len(items) if isinstance(items, list) else items.length
-    rest = made_container(items[before : length - behind], name)
-    return (*first, rest, *(items[place - behind] for place in range(behind)))
 
 
 # -- an item for each position ----------------------------------------------------------------------------------
@@ -177,20 +155,20 @@ class _Product(_Several):
 
 
 def _map(function: Any, *items: Any) -> Any:
-    return _Mapped(function, [*builtins.map(_source, items)])
+    return _Mapped(function, [*builtins.map(source_of, items)])
 
 
 def _starmap(function: Any, items: Any) -> Any:
-    return _Mapped(function, [_source(items)], spread=True)
+    return _Mapped(function, [source_of(items)], spread=True)
 
 
 def _pairwise(items: Any) -> Any:
-    source = _source(items)
+    source = source_of(items)
     return _Pairs([source], maximum(source.count - 1, 0))
 
 
 def _chain(*items: Any) -> Any:
-    sources = [*builtins.map(_source, items)]
+    sources = [*builtins.map(source_of, items)]
     count: Dim = 0
     for source in sources:
         count = count + source.count
@@ -198,7 +176,7 @@ def _chain(*items: Any) -> Any:
 
 
 def _zip_longest(*items: Any, fillvalue: Any = None) -> Any:
-    return _Longest([*builtins.map(_source, items)], fillvalue)
+    return _Longest([*builtins.map(source_of, items)], fillvalue)
 
 
 def _islice(items: Any, *bounds: Any) -> Any:
@@ -206,7 +184,7 @@ def _islice(items: Any, *bounds: Any) -> Any:
     start, step = 0 if start is None else start, 1 if step is None else step
     if type(step) is not int or step < 1:
         raise located(UserNotImplementedError("itertools.islice by a step that only the running program knows"))
-    source = _source(items)
+    source = source_of(items)
     first, last = _size(start), source.count if stop is None else minimum(_size(stop), source.count)
     return _Sliced(source, tracers.size_of(first), step, (maximum(last - first, 0) + (step - 1)) // step)
 
@@ -222,7 +200,7 @@ def _size(bound: Any) -> Dim:
 
 
 def _product(*items: Any, repeat: Any = 1) -> Any:
-    return _Product([_source(each) for _ in range(repeat) for each in items])
+    return _Product([source_of(each) for _ in range(repeat) for each in items])
 
 
 # -- lists ------------------------------------------------------------------------------------------------------
@@ -261,7 +239,7 @@ def _best(reverse: bool, number: Any, items: Any, key: Any = None) -> Any:
 
 
 def _reduce(function: Any, items: Any, *initial: Any) -> Any:
-    source = _source(items)
+    source = source_of(items)
     if not initial:
         some = values.emit("greater", values.size(source.count), values.size(0))
         values.check(some, TypeError, "reduce() of empty iterable with no initial value")
@@ -276,12 +254,17 @@ def _reduce(function: Any, items: Any, *initial: Any) -> Any:
     return total
 
 
+_TAKING_ALL = (functools.reduce, heapq.nlargest, heapq.nsmallest)
+
+
 def _where_running(function: Any, handler: Any) -> Any:
     """A function that is Python's unless it is given something of the running program."""
     plain = COUNTED.get(function, function)
 
     @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
     def call(*args: Any, **keywords: Any) -> Any:
+        if function in _TAKING_ALL:
+            args = tuple(list_of(one) if is_stepwise(one) else one for one in builtins.map(iterator_of, args))
         return handler(*args, **keywords) if any(builtins.map(is_running, args)) else plain(*args, **keywords)
 
     return call

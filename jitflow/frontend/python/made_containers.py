@@ -26,6 +26,7 @@ from jitflow.frontend.control.changing_lists import (
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source, is_open
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.control.told import is_merged
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
@@ -54,8 +55,8 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container, Scalar
 from jitflow.runtime.set_orders import order_of_adding
 
-__all__ = ["CONSTRUCTORS", "changeable", "keyed", "list_of", "list_of_program", "made_container", "made_dict",
-           "made_set", "unpacked"]  # fmt: skip
+__all__ = ["CONSTRUCTORS", "changeable", "keyed", "like_of", "list_at", "list_of", "list_of_program",
+           "made_container", "made_dict", "made_set"]  # fmt: skip
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -72,7 +73,7 @@ def made_set(name: str, *parts: tuple[bool, Any]) -> Any:
         single = [thing for is_taken, thing in parts if not is_taken]
         if answer is None and any(map(is_running_key, single)):
             answer = Container(kind="set", key=item_type(single[0]))
-        if answer is not None or any(is_taken and _is_of_run(thing) for is_taken, thing in parts):
+        if answer is not None or any(is_taken and is_of_run(thing) for is_taken, thing in parts):
             found = made("set", site, answer)
             for is_taken, thing in parts:
                 if is_taken:
@@ -133,6 +134,7 @@ def _made(items: Any, site: Site) -> Any:
     return found
 
 
+@raising_for_the_program
 def repeated(left: Any, right: Any, name: str) -> Any:
     """``[0] * n``, written so, which goes by a name."""
     items, number = (left, right) if type(left) is list else (right, left)
@@ -145,7 +147,7 @@ def repeated(left: Any, right: Any, name: str) -> Any:
     return made_container(left * right, name)
 
 
-def _list_at(site: Site, like: Container | None) -> Any:
+def list_at(site: Site, like: Container | None) -> Any:
     """A new list of the running program, of what is known of it, else of a type."""
     answer = current_trace().choices.answer(site)
     if isinstance(answer, Form) or _is_differentiated():
@@ -155,7 +157,7 @@ def _list_at(site: Site, like: Container | None) -> Any:
 
 def begun_list(name: str) -> Any:
     """A new list of the running program, which ``name`` tells from others at this line."""
-    return _list_at(site_of_making(name), None)
+    return list_at(site_of_making(name), None)
 
 
 def _is_in_place() -> bool:
@@ -173,7 +175,7 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
         begin_anew_with(items)
         raise refusal("`*=` of this list by a number that only the running program knows", "write items = items * n")
     require_memory(number, len(items))
-    found = _list_at(site_of_making(name), type_of_container(items))
+    found = list_at(site_of_making(name), type_of_container(items))
 
     def turn(_: Any) -> None:
         for item in items:
@@ -188,13 +190,9 @@ surface.install(repeated=_repeated)
 
 def list_of_program(items: list[Any]) -> Any:
     """A list of the running program with the same items."""
-    found = _list_at(site_of_making("a list with the same items"), type_of_container([*items]))
+    found = list_at(site_of_making("a list with the same items"), type_of_container([*items]))
     found.extend(items)
     return found
-
-
-def _unpacked_between(name: str, before: Any, behind: Any, thing: Any) -> Any:
-    return unpacked(name, *before, (True, thing), *behind)
 
 
 def list_of(name: str, items: Listed) -> Any:
@@ -218,25 +216,8 @@ def changeable(name: str, items: Listed) -> Any:
     return items
 
 
-def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
-    """``[*items, item]``, which goes by its text: things, and whether each is one whose items are taken."""
-    for number, (is_taken, thing) in enumerate(parts):
-        if is_taken and type(thing) is tracers.Alternatives:
-            before, behind = parts[:number], parts[number + 1 :]
-            return thing.each(partial(_unpacked_between, name, before, behind))
-    if active_trace() is None or not any(is_taken and _is_of_run(thing) for is_taken, thing in parts):
-        return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
-    like = next(thing for is_taken, thing in parts if is_taken and _is_of_run(thing))
-    found = _list_at(site_of_making(name), _like(like, "list"))
-    for is_taken, thing in parts:
-        if is_taken:
-            found.extend(thing)
-        else:
-            found.append(thing)
-    return found
-
-
-def _is_of_run(thing: Any) -> bool:
+def is_of_run(thing: Any) -> bool:
+    """Whether only the running program knows what is in it."""
     return isinstance(thing, Recorded) or is_open(thing)
 
 
@@ -284,7 +265,7 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
 def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) -> Any:
     trace = current_trace()
     *first, given = args or ((),)
-    given = characters_of(given)
+    given = iterator_of(characters_of(given))
     given = [*given] if kind is collections.Counter and isinstance(given, GeneratorType) else given
     if (found := with_slots(kind, given)) is not None:
         return found
@@ -295,15 +276,21 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     is_hashed = (
         kind in (set, collections.Counter) and isinstance(given, list | tuple) and any(map(is_running_key, given))
     )
-    is_source = isinstance(given, Recorded) or _runs(given) or (kind is not builtins.dict and is_long) or is_hashed
+    is_source = (
+        isinstance(given, Recorded)
+        or _runs(given)
+        or is_stepwise(given)
+        or (kind is not builtins.dict and is_long)
+        or is_hashed
+    )
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:
         made_by = kind if most is None else partial(kind, maxlen=most)
         return _made(made_by(*first, given) if args else kind(), site)
     name = kind.__name__
-    like, answer = _like(given, name), trace.choices.answer(site)
-    found = _list_at(site, like) if kind is list else made(name, site, widest(answer, like), most)
+    like, answer = like_of(given, name), trace.choices.answer(site)
+    found = list_at(site, like) if kind is list else made(name, site, widest(answer, like), most)
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
     if isinstance(found, ProgramCounter | ProgramDict | ProgramSet):
@@ -313,7 +300,7 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     return found
 
 
-def _like(given: Any, kind: str) -> Container | None:
+def like_of(given: Any, kind: str) -> Container | None:
     """The type of a container of another kind with the same things in it."""
     held = given.held if isinstance(given, ProgramContainer) else None
     if held is None or not held.words:

@@ -13,7 +13,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.control.branch import choose
-from jitflow.frontend.control.comparisons import compared, is_traced
+from jitflow.frontend.control.comparisons import compared, is_decided_by_run, is_traced
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range, traced_range
@@ -31,6 +31,7 @@ from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.made_containers import CONSTRUCTORS, changeable
 from jitflow.frontend.python.math_functions import extremum
+from jitflow.frontend.python.spreading import listed_steps
 from jitflow.frontend.recording import values
 from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.characters import characters_of
@@ -64,6 +65,7 @@ def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
 
 def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    args = (listed_steps(args[0]),) if len(args) == 1 else args
     args = (in_any_order(characters_of(args[0])),) if len(args) == 1 and "key" not in keywords else args
     thing = args[0] if len(args) == 1 else None
     source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source | Range) else None
@@ -88,7 +90,7 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
         return _best_of(name, items, items if key is None else [*map(key, items)], keywords)
     if key is not None:
         return _best_of(name, items, [key(item) for item in items], keywords)
-    if not any(map(is_traced, items)):
+    if not any(is_decided_by_run(item, "__lt__", "__gt__") for item in items):
         return getattr(builtins, name)(items, **keywords)
     if not any(isinstance(item, Tracer) for item in items):
         return _best_of(name, items, items, keywords)
@@ -109,7 +111,7 @@ def _chosen(name: str, items: Sequence[Any]) -> Any:
 
 def _best_of(name: str, items: Sequence[Any], keys: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """The first of the items whose key is the best."""
-    if not any(map(is_traced, keys)):
+    if not is_decided_by_run([*keys], "__lt__", "__gt__"):
         keywords = {**keywords, "key": lambda place: keys[place]}
         found = getattr(builtins, name)(range(len(items)), **keywords) if items or "default" not in keywords else None
         return keywords["default"] if found is None else items[found]
@@ -164,6 +166,7 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
+    items = listed_steps(items)
     items = characters_of(items if key is not None else in_any_order(items))
     if isinstance(items, Range) or is_open(items):
         items = CONSTRUCTORS[list](items)

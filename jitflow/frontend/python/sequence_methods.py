@@ -14,7 +14,7 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.comparisons import equal, is_compared, is_traced
+from jitflow.frontend.control.comparisons import equal, is_decided_by_run, is_traced
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.made_containers import keyed
@@ -60,7 +60,7 @@ def _on_known_text(text: str, name: str, *args: Any, **keywords: Any) -> Any:
 
 def _count(items: Any, *wanted: Any) -> Any:
     """``items.count(wanted)``."""
-    if len(wanted) != 1 or not (is_compared(wanted[0]) or is_compared(items)):
+    if len(wanted) != 1 or not (is_decided_by_run(wanted[0]) or is_decided_by_run(items)):
         return items.count(*wanted)
     found: Any = 0
     for item in items:
@@ -70,7 +70,7 @@ def _count(items: Any, *wanted: Any) -> Any:
 
 def _index(items: Any, *arguments: Any) -> Any:
     """``items.index(wanted, start, stop)``."""
-    if not arguments or not (is_compared(arguments[0]) or is_compared(items)):
+    if not arguments or not (is_decided_by_run(arguments[0]) or is_decided_by_run(items)):
         return items.index(*arguments)
     wanted, *bounds = arguments
     start, stop = (*bounds, None, None)[:2]

@@ -18,6 +18,7 @@ import numpy as np
 from jitflow.errors import CompilerBug
 from jitflow.frontend.recording.choices import Choices
 from jitflow.frontend.recording.memory import Storage
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.sizes import MOST_TURNS, Decision, Sizes
 from jitflow.ir.core import Value
 from jitflow.ir.types import Type
@@ -66,6 +67,8 @@ class Trace(Sizes):
         super().__init__(name, bottom, Choices() if choices is None else choices)
         self.storage = Storage(self)
         self.noted = self.storage.note
+        self.stepped_in: Scope | None = None
+        """Where Python itself asks an iterator of the program's for an item, if it does."""
         self.capture: Callable[[np.ndarray[Any, Any]], Value] | None = None
         """Makes an input of an array that was computed while tracing."""
         self.variables: dict[int, Any] = {}

@@ -61,7 +61,7 @@ from jitflow.frontend.syntax.jumps import ends, leaves
 from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import Fresh, Scope, uses_of
 
-__all__ = ["attempted"]
+__all__ = ["attempted", "note_handled"]
 
 
 _BINDING = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
@@ -111,6 +111,15 @@ def _asks(handler: ast.ExceptHandler) -> bool:
     return False
 
 
+def note_handled(body: Sequence[ast.AST], name: str) -> None:
+    """Note in the ``raise`` statements of a handler what its exception is called."""
+    for part in body:
+        if isinstance(part, ast.Raise):
+            part.handled = name  # type: ignore[attr-defined]
+        elif not isinstance(part, ast.ExceptHandler | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            note_handled([*ast.iter_child_nodes(part)], name)
+
+
 class _Naming(ast.NodeTransformer):
     """Gives the exception of a handler another name: Python's is gone behind the handler. A ``raise`` says what of."""
 
@@ -139,6 +148,14 @@ class _Naming(ast.NodeTransformer):
         if any(isinstance(part, ast.Raise) and part.exc is None for part in ast.walk(node)):
             raise _NoForm
         return self.generic_visit(node)
+
+
+def _may_fail(statement: ast.stmt) -> bool:
+    """Whether a statement may raise something, as it is written."""
+    return any(isinstance(node, _FAILING) for node in ast.walk(statement))
+
+
+_FAILING = (ast.Call, ast.Subscript, ast.Raise, ast.Assert, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Delete)
 
 
 class _Attempts:
@@ -193,6 +210,8 @@ class _Attempts:
         kind = lazy(cloned(handler.type) if handler.type is not None else constant(None))
         naming = _Naming(handler.name, error, hook("raised_again", load(told), kind, *lines))
         body = [*unbind, *(naming.visit(part) for part in cloned(handler.body))]
+        if handler.name is not None:
+            note_handled(body, error)
         asked: list[ast.stmt] = [assign(told, load(str(self.told)))]
         if handler.name is not None:
             asked.append(assign(error, hook("caught_error", load(told), cloned(kind), *map(cloned, lines))))
@@ -210,6 +229,11 @@ class _Attempts:
         """A statement with ``finally``: whatever is raised waits until that is done, and is raised again."""
         if leaves(statement.finalbody, False):
             raise _NoForm  # what jumps out takes back what was raised
+        jumps = leaves(
+            [*statement.body, *statement.orelse, *(each for one in statement.handlers for each in one.body)], False
+        )
+        if self._around and jumps and any(map(_may_fail, statement.finalbody)):
+            raise _NoForm  # what is raised takes back the jump
         waiting, nothing = self._local("waiting"), ast.Tuple([constant(number) for number in _NOTHING], ast.Load())
         lines = constant(statement.lineno), constant(statement.end_lineno)
         inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
@@ -277,10 +301,13 @@ class _Attempts:
                 return [placed(assign(name, found), statement)]
             case (
                 ast.Assign(targets=[ast.Subscript() | ast.Attribute()])
+                | ast.Delete(targets=[ast.Subscript() | ast.Attribute()])
                 | ast.AugAssign() | ast.Expr() | ast.Raise(exc=ast.expr()) | ast.Assert()
             ):  # fmt: skip
                 self.run([cloned(statement)], statement, result)
                 return []
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                return self.attempt(placed(ast.Assign([target], value), statement), result)
             case ast.Return(value=value):
                 found = constant(None) if value is None else self.value(value, result)
                 return [placed(returned(found), statement)]

@@ -20,6 +20,7 @@
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
 ``x.name``               ``jit__.attribute(x, 'name')``, where what stands for values has something by that name; and
                          ``x.__class__``, of which Python itself knows the class of the object outside
+``f(x, out=...)``        ``jit__.in_arrays(f)(x, out=...)``
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
 
@@ -187,22 +188,19 @@ class Expressions(ast.NodeTransformer):
 
     def _one_comparison(self, node: ast.Compare) -> ast.expr:
         """``in`` and ``not in``, ``is True``, and what may be tuples; other comparisons ask nobody for a truth."""
-        operator, left, right = node.ops[0], node.left, node.comparators[0]
+        operator, item, container = node.ops[0], node.left, node.comparators[0]
         if isinstance(operator, ast.Is | ast.IsNot):
-            found = self.hook("is_", node, left, right)
-            return found if isinstance(operator, ast.Is) else self.hook("not_", node, found)
-        if not isinstance(operator, ast.In | ast.NotIn) and may_be_sequence(left) and may_be_sequence(right):
-            return self.hook("compared", node, constant(COMPARISONS[type(operator)]), left, right)
-        if not isinstance(node.ops[0], ast.In | ast.NotIn):
-            return node
-        item, container = node.left, node.comparators[0]
-        if isinstance(item, ast.Constant) or (isinstance(container, ast.Constant | ast.Name) and not assigns(item)):
+            found = self.hook("is_", node, item, container)
+        elif not isinstance(operator, ast.In | ast.NotIn):
+            asks = may_be_sequence(item) and may_be_sequence(container)
+            return self.hook("compared", node, constant(COMPARISONS[type(operator)]), item, container) if asks else node
+        elif isinstance(item, ast.Constant) or (isinstance(container, ast.Constant | ast.Name) and not assigns(item)):
             found = self.hook("contains", node, container, item)
         else:  # Python computes the item first
             pair = ast.Tuple([item, container], ast.Load())
             backward = ast.Slice(step=ast.UnaryOp(ast.USub(), constant(1)))
             found = self.hook("contains", node, ast.Starred(ast.Subscript(pair, backward, ast.Load()), ast.Load()))
-        return found if isinstance(node.ops[0], ast.In) else self.hook("not_", node, found)
+        return self.hook("not_", node, found) if isinstance(operator, ast.IsNot | ast.NotIn) else found
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         match node:
@@ -219,6 +217,8 @@ class Expressions(ast.NodeTransformer):
             ):
                 node.args = [placed(load("__class__"), node), placed(load(self.scope.receiver), node)]
         node.func = self._method(node.func)
+        if any(keyword.arg == "out" and ast.unparse(keyword.value) == "..." for keyword in node.keywords):
+            node.func = self.hook("in_arrays", node.func, node.func)
         node.args = [*map(self._method, node.args)]
         for keyword in node.keywords:
             keyword.value = self._method(keyword.value)

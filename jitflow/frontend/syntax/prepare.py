@@ -6,6 +6,7 @@
   of another function.
 - ``return x if t else y`` becomes an ``if`` statement with two returns, and so does ``return x and y``: each return
   leaves what it leaves, of whatever kind.
+- ``with suppress(...)`` is a ``try`` (`suppressed`).
 - A ``try`` statement has a second form, in which its parts are attempted (`attempts`).
 - A ``match`` whose patterns are values becomes a chain of ``if`` (`matching`).
 - ``while (x := f()) > 0:`` becomes ``while True:`` with the test, and a ``break``, in its body: the turn uses ``x``.
@@ -26,13 +27,14 @@ from jitflow.frontend.syntax.attempts import attempted
 from jitflow.frontend.syntax.build import assign, children, constant, load, negated, placed, returned
 from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope
+from jitflow.frontend.syntax.suppressed import without_suppress
 
 __all__ = ["assigns", "prepared"]
 
 
 def prepared(body: list[ast.stmt], scope: Scope, fresh: Fresh) -> list[ast.stmt]:
     """The statements in plain form. Changes the nodes that it is given."""
-    return _Preparation(scope, fresh).block(body)
+    return _Preparation(scope, fresh).block(without_suppress(body))
 
 
 def assigns(node: ast.AST) -> bool:

@@ -104,7 +104,7 @@ def _result(code: CodeType, even_if_straight: bool = False) -> _Result:
 # -- is there anything to do? ----------------------------------------------------------------------
 
 _FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING")
-_HOOKED_NAMES = HIDDEN | {"count", "format", "join"}
+_HOOKED_NAMES = HIDDEN | {"count", "format", "index", "join"}
 
 
 def _deciding() -> frozenset[int]:
@@ -131,6 +131,8 @@ def is_straight(code: CodeType) -> bool:
         return False
     if any(isinstance(constant, str) and "%" in constant for constant in code.co_consts):
         return False
+    if ... in code.co_consts and any(type(names) is tuple and "out" in names for names in code.co_consts):
+        return False  # f(x, out=...)
     return all(is_straight(inner) for inner in code.co_consts if isinstance(inner, CodeType))
 
 

@@ -37,6 +37,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from jitflow.frontend.syntax.attempts import note_handled
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
 from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, name_containers
@@ -144,7 +145,10 @@ class _Rewriting:
                 if isinstance(error, ast.Call):
                     error.func = self._expressions.hook("exception", error.func, error.func)
                 parts = [self._expression(part) for part in (error, cause) if part is not None]
-                return [placed(ast.Expr(self._expressions.hook("raise_", statement, *parts)), statement)]
+                call = self._expressions.hook("raise_", statement, *parts)
+                if (name := getattr(statement, "handled", None)) is not None:
+                    call.keywords = [placed(ast.keyword("context", load(name)), statement)]
+                return [placed(ast.Expr(call), statement)]
             case ast.Assert(test=test, msg=message) if __debug__ and not (message is not None and assigns(message)):
                 parts = [self._expression(test)]
                 if message is not None:
@@ -191,6 +195,8 @@ class _Rewriting:
             case ast.ExceptHandler(type=kind):
                 classes = [] if kind is None else [self._expressions.lazy(self._expression(kind))]
                 item.type = self._expressions.hook("caught", item, *classes)
+                if item.name is not None:
+                    note_handled(item.body, item.name)
                 item.body = self._block(item.body)
                 if item.name is not None:
                     error = self._expressions.hook("known_error", item, load(item.name))

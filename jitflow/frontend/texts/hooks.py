@@ -19,12 +19,15 @@ from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["format_", "formatted", "join", "percent", "repr_", "str_", "text"]
 
+_OF_REPR = (ord("r"), ord("a"))
 _CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
 
 
 def text(*parts: Any) -> Any:
     """An f-string: strings, and fields of value, conversion (a number, as in `ast.FormattedValue`), specification."""
-    return _text(*(part if type(part) is str else (in_words(part[0]), *part[1:]) for part in parts))
+    return _text(
+        *(part if type(part) is str or part[1] in _OF_REPR else (in_words(part[0]), *part[1:]) for part in parts)
+    )
 
 
 @kind_by_kind

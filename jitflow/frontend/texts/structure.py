@@ -26,7 +26,7 @@ _NAMELESS = (ObjectProxy, Impure, FunctionType, MethodType, BuiltinFunctionType,
 
 
 def structure(thing: Any) -> Pieces | None:
-    """What `repr` makes of a container; None for what is no container."""
+    """What `repr` makes of a container or an exception; None for what is neither."""
     kind: Any = thing.__class__ if isinstance(thing, ObjectProxy) else type(thing)
     if isinstance(thing, Recorded) and thing.is_text:
         return None
@@ -43,6 +43,8 @@ def structure(thing: Any) -> Pieces | None:
         return ["(", *_separated([(item,)] for item in thing), ",)" if len(thing) == 1 else ")"]
     if isinstance(thing, dict) and kind.__repr__ is dict.__repr__:
         return ["{", *_separated([(key,), ": ", (item,)] for key, item in thing.items()), "}"]
+    if issubclass(kind, BaseException) and kind.__repr__ is BaseException.__repr__:
+        return [f"{kind.__name__}(", *_separated([(part,)] for part in thing.args), ")"]
     if thing.__class__ is range:
         numbers = (thing.start, thing.stop, thing.step)
         return ["range(", *_separated([(number,)] for number in (numbers[:2] if thing.step == 1 else numbers)), ")"]

@@ -166,6 +166,7 @@ class _Collector:
 
     def add(self, thing: Any, conversion: str, specification: Any) -> None:
         """A field."""
+        thing = in_words(thing) if conversion in ("", "s") else thing
         thing, conversion, specification = said(thing, conversion, specification) or (thing, conversion, specification)
         if is_known(thing) and type(specification) is str:
             self.parts.append(known_text(thing, conversion, specification))

@@ -54,6 +54,9 @@ class Kinds:
         """The numbers of kinds that follow from another one: that number, and what they may be for each kind of it."""
 
 
+_OF_EXCEPTIONS = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
+
+
 class Alternatives(Tracer):
     """One of ``options``, the things by the number of their kind: the one with the number ``chosen``.
 
@@ -126,7 +129,8 @@ class Alternatives(Tracer):
         return Alternatives
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and not all(isinstance(option, type) for option in self.options.values()):
+        of_classes = name not in _OF_EXCEPTIONS and name.startswith("__")
+        if of_classes and not all(isinstance(option, type) for option in self.options.values()):
             raise AttributeError(lacking(next(iter(self.options.values())), name))
         if any(_is_method(option, name) for option in self.options.values()):
             return partial(self._call_method, name)

@@ -56,6 +56,8 @@ class Surface:
         """What records the call of a function that announces something, None for all else."""
         self.replacement: Callable[[Any], Any] = _missing
         """What runs in the place of a function while tracing, None if it may run itself."""
+        self.opposite: Callable[[Any], Any] = _missing
+        """``not answer``."""
         self.original: Callable[[Any], Any] = _missing
         """What a function runs in the place of."""
         self.repeated: Callable[[Any, Any], Any] = _missing

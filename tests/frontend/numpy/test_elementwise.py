@@ -69,6 +69,7 @@ POINT = np.asarray(2.5, np.float32)
         f(lambda x: np.nan_to_num(x), special("f4")),
         f(lambda x: np.nan_to_num(x, nan=1.5, posinf=2, neginf=-2), special("f8")),
         f(lambda x: np.nan_to_num(x), WHOLE),
+        f(lambda x: np.nan_to_num(x, copy="1"), WHOLE),
         f(lambda x: np.nan_to_num(x), np.array([1 + 1j * np.nan, np.inf - 2j])),
         f(lambda x: np.nan_to_num(x), POINT),
         f(lambda n: (np.nan_to_num(n), np.round(n), np.round(n, 2), np.imag(n), np.isreal(n)), 5),

@@ -106,6 +106,7 @@ def test_in_place(program: Any):
         f(lambda x: np.repeat(x, np.array([1, 2])), sample("f8", 3)),
         f(lambda x: np.repeat(x, np.array([1, -2, 1])), sample("f8", 3)),
         f(lambda x: np.resize(x, (-1, 2)), sample("f8", 3)),
+        f(lambda x: np.resize(x, np.array(2)), sample("f8", 3)),
     ],
 )
 def test_errors(program: Any, arguments: Any):

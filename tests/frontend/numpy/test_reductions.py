@@ -113,6 +113,8 @@ def test_deviations():
             check(lambda x: function(x, axis=0, ddof=ddof), array)
         check(lambda x: function(x, axis=0, correction=1), array)
         check(lambda x: function(x, correction=1, ddof=1), array)
+        check(lambda x: function(x, ddof=(0, True)), array)
+        check(lambda x: function(x, ddof=[1]), array)
         check(lambda x: function(x, axis=0, mean=np.mean(x, axis=0, keepdims=True)), array)
     check(lambda x: np.var(x), np.array([1e8 + 1, 1e8 + 2, 1e8 + 4]))
 

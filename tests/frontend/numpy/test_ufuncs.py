@@ -11,6 +11,7 @@ import pytest
 import jitflow
 from jitflow.frontend.numpy.linear import UFUNCS
 from jitflow.frontend.numpy.ufuncs import LOOPS, SPECIAL_LOOPS
+from tests.frontend.numpy.both import check_compiled
 from tests.frontend.numpy.oracle import KINDS, check, sample, special
 
 UNARY = sorted({u for u in LOOPS if u.nin == 1}, key=lambda u: u.__name__)
@@ -251,3 +252,14 @@ def test_a_scalar_type_gives_an_array_of_its_dtype_itself(kind):
     x, s = np.ones((2, 3), kind), np.array(1, kind)
     assert compiled(x) is x
     assert type(compiled(s)) is kind
+
+
+def test_dots_for_an_output_ask_for_arrays():
+    array = sample("f8", 4)
+    check_compiled(lambda x: (np.add(x.sum(), 1, out=...), np.exp(x[0], out=...), np.sqrt(x, out=...)), array)
+    check_compiled(lambda x: (np.divmod(x[0], 3.0, out=...), np.add.reduce(x, out=...), np.sin(3.0, out=...)), array)
+    check_compiled(lambda x: (np.matmul(x, x, out=...), np.vecdot(x, x, out=...), np.vecdot(x, x, axis=-1)), array)
+    check_compiled(lambda x: np.add.outer(x[0], x[1], out=...), array)
+    check_compiled(lambda x: np.add(x[0], 1, out=(...,)), array)
+    check_compiled(lambda x: np.sum(x, out=...), array)
+    check(lambda x: np.vecdot(x, x, axis=None), array)

@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
            "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
-           "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
-           "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of",
-           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
-           "watched", "while_"]  # fmt: skip
+           "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
+           "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
+           "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -177,11 +177,20 @@ def assert_(condition: Any, message: Callable[[], Any] | None = None) -> None:
         raise AssertionError() if message is None else AssertionError(message())
 
 
-def raise_(error: Any, *cause: Any) -> NoReturn:
-    """``raise error from cause``."""
+def in_arrays(function: Any) -> Any:
+    """What is called with ``out=...``."""
+    return function
+
+
+def raise_(error: Any, *cause: Any, context: Any = None) -> NoReturn:
+    """``raise error from cause`` where ``context`` is handled."""
     if cause:
         raise error from cause[0]
     raise error
+
+
+def suppressing(function: Any) -> None:
+    """``with suppress(...)`` has become a ``try``."""
 
 
 def exception(kind: Any) -> Any:

@@ -29,6 +29,7 @@ from tests.frontend.syntax.reference import (
     free,
     gathered,
     has_length,
+    in_arrays,
     indexed,
     is_,
     is_mapping,
@@ -49,6 +50,7 @@ from tests.frontend.syntax.reference import (
     recursive,
     repeated,
     spread,
+    suppressing,
     text,
     trying,
     unpacked,
@@ -57,10 +59,10 @@ from tests.frontend.syntax.reference import (
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
            "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
-           "gathered", "has_length", "if_", "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error",
-           "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of",
-           "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked",
-           "watched", "while_"]  # fmt: skip
+           "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
+           "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
+           "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
