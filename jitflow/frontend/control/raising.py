@@ -116,6 +116,7 @@ def raise_(error: Any, *cause: Any, context: Any = None) -> NoReturn:
     _raise_here(linked(raised, cause, context))
 
 
+@raising_for_the_program
 def _raise_here(raised: Any) -> NoReturn:
     """The running program raises an exception, with all that it comes from."""
     chain = chain_of(raised)

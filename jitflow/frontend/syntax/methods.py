@@ -12,6 +12,6 @@ HOOKED_METHODS = frozenset("""
 """Methods of texts that put values in, and of containers that are asked for items or compare them."""
 HIDDEN = frozenset("""
     __class__ allow_pinning allow_size as_dim assign chosen dim each finish home is_more is_pending is_python_number
-    mask name needed of_few_kinds options owned pinned refusal type value weak whole words
+    lazily mask name needed of_few_kinds options owned pinned refusal type value weak whole words
     """.split())  # fmt: skip
 """Attributes that what stands for values has for the compiler alone, which the program's objects may have as well."""
