@@ -19,7 +19,7 @@ text               record              what it is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any
 
 from jitflow.ir.dims import Dim, Expression, symbols
@@ -59,7 +59,7 @@ class Scalar:
         return _PYTHON_NAMES[self.dtype] if self.weak else self.dtype.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Container(Scalar):
     """A reference to what holds items: it flows as a number does, and whoever has it sees every change.
 
@@ -76,6 +76,8 @@ class Container(Scalar):
     item: Item | None = None
     factory: str = ""
     most: int | None = None
+    told: Any = field(default=None, init=False, repr=False, compare=False)
+    """The types of the words of its keys, its items and its entries, once they have been asked for."""
 
     def __str__(self) -> str:
         inside = [_item_text(item) for item in (self.key, self.item) if item is not None]
@@ -89,20 +91,27 @@ class Container(Scalar):
             return "list"
         return self.kind if self.kind in ("list", "deque", "set") else "dict"
 
-    @cached
+    @property
     def keys(self) -> tuple[Scalar, ...]:
         """The types of the words of a key."""
-        return words_of(self.key)
+        return self._words()[0]
 
-    @cached
+    @property
     def items(self) -> tuple[Scalar, ...]:
         """The types of the words of an item."""
-        return words_of(self.item)
+        return self._words()[1]
 
-    @cached
+    @property
     def words(self) -> tuple[Scalar, ...]:
         """The types of the words of an entry: those of the key, then those of the item."""
-        return self.keys + self.items
+        return self._words()[2]
+
+    def _words(self) -> tuple[tuple[Scalar, ...], ...]:
+        found: Any = self.told
+        if found is None:
+            key, item = words_of(self.key), words_of(self.item)
+            object.__setattr__(self, "told", found := (key, item, key + item))
+        return found  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)

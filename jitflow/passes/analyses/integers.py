@@ -48,7 +48,7 @@ class Integers:
         self._counted: set[str] = set()
         """Names of numbers that come from near 0 by small steps."""
         self._names = 0
-        self._names_of_choices: dict[Choice, str] = {}
+        self._names_of_choices: dict[tuple[Choice, Value | None], str] = {}
         """What is chosen in the same way twice is one number."""
         self._wrapping: dict[Value, Dim] = {}
         """What arithmetic comes to that might wrap around: true where it does not."""
@@ -158,12 +158,12 @@ class Integers:
                 self._suppose(op.result)
         else:
             choice = Choice(op.name[:3], options)
-        name = self._names_of_choices.get(choice)
+        is_told = op.name != "select" or (all(given) and self._decides(op.operands[0]))
+        key = (choice, None if is_told else op.operands[0])
+        name = self._names_of_choices.get(key)
         if name is None:
-            name = self._new_name()
+            name = self._names_of_choices[key] = self._new_name()
             self.bounds.choose(name, choice)
-            if op.name != "select" or (all(given) and self._decides(op.operands[0])):
-                self._names_of_choices[choice] = name
         return symbol(name)
 
     def _decides(self, condition: Value) -> bool:
