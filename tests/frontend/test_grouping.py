@@ -116,3 +116,28 @@ def test_arithmetic_of_counters_is_refused() -> None:
 
     with pytest.raises(NotImplementedError, match="arithmetic of a Counter"):
         jitflow.function(added)(3.0)
+
+
+def sums_to(coins, wanted):
+    found = []
+
+    def go(first, left, path):
+        if left == 0:
+            found.append(path[:])
+            return
+        for k in range(first, len(coins)):
+            if coins[k] <= left:
+                path.append(coins[k])
+                go(k, left - coins[k], path)
+                path.pop()
+
+    go(0, wanted, [])
+    return found
+
+
+def test_a_list_that_a_call_is_handed_grows_through_calls_of_itself() -> None:
+    compiled = jitflow.function(sums_to)
+    for wanted in (8, 7, 1):
+        assert repr(compiled([2, 3, 5], wanted)) == repr(sums_to([2, 3, 5], wanted))
+    with pytest.raises(NotImplementedError, match="an iteration by Python"):
+        jitflow.function(lambda coins, wanted: [tuple(one) for one in sums_to(coins, wanted)])([2, 3, 5], 8)

@@ -126,7 +126,7 @@ def _known(thing: Any) -> Any:
     """A Python number itself, guarded, where it is to be had; all else as it is."""
     pins = current_trace().pins
     is_number = isinstance(thing, tracers.ScalarTracer | tracers.SizeTracer) and thing.is_python_number
-    number = pins.asked(thing._value) if is_number and pins is not None else None
+    number = pins.asked(tracers.lift(thing)) if is_number and pins is not None else None
     return thing if number is None else number
 
 
