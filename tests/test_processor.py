@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import jitflow
 from jitflow.config import Config
-from jitflow.processor import features, has_features, identity
+from jitflow.processor import features, has_features, here, identity
+from tests.compare import assert_same
 
 PROGRAM = """
 import numpy as np
@@ -62,3 +69,38 @@ def test_processors_are_told_apart_by_all_that_they_can_do(monkeypatch: pytest.M
     assert one != found(f"processor\t: 0\n{common}flags\t\t: sse avx2 avx512f\n")
     assert one != found(f"processor\t: 0\n{common}flags\t\t: sse avx2\n".replace("17", "33"))
     assert features().flatten() in found("processor\t: 0\nFeatures\t: fp asimd\n")
+
+
+def _rows_and_columns(x: np.ndarray, z: np.ndarray, numbers: np.ndarray) -> tuple[Any, ...]:
+    return (x + x[0]) * x, x[:, ::2] + x[:, 1::2], x[:, ::3] * 2, x[:, ::-1] + x, z * x[0], x[:, numbers] - x, x > 0
+
+
+@pytest.mark.parametrize("are_free", [False, True])
+def test_masks_that_are_free_and_others_give_the_same(are_free: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = replace(here(), free_masks=are_free)
+    monkeypatch.setattr("jitflow.processor.here", lambda: target)
+    random = np.random.default_rng(0)
+    for rows, columns in ((1, 1), (3, 6), (5, 64), (7, 130)):
+        x = random.normal(size=(rows, columns + columns % 2)).astype(np.float32)
+        given = x, x + 1j * x[::-1], random.permutation(x.shape[1])
+        for found, expected in zip(jitflow.function(_rows_and_columns)(*given), _rows_and_columns(*given), strict=True):
+            assert_same(found, expected)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is protected by the C library of Linux")
+@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nothing_is_read_behind_the_last_of_elements_that_lie_apart(step: int, dtype: type) -> None:
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 5 * page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    assert libc.mprotect(start + 4 * page, page, 0) == 0
+    accessible = np.frombuffer(memory, dtype, 4 * page // np.dtype(dtype).itemsize)
+    accessible[:] = np.arange(accessible.size)
+    apart = jitflow.function(lambda x: x[::step] + 1)
+    for count in (1, 15, 16, 17, 64, 200):
+        given = accessible[accessible.size - (count - 1) * step - 1 :]
+        assert_same(apart(given), given[::step] + 1)
+    assert libc.mprotect(start + 4 * page, page, mmap.PROT_READ | mmap.PROT_WRITE) == 0

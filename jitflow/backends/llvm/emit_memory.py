@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from jitflow.backends.llvm.emit_control import phi
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter, intrinsic_suffix
+from jitflow.backends.llvm.prefetch import prefetch_lines
 from jitflow.backends.llvm.types import Number, lanes_of, memory_type, number_type, vector_of, with_element
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import U8
 from jitflow.ir.types import Scalar, Vector
 
-__all__ = ["MEMORY_EMISSION", "bring_near", "load_number", "prefetch", "store_number"]
+__all__ = ["MEMORY_EMISSION", "load_number", "store_number"]
 
 NONTEMPORAL = ", !nontemporal !0"
 LARGEST_ALIGNMENT = 64
 WIDEST_REGISTER = 64
-CACHE_LINE = 64
 
 
 def _from_memory(out: Emitter, type: Number, raw: str) -> str:
@@ -171,33 +171,46 @@ def _mask(out: Emitter, op: Op, position: int) -> str | None:
     return out.operand(op.operands[position]) if len(op.operands) > position else None
 
 
+def _under_mask(
+    out: Emitter, op: Op, position: int, access: Callable[[str | None], str | None], loaded: Number | None = None,
+    *, stretched: bool = False,
+) -> str:  # fmt: skip
+    """An access under the mask at a position; what it ``loaded``.
+
+    Where mostly no lane is masked, those turns branch round a mask that is not free (`processor.free_masks`): a branch
+    that goes one way costs nothing. One that has to be ``stretched`` over pairs never is: that takes several
+    instructions for each access, and loops with them were three times slower.
+    """
+    mask, is_free = _mask(out, op, position), out.module.target.free_masks and not stretched
+    below = None if mask is None else out.producers.get(op.operands[position])
+    if below is None or is_free or not below.attributes.get("mostly"):
+        return access(mask) or ""
+    whole, some, done = (out.label(hint) for hint in ("whole", "some", "done"))
+    left, lanes = out.operand(below.operands[0]), below.attributes["lanes"]
+    out.branch(out.let(f"icmp sge i64 {left}, {lanes}"), whole, some, UNLIKELY)
+    out.begin(whole)
+    found = access(None)
+    out.jump(done)
+    with out.cold(some):
+        (again,) = out.rows["lanes_below"](out, below)  # rather than kept in a register for this alone
+        found_some = access(again)
+        out.jump(done)
+    out.begin(done)
+    if loaded is None or found is None or found_some is None:
+        return ""
+    return out.let(phi(memory_type(loaded), (found, whole), (found_some, some)))
+
+
 # -- rows
 
 
 def _read(out: Emitter, op: Op) -> Sequence[str]:
     type = number_type(op.result.type)
     pointer = _pointer(out, op.operands[0], op.operands[1], type)
-    raw = _load(out, op, type, pointer, _mask(out, op, 2))
+    raw = _under_mask(out, op, 2, lambda mask: _load(out, op, type, pointer, mask), type)
     if "ahead" in op.attributes:
-        _prefetch_lines(out, pointer, op.attributes["ahead"], max(lanes_of(type), 1) * type.dtype.itemsize)
+        prefetch_lines(out, pointer, op.attributes["ahead"], max(lanes_of(type), 1) * type.dtype.itemsize)
     return [_from_memory(out, type, raw)]
-
-
-def _prefetch_lines(out: Emitter, pointer: str, ahead: int, nbytes: int) -> None:
-    """Ask for cache lines that will be read soon. Addresses behind the end of memory do no harm."""
-    for line in range(ahead, ahead + nbytes, CACHE_LINE):
-        prefetch(out, out.at(pointer, str(line)))
-
-
-def prefetch(out: Emitter, place: str) -> None:
-    """Ask for one cache line."""
-    out.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-    out.do(bring_near(place))
-
-
-def bring_near(place: str) -> str:
-    """The instruction that asks for a cache line."""
-    return f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)"
 
 
 def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
@@ -206,15 +219,15 @@ def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
     if not isinstance(type, Vector):
         return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offset), mask))]
     step = _short_step(out, type, stride)
-    if step:
-        wide, pointer, touched = _covering(out, type, _pointer(out, buffer, offset), step, mask)
-        raw = _load(out, op, wide, pointer, touched)
-        return [_from_memory(out, type, _shuffle(out, memory_type(wide), raw, "poison", _positions(type, step)))]
-    if _gathers(out, type, mask):
-        raw = _gather(out, op, type, _strided_pointers(out, buffer, offset, stride, type.lanes), mask)
-    else:
-        raw = _loaded_one_by_one(out, op, type, _pointers_apart(out, buffer, offset, stride, type.lanes))
-    return [_from_memory(out, type, raw)]
+
+    def load(mask: str | None) -> str:
+        if step:
+            return _load_run(out, op, type, _pointer(out, buffer, offset), step, mask)
+        if _gathers(out, type, mask):
+            return _gather(out, op, type, _strided_pointers(out, buffer, offset, stride, type.lanes), mask)
+        return _loaded_one_by_one(out, op, type, _pointers_apart(out, buffer, offset, stride, type.lanes))
+
+    return [_from_memory(out, type, _under_mask(out, op, 3, load, type))]
 
 
 def _read_at(out: Emitter, op: Op) -> Sequence[str]:
@@ -223,24 +236,21 @@ def _read_at(out: Emitter, op: Op) -> Sequence[str]:
     if not isinstance(type, Vector):
         return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offsets), mask))]
     pointers = _pointers(out, buffer, out.operand(offsets), type.lanes)
-    if _gathers(out, type, mask):
-        return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
-    each = (out.let(f"extractelement <{type.lanes} x ptr> {pointers}, i64 {lane}") for lane in range(type.lanes))
-    return [_from_memory(out, type, _loaded_one_by_one(out, op, type, each))]
+
+    def load(mask: str | None) -> str:
+        if _gathers(out, type, mask):
+            return _gather(out, op, type, pointers, mask)
+        each = (out.let(f"extractelement <{type.lanes} x ptr> {pointers}, i64 {lane}") for lane in range(type.lanes))
+        return _loaded_one_by_one(out, op, type, each)
+
+    return [_from_memory(out, type, _under_mask(out, op, 2, load, type))]
 
 
 def _write(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, value = op.operands[:3]
     type = number_type(value.type)
     operand, pointer = _to_memory(out, type, out.operand(value)), _pointer(out, buffer, offset, type)
-
-    def store(mask: str | None) -> None:
-        _store(out, op, type, pointer, operand, mask)
-
-    if isinstance(type, Vector) and not out.module.target.has("avx512f"):
-        _under_mask(out, op, 3, None, store)
-    else:
-        store(_mask(out, op, 3))
+    _under_mask(out, op, 3, lambda mask: _store(out, op, type, pointer, operand, mask))
     return ()
 
 
@@ -301,6 +311,19 @@ def _covering(out: Emitter, type: Vector, pointer: str, step: int, mask: str | N
     return wide, pointer, _shuffle(out, f"<{type.lanes} x i1>", mask, "zeroinitializer", picked)
 
 
+def _load_run(out: Emitter, op: Op, type: Vector, pointer: str, step: int, mask: str | None) -> str:
+    """Lanes a short step apart. Where none is masked, two accesses, of which one begins and one ends with a lane."""
+    positions = _positions(type, step)
+    if mask is not None or step < 0:
+        wide, pointer, touched = _covering(out, type, pointer, step, mask)
+        return _shuffle(out, memory_type(wide), _load(out, op, wide, pointer, touched), "poison", positions)
+    half = Vector(type.dtype, type.lanes * step // 2)
+    last = out.at(pointer, str((half.lanes - step + 1) * type.dtype.itemsize))
+    parts = [_load(out, op, half, part, None) for part in (pointer, last)]
+    lanes = [position if position < half.lanes else position + step - 1 for position in positions]
+    return _shuffle(out, memory_type(half), parts[0], parts[1], lanes)
+
+
 # -- pairs: two vectors whose lanes alternate in memory
 
 
@@ -320,39 +343,6 @@ def _paired_mask(out: Emitter, type: Vector, mask: str | None) -> str | None:
     return _shuffle(out, f"<{type.lanes} x i1>", mask, "poison", twice)
 
 
-def _under_mask(
-    out: Emitter, op: Op, position: int, pairs: Vector | None, access: Callable[[str | None], str | None]
-) -> str:
-    """An access under the mask at a position, of ``pairs`` of vectors or of one; what it gives if it reads pairs.
-
-    Where mostly no lane is masked, those turns branch round the mask. To stretch a mask over pairs takes several
-    instructions for each access, and loops with them were three times slower; where there are no registers for masks, a
-    store under one takes twelve cycles (Zen 3), a quarter of a softmax. A branch that goes one way costs nothing.
-    """
-    mask = _mask(out, op, position)
-    below = None if mask is None else out.producers.get(op.operands[position])
-
-    def touched(mask: str | None) -> str | None:
-        return mask if pairs is None else _paired_mask(out, pairs, mask)
-
-    if below is None or not below.attributes.get("mostly"):
-        return access(touched(mask)) or ""
-    whole, some, done = (out.label(hint) for hint in ("whole", "some", "done"))
-    left, lanes = out.operand(below.operands[0]), below.attributes["lanes"]
-    out.branch(out.let(f"icmp sge i64 {left}, {lanes}"), whole, some, UNLIKELY)
-    out.begin(whole)
-    loaded = access(None)
-    out.jump(done)
-    with out.cold(some):
-        (again,) = out.rows["lanes_below"](out, below)  # rather than kept in a register for this alone
-        loaded_some = access(touched(again))
-        out.jump(done)
-    out.begin(done)
-    if pairs is None or loaded is None or loaded_some is None:
-        return ""
-    return out.let(phi(memory_type(_pair_type(pairs)), (loaded, whole), (loaded_some, some)))
-
-
 def _read_pair(out: Emitter, op: Op) -> Sequence[str]:
     type, mask = number_type(op.results[0].type), _mask(out, op, 2)
     pointer = _pointer(out, op.operands[0], op.operands[1])
@@ -360,7 +350,11 @@ def _read_pair(out: Emitter, op: Op) -> Sequence[str]:
         second = out.at(pointer, str(type.dtype.itemsize))
         return [_from_memory(out, type, _load(out, op, type, part, mask)) for part in (pointer, second)]
     both = _pair_type(type)
-    loaded = _under_mask(out, op, 2, type, lambda touched: _load(out, op, both, pointer, touched))
+
+    def load(mask: str | None) -> str:
+        return _load(out, op, both, pointer, _paired_mask(out, type, mask))
+
+    loaded = _under_mask(out, op, 2, load, both, stretched=True)
     halves = [_shuffle(out, memory_type(both), loaded, "poison", range(part, both.lanes, 2)) for part in (0, 1)]
     return [_from_memory(out, type, half) for half in halves]
 
@@ -376,7 +370,11 @@ def _write_pair(out: Emitter, op: Op) -> Sequence[str]:
         return ()
     alternating = [lane // 2 + type.lanes * (lane % 2) for lane in range(2 * type.lanes)]
     both = _shuffle(out, memory_type(type), first, second, alternating)
-    _under_mask(out, op, 4, type, lambda touched: _store(out, op, _pair_type(type), pointer, both, touched))
+
+    def store(mask: str | None) -> None:
+        _store(out, op, _pair_type(type), pointer, both, _paired_mask(out, type, mask))
+
+    _under_mask(out, op, 4, store, stretched=True)
     return ()
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import phi
-from jitflow.backends.llvm.emit_memory import prefetch
 from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.prefetch import prefetch
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
 

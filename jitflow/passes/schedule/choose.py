@@ -32,7 +32,7 @@ from jitflow.passes.schedule.folding import (
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.on_threads import OnThreads
 from jitflow.passes.schedule.past_caches import past_caches
-from jitflow.passes.schedule.target import Target
+from jitflow.passes.schedule.target import Processor, Target
 from jitflow.passes.schedule.tree import (
     Deviate,
     Fold,
@@ -280,7 +280,7 @@ class _Choice(OnThreads):
                 return inside
             around = For(loop, BLOCK if blocked or staged else cost.UNDECIDED, inside, while_undecided=early)
             return (self.spread(sweep, around),)
-        return self._steps(sweep, loop, fold)
+        return self._steps(sweep, loop, fold, self._ahead if ops else 0)
 
     def folding(self, op: Op) -> Folding:
         return folding_of(op, self.loops, distributed=self.target.distributed)
@@ -309,9 +309,9 @@ class _Choice(OnThreads):
         return (replace(vectors, parallel=True, step=max(self.register, self.lanes)),)
 
     @property
-    def _is_asked(self) -> bool:
-        """Whether it is a gain to ask for memory that is read on and on."""
-        return self.target.processor is None or self.target.processor.is_asked
+    def _ahead(self) -> int:
+        """How many elements in advance memory is asked for that is read on and on."""
+        return (self.target.processor or Processor()).reads_ahead
 
     def _block(
         self, sweep: int, loop: Loop | None, foldings: dict[Op, Folding], visit: tuple[Node, ...]
@@ -321,17 +321,17 @@ class _Choice(OnThreads):
         A block that is read twice asks for memory in its second pass alone, when memory would rest. That keeps memory
         busy while a block is read again from the cache, while lanes are folded, and at the borders of pages, where
         processors stop guessing. Measured on one core: mean and variance of 40 MB in 1.5 ms instead of 2.3; reading
-        takes 1.4. Where processors run ahead by themselves (`Processor.is_asked`) it costs: there 40 MB take 1.35 ms
-        without and 1.65 with it, though of what lies in the caches the mean and variance take 5 % longer.
+        takes 1.4. Where processors run ahead by themselves (Zen 4) it costs: there 40 MB take 1.35 ms without and 1.65
+        with it, though of what lies in the caches the mean and variance take 5 % longer.
         """
         fold = (Fold(tuple(foldings)),) if foldings else ()
         centred = tuple(op for op, folding in foldings.items() if folding.centred)
         late = bool(centred) and any(isinstance(n, Store) and set(n.values) & set(self.kept.values()) for n in visit)
-        ahead, of_blocks = (cost.AHEAD, cost.AHEAD_OF_BLOCKS) if self._is_asked else (0, 0)
+        ahead = self._ahead
         body = self._steps(sweep, loop, fold if late else fold + visit, 0 if centred else ahead)
         if centred:
             again = (Deviate(centred), *(visit if late else ()))
-            body += self._steps(sweep, loop, again, of_blocks)
+            body += self._steps(sweep, loop, again, cost.AHEAD_OF_BLOCKS if ahead else 0)
         located = [op for op, folding in foldings.items() if folding.located]
         return (*body, *(Locate(op, self._steps(sweep, loop, (Match(op),))) for op in located))
 

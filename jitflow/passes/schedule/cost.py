@@ -70,11 +70,10 @@ WORTH_SAVING = 10
 """A value whose computation costs more than this is kept for a later sweep rather than computed again."""
 UNDECIDED = 4096
 """Elements after which a sweep asks whether any of those to come could change what it folds."""
-AHEAD, AHEAD_OF_BLOCKS = 512, 2048
-"""How many elements in advance of a blocked reduction memory is asked for: where blocks are read once, and where they
-are read twice. What is asked for too early drives out of the first cache what is about to be read. The first only
-where the processor `is_asked`: on Zen 4 sums take 1.1 to 1.4 times as long with it; the second is a gain there in the
-third cache (1.1 to 1.3 times) and a loss from memory (as much)."""
+AHEAD_OF_BLOCKS = 2048
+"""How many elements in advance memory is asked for where blocks are read twice, if processors are asked at all. What is
+asked for too early drives out of the first cache what is about to be read. On Zen 4 it is a gain in the third cache
+(1.1 to 1.3 times) and a loss from memory (as much)."""
 STREAM_FROM = 5 << 22
 """Bytes that a kernel reads and writes from which on results go past the caches: more than they would keep anyway."""
 STREAM_USED_FROM = 1 << 25

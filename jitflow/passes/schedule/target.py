@@ -36,20 +36,20 @@ class Processor:
 
     ``instructions``: for vectors, in a nanosecond.
     ``bandwidths``: bytes in a nanosecond, from each of the ``caches``, the smallest first, and from memory.
-    ``is_asked``: whether memory comes sooner if programs ask for it in advance, also where they read on and on.
+    ``reads_ahead``: how many elements in advance memory is asked for that is read on and on.
     """
 
     vector_bytes: int = 64
     registers: int = 32
     second_cache: int = 1 << 20
-    is_asked: bool = True
+    reads_ahead: int = 512
     instructions: float = 4.0
     bandwidths: tuple[float, ...] = (150.0, 100.0, 70.0, 20.0)
 
     @staticmethod
     def of(target: CodeTarget) -> Processor | None:
         """The core that code is generated for; None where it has no vectors."""
-        facts = *target.vectors, target.second_cache, target.is_asked
+        facts = *target.vectors, target.second_cache, target.reads_ahead
         return Processor(*facts) if facts[0] else None
 
     @property
