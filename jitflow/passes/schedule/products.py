@@ -247,8 +247,10 @@ def choose_blocks(
     along_rows, along_columns = _along_block(processor, rows)
     block = columns + along * (along_columns - columns)
     width = figures.where("width", large, partial(_narrow, factors, depth, block, cache), factors.columns)
-    asks = either("asks", several, large, _exceeds(right_bytes, cost.FROM_MEMORY) if factors.are_turned else 0)
-    ahead = factors.right[1] * along_columns if factors.are_turned else cost.AHEAD_OF_A_LINE
+    from_memory = cost.FROM_MEMORY if factors.are_turned else cost.STREAM_FROM
+    asks = either("asks", several, large, _exceeds(right_bytes, from_memory))
+    lines = cost.AHEAD_OF_A_ROW + several * (cost.AHEAD_OF_A_LINE - cost.AHEAD_OF_A_ROW)
+    ahead = factors.right[1] * along_columns if factors.are_turned else lines
     goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
     few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
