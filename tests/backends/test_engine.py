@@ -6,14 +6,16 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from jitflow.backends.llvm import compile_program
 from jitflow.backends.llvm.engine import ENGINE
 from jitflow.ir.dtypes import F32
+from jitflow.ir.types import Buffer
 from jitflow.processor import has_features
 from jitflow.runtime.linking import LINKER_SERVES
-from tests.backends.programs import host, mapping, run
+from tests.backends.programs import INDEX, host, kernel, launching, mapping, run
 
 
 def mapped_code():
@@ -80,6 +82,26 @@ def test_wide_vectors_use_the_widest_registers():
     executable = compile_program(mapping(lambda kit, a, b: kit.make("add", a, b), [F32, F32], F32, 64))
     if has_features("avx512f"):
         assert len(re.findall(r"vaddps.*%zmm", executable.asm())) >= 8  # four in the loop, four in the tail
+
+
+def test_addresses_that_a_loop_does_not_change_stand_in_front_of_it():
+    def build(kit, target, source, stop, row, stride):
+        begin = kit.make("multiply", row, stride)
+
+        def turn(position):
+            place = kit.make("add", begin, kit.make("multiply", position, kit.constant(4)))
+            kit.add("write", target, place, kit.make("read", source, place, lanes=8))
+            kit.add("write", target, place, kit.make("read", target, place, lanes=8))
+            return []
+
+        kit.loop(kit.constant(0), stop, 8, turn)
+
+    executable = compile_program(launching(kernel([Buffer(F32), Buffer(F32), INDEX, INDEX, INDEX], build)))
+    (loop,) = re.findall(r"^loop\d+:.*?^done\d+:", executable.text, re.DOTALL | re.MULTILINE)
+    assert len(re.findall("getelementptr", loop)) == 4  # only the position is added
+    source, target = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
+    run(executable, (target, source, 16, 1, 64))
+    assert target.tolist() == [0.0] * 16 + source[16:32].tolist() + [0.0] * 8
 
 
 def test_nothing_is_contracted_unless_asked():

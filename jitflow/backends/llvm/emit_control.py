@@ -1,12 +1,4 @@
-"""Loops, branches and checks.
-
-Everything carried is a phi. A loop is written with its test at the end, behind a guard, which is the form that code
-generation keeps: one jump a turn, and what does not change moves in front of it.
-
-Kernels hide the position of a loop from LLVM's analyses (`Emitter.hidden`). Their addresses are a base and one index,
-which is what processors add up for nothing; strength reduction would look for something better, find nothing, and take
-a fifth of code generation for it.
-"""
+"""Branches and checks. What they give is a phi."""
 
 from __future__ import annotations
 
@@ -20,8 +12,6 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.status import CHECK_FAILED
 
 __all__ = ["CONTROL_EMISSION", "phi", "report"]
-
-"""What the first error slot says, and also the status."""
 
 
 def phi(type: str, *incoming: tuple[str, str]) -> str:

@@ -1,7 +1,7 @@
 """Loops.
 
 Everything carried is a phi. A loop is written with its test at the end, behind a guard, which is the form that code
-generation keeps: one jump a turn, and what does not change moves in front of it.
+generation keeps: one jump a turn. Addresses that it does not change stand in front of it (`before_loops.py`).
 
 A ``for`` of a kernel that polls and has no such ``for`` inside does not count its turns, which would keep LLVM from
 making vectors of them. It takes them in pieces, most often in one, and polls between:
@@ -59,10 +59,11 @@ def _for(out: Emitter, op: Op) -> Sequence[str]:
         leaving.append(_in_pieces(out, op, (start, stop, step), initial, done))
     else:
         last = _last(out, stop, step)
-        out.branch(guard, body, done)
-        before = out.block
-        out.begin(body)
-        yielded = _turns(out, op, (start, last, step), initial, before, done, polls="polls" in op.attributes)
+        with out.loop():
+            out.branch(guard, body, done)
+            before = out.block
+            out.begin(body)
+            yielded = _turns(out, op, (start, last, step), initial, before, done, polls="polls" in op.attributes)
         leaving.append((yielded, out.block))
     out.begin(done)
     return [

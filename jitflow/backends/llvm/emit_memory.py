@@ -133,7 +133,7 @@ def _scatter(out: Emitter, op: Op, type: Vector, pointers: str, operand: str, ma
 
 
 def _pointer(out: Emitter, buffer: Value, offset: Value, type: Number | None = None) -> str:
-    """The address of what has a type. A sum is added part by part: what a loop does not change moves in front of it.
+    """The address of what has a type. A sum is added part by part: what a loop does not change stands in front of it.
 
     What takes several registers is reached from one address, hidden so that it is not computed again for each of them:
     a register and a distance cost an instruction nothing, a sum of two registers does.
@@ -205,10 +205,10 @@ def _under_mask(
 
 
 def _read(out: Emitter, op: Op) -> Sequence[str]:
-    type = number_type(op.result.type)
-    pointer = _pointer(out, op.operands[0], op.operands[1], type)
-    raw = _under_mask(out, op, 2, lambda mask: _load(out, op, type, pointer, mask), type)
+    type, (buffer, offset) = number_type(op.result.type), op.operands[:2]
+    raw = _under_mask(out, op, 2, lambda mask: _load(out, op, type, _pointer(out, buffer, offset, type), mask), type)
     if "ahead" in op.attributes:
+        pointer = _pointer(out, buffer, offset)
         prefetch_lines(out, pointer, op.attributes["ahead"], max(lanes_of(type), 1) * type.dtype.itemsize)
     return [_from_memory(out, type, raw)]
 
@@ -249,8 +249,8 @@ def _read_at(out: Emitter, op: Op) -> Sequence[str]:
 def _write(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, value = op.operands[:3]
     type = number_type(value.type)
-    operand, pointer = _to_memory(out, type, out.operand(value)), _pointer(out, buffer, offset, type)
-    _under_mask(out, op, 3, lambda mask: _store(out, op, type, pointer, operand, mask))
+    operand = _to_memory(out, type, out.operand(value))
+    _under_mask(out, op, 3, lambda mask: _store(out, op, type, _pointer(out, buffer, offset, type), operand, mask))
     return ()
 
 

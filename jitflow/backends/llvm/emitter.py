@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from jitflow.backends.llvm.before_loops import BeforeLoops, written
 from jitflow.backends.llvm.types import Number, lanes_of, register_type
 from jitflow.errors import CompilerBug
 from jitflow.hardware import is_elsewhere
@@ -109,6 +110,10 @@ class ModuleText:
 FIRST_SYMBOL_SLOT = 2
 
 
+Line = str | Mapping[str, str]
+"""A line, or what is computed in front of a loop."""
+
+
 class Emitter:
     """One function: values to operands, ops to lines."""
 
@@ -121,7 +126,7 @@ class Emitter:
         self.sharing: Sharing | None = None
         """The loops that threads share, of the kernel that is being written."""
         self.entry: list[str] = []
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
         self.block = "start"
         self.failures: list[tuple[str, str]] = []
         """(status, block) of every way into the block that ends a host program early."""
@@ -136,7 +141,8 @@ class Emitter:
         """Of a part of a shared loop: where the position is of the lowest span that has failed."""
         self.heap = ""
         """The record of the containers of a host program, if it makes some."""
-        self._cold: list[str] = []
+        self._cold: list[Line] = []
+        self._before_loops = BeforeLoops()
         self._numbers = 0
 
     # -- names and lines
@@ -169,8 +175,18 @@ class Emitter:
         return self.let(f"call {result} @{name}({', '.join(arguments)})")
 
     def at(self, pointer: str, offset: str) -> str:
-        """The address ``offset`` bytes behind a pointer."""
-        return pointer if offset == "0" else self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        """The address ``offset`` bytes behind a pointer, computed in front of the loops that change neither."""
+        if offset == "0":
+            return pointer
+        instruction = f"getelementptr i8, ptr {pointer}, i64 {offset}"
+        return self._before_loops.name(instruction, (pointer, offset), self.fresh) or self.let(instruction)
+
+    @contextmanager
+    def loop(self) -> Iterator[None]:
+        """A loop, in front of which we are."""
+        with self._before_loops.loop(self.fresh()) as lines:
+            self.lines.append(lines)
+            yield
 
     def hidden(self, type: str, operand: str) -> str:
         """The same value, but no analysis of LLVM's sees where it comes from. No instruction comes of it."""
@@ -288,8 +304,8 @@ class Emitter:
 
     def text(self, signature: str) -> str:
         """The finished function."""
-        body = [f"define {signature} {{", "start:", *self.entry, *self.lines, *self._cold, "}"]
-        return "\n".join(body)
+        lines = (line if isinstance(line, str) else written(line) for line in (*self.lines, *self._cold))
+        return "\n".join([f"define {signature} {{", "start:", *self.entry, *lines, "}"])
 
 
 Emission = Callable[[Emitter, Op], Sequence[str]]

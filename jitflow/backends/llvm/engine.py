@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -53,8 +53,15 @@ class Engine:
 
     def generate(self, modules: Sequence[ModuleCode]) -> list[bytes]:
         """Object code of the modules. Raises RuntimeError where LLVM refuses one."""
+        scalar = [code for code in modules if code.work == "loops"]
+        if scalar:  # and what takes no switches, so that a processor has something to do beside
+            scalar += [code for code in modules if code.work == "calls"]
+        others = [code for code in modules if code not in scalar]
         with _keeping_selections():
-            return at_once(self._object, modules)
+            codes = dict(zip(scalar, at_once(self._object, scalar), strict=True))
+            with _keeping_addresses():
+                codes |= zip(others, at_once(self._object, others), strict=True)
+        return [codes[code] for code in modules]
 
     def _object(self, code: ModuleCode) -> bytes:
         """The object code of a module; that which many programs have is generated once."""
@@ -72,7 +79,8 @@ class Engine:
             return [self._assembly(module) for module in modules]
 
     def _assembly(self, code: ModuleCode) -> str:
-        with self._machine(code.work) as machine, self._optimised(code, machine) as module:
+        addresses = nullcontext() if code.work == "loops" else _keeping_addresses()
+        with addresses, self._machine(code.work) as machine, self._optimised(code, machine) as module:
             return str(machine.emit_assembly(module))
 
     @contextmanager
@@ -140,16 +148,31 @@ def _run_loop_passes(machine: Any, module: Any) -> None:
 def _keeping_selections() -> Iterator[None]:
     """Keep code generation from making branches of selections in loops.
 
-    It expects them to be foretold, which the smaller of two elements is not. The switch is one of the process.
+    It expects them to be foretold, which the smaller of two elements is not.
     """
-    affected = llvm.get_process_triple().startswith("x86_64")
-    if affected:
-        llvm.set_option("jitflow", "-x86-cmov-converter=false")
+    if not llvm.get_process_triple().startswith("x86_64"):
+        yield
+        return
+    with _switched("x86-cmov-converter", within=False):
+        yield
+
+
+def _keeping_addresses() -> AbstractContextManager[None]:
+    """Keep code generation from looking for better addresses in loops (strength reduction), a quarter of its time.
+
+    Those in vector code are what they should be (`Emitter.at`). In scalar loops LLVM's passes have moved them about.
+    """
+    return _switched("disable-lsr", within=True)
+
+
+@contextmanager
+def _switched(name: str, *, within: bool) -> Iterator[None]:
+    """Set a switch of LLVM's, which is one of the process."""
+    llvm.set_option("jitflow", f"-{name}={str(within).lower()}")
     try:
         yield
     finally:
-        if affected:
-            llvm.set_option("jitflow", "-x86-cmov-converter=true")
+        llvm.set_option("jitflow", f"-{name}={str(not within).lower()}")
 
 
 ENGINE = Engine()
