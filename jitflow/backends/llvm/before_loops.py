@@ -10,10 +10,12 @@ time. Names tell what a loop changes: they are numbered as they come up, and tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["BeforeLoops", "written"]
+from jitflow.ir.core import Op, Value
+
+__all__ = ["BeforeLoops", "places_first"]
 
 
 class BeforeLoops:
@@ -26,7 +28,7 @@ class BeforeLoops:
         """Of such a name the number of the last one that it is computed of."""
 
     @contextmanager
-    def loop(self, number: int) -> Iterator[Mapping[str, str]]:
+    def loop(self, number: int) -> Iterator[dict[str, str]]:
         """A loop, for the lines in front of it, which are known when it has been written."""
         lines: dict[str, str] = {}
         self._open.append((number, lines))
@@ -35,7 +37,7 @@ class BeforeLoops:
 
     def name(self, instruction: str, operands: tuple[str, ...], fresh: Callable[[], int]) -> str | None:
         """The name of what an instruction computes in front of all loops that change no operand, if there are some."""
-        last = max(map(self._number, operands))
+        last = max(map(self.came_up, operands))
         lines = next((lines for number, lines in self._open if last < number), None)
         if lines is None:
             return None
@@ -44,13 +46,28 @@ class BeforeLoops:
             self._known[name] = last
         return lines[instruction]
 
-    def _number(self, operand: str) -> int:
+    def came_up(self, operand: str) -> int:
         """When an operand came up. Parameters and literals were there from the start."""
         if operand in self._known:
             return self._known[operand]
         return int(operand[2:]) if operand[:2] in ("%v", "%p") else 0
 
 
-def written(lines: Mapping[str, str]) -> str:
-    """What is computed in front of a loop, as text."""
-    return "\n".join(f"  {name} = {instruction}" for instruction, name in lines.items())
+def places_first(ops: Sequence[Op]) -> Iterator[Op]:
+    """The ops of a region, in front what says where it reads, so that reads of several places can stand together."""
+    places: set[Value] = {op.operands[1] for op in ops if op.name == "read"}
+    for op in reversed(ops):
+        if op.name in _ARITHMETIC and op.results[0] in places:
+            places.update(op.operands)
+    behind: set[Value] = set()
+    others: list[Op] = []
+    for op in ops:
+        if op.name in _ARITHMETIC and op.results[0] in places and behind.isdisjoint(op.operands):
+            yield op
+        else:
+            others.append(op)
+            behind.update(op.results)
+    yield from others
+
+
+_ARITHMETIC = {"add", "multiply", "subtract"}

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emit_poll import PERIOD, lend_turns, poll_each_call, share_polls, take_turns
-from jitflow.backends.llvm.emitter import Emission, Emitter, returned_type
+from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.ledger import Ledger
+from jitflow.backends.llvm.signatures import returned_type
 from jitflow.backends.llvm.tapes import take_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.context_names import ROOM

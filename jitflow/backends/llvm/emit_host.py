@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from itertools import islice
 
 from jitflow.backends.llvm.emit_control import report
-from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail, takes_context
+from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.ledger import Ledger
+from jitflow.backends.llvm.signatures import can_fail, takes_context
 from jitflow.backends.llvm.slots import from_slot, to_slots
 from jitflow.backends.llvm.symbols import FLAG_LETTERS, LIBRARY
 from jitflow.backends.llvm.types import element_type, register_type

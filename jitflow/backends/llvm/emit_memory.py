@@ -6,12 +6,12 @@ that many bytes. Masked lanes are not touched and read as 0. A masked number (``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from jitflow.backends.llvm.emit_control import phi
-from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter, intrinsic_suffix
+from jitflow.backends.llvm.emitter import Emission, Emitter, intrinsic_suffix
 from jitflow.backends.llvm.prefetch import prefetch_lines
 from jitflow.backends.llvm.types import Number, lanes_of, memory_type, number_type, vector_of, with_element
+from jitflow.backends.llvm.under_mask import mask_of, under_mask
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import U8
 from jitflow.ir.types import Scalar, Vector
@@ -86,6 +86,7 @@ def _one_lane(out: Emitter, element: str, operand: str) -> str:
 
 def _store(out: Emitter, op: Op, type: Number, pointer: str, operand: str, mask: str | None) -> None:
     text, alignment, hint = memory_type(type), _alignment(op, type), ""
+    out.fork = None
     if mask is None:
         if op.attributes.get("streaming") and isinstance(type, Vector):
             alignment, hint = min(type.lanes * type.dtype.itemsize, LARGEST_ALIGNMENT), NONTEMPORAL
@@ -122,7 +123,7 @@ def _loaded_one_by_one(out: Emitter, op: Op, type: Vector, pointers: Iterable[st
 
 
 def _scatter(out: Emitter, op: Op, type: Vector, pointers: str, operand: str, mask: str | None) -> None:
-    text, lanes = memory_type(type), type.lanes
+    text, lanes, out.fork = memory_type(type), type.lanes, None
     name, mask_type = f"llvm.masked.scatter.{intrinsic_suffix(_raw(type))}.v{lanes}p0", f"<{lanes} x i1>"
     out.module.declare(name, "void", [text, f"<{lanes} x ptr>", mask_type])
     out.do(f"call void @{name}({text} {operand}, <{lanes} x ptr> align {_alignment(op, type)} {pointers}, "
@@ -166,47 +167,13 @@ def _pointers_apart(out: Emitter, buffer: Value, offset: Value, stride: Value, l
         pointer = out.let(f"getelementptr i8, ptr {pointer}, i64 {step}")
 
 
-def _mask(out: Emitter, op: Op, position: int) -> str | None:
-    """The mask that may stand behind the other operands."""
-    return out.operand(op.operands[position]) if len(op.operands) > position else None
-
-
-def _under_mask(
-    out: Emitter, op: Op, position: int, access: Callable[[str | None], str | None], loaded: Number | None = None,
-    *, stretched: bool = False,
-) -> str:  # fmt: skip
-    """An access under the mask at a position; what it ``loaded``.
-
-    Where mostly no lane is masked, those turns branch round a mask that is not free (`processor.free_masks`): a branch
-    that goes one way costs nothing. One that has to be ``stretched`` over pairs never is: that takes several
-    instructions for each access, and loops with them were three times slower.
-    """
-    mask, is_free = _mask(out, op, position), out.module.target.free_masks and not stretched
-    below = None if mask is None else out.producers.get(op.operands[position])
-    if below is None or is_free or not below.attributes.get("mostly"):
-        return access(mask) or ""
-    whole, some, done = (out.label(hint) for hint in ("whole", "some", "done"))
-    left, lanes = out.operand(below.operands[0]), below.attributes["lanes"]
-    out.branch(out.let(f"icmp sge i64 {left}, {lanes}"), whole, some, UNLIKELY)
-    out.begin(whole)
-    found = access(None)
-    out.jump(done)
-    with out.cold(some):
-        (again,) = out.rows["lanes_below"](out, below)  # rather than kept in a register for this alone
-        found_some = access(again)
-        out.jump(done)
-    out.begin(done)
-    if loaded is None or found is None or found_some is None:
-        return ""
-    return out.let(phi(memory_type(loaded), (found, whole), (found_some, some)))
-
-
 # -- rows
 
 
 def _read(out: Emitter, op: Op) -> Sequence[str]:
     type, (buffer, offset) = number_type(op.result.type), op.operands[:2]
-    raw = _under_mask(out, op, 2, lambda mask: _load(out, op, type, _pointer(out, buffer, offset, type), mask), type)
+    raw = under_mask(out, op, 2, lambda mask: _load(out, op, type, _pointer(out, buffer, offset, type), mask), type,
+                     joins=True)  # fmt: skip
     if "ahead" in op.attributes:
         pointer = _pointer(out, buffer, offset)
         prefetch_lines(out, pointer, op.attributes["ahead"], max(lanes_of(type), 1) * type.dtype.itemsize)
@@ -215,7 +182,7 @@ def _read(out: Emitter, op: Op) -> Sequence[str]:
 
 def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, stride = op.operands[:3]
-    type, mask = number_type(op.result.type), _mask(out, op, 3)
+    type, mask = number_type(op.result.type), mask_of(out, op, 3)
     if not isinstance(type, Vector):
         return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offset), mask))]
     step = _short_step(out, type, stride)
@@ -227,12 +194,12 @@ def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
             return _gather(out, op, type, _strided_pointers(out, buffer, offset, stride, type.lanes), mask)
         return _loaded_one_by_one(out, op, type, _pointers_apart(out, buffer, offset, stride, type.lanes))
 
-    return [_from_memory(out, type, _under_mask(out, op, 3, load, type))]
+    return [_from_memory(out, type, under_mask(out, op, 3, load, type))]
 
 
 def _read_at(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offsets = op.operands[:2]
-    type, mask = number_type(op.result.type), _mask(out, op, 2)
+    type, mask = number_type(op.result.type), mask_of(out, op, 2)
     if not isinstance(type, Vector):
         return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offsets), mask))]
     pointers = _pointers(out, buffer, out.operand(offsets), type.lanes)
@@ -243,20 +210,20 @@ def _read_at(out: Emitter, op: Op) -> Sequence[str]:
         each = (out.let(f"extractelement <{type.lanes} x ptr> {pointers}, i64 {lane}") for lane in range(type.lanes))
         return _loaded_one_by_one(out, op, type, each)
 
-    return [_from_memory(out, type, _under_mask(out, op, 2, load, type))]
+    return [_from_memory(out, type, under_mask(out, op, 2, load, type))]
 
 
 def _write(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, value = op.operands[:3]
     type = number_type(value.type)
     operand = _to_memory(out, type, out.operand(value))
-    _under_mask(out, op, 3, lambda mask: _store(out, op, type, _pointer(out, buffer, offset, type), operand, mask))
+    under_mask(out, op, 3, lambda mask: _store(out, op, type, _pointer(out, buffer, offset, type), operand, mask))
     return ()
 
 
 def _write_strided(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, stride, value = op.operands[:4]
-    type, mask = number_type(value.type), _mask(out, op, 4)
+    type, mask = number_type(value.type), mask_of(out, op, 4)
     operand = _to_memory(out, type, out.operand(value))
     step = _short_step(out, type, stride) if isinstance(type, Vector) else 0
     if isinstance(type, Vector) and step:
@@ -344,7 +311,7 @@ def _paired_mask(out: Emitter, type: Vector, mask: str | None) -> str | None:
 
 
 def _read_pair(out: Emitter, op: Op) -> Sequence[str]:
-    type, mask = number_type(op.results[0].type), _mask(out, op, 2)
+    type, mask = number_type(op.results[0].type), mask_of(out, op, 2)
     pointer = _pointer(out, op.operands[0], op.operands[1])
     if not isinstance(type, Vector):
         second = out.at(pointer, str(type.dtype.itemsize))
@@ -354,14 +321,14 @@ def _read_pair(out: Emitter, op: Op) -> Sequence[str]:
     def load(mask: str | None) -> str:
         return _load(out, op, both, pointer, _paired_mask(out, type, mask))
 
-    loaded = _under_mask(out, op, 2, load, both, stretched=True)
+    loaded = under_mask(out, op, 2, load, both, stretched=True)
     halves = [_shuffle(out, memory_type(both), loaded, "poison", range(part, both.lanes, 2)) for part in (0, 1)]
     return [_from_memory(out, type, half) for half in halves]
 
 
 def _write_pair(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, *values = op.operands[:4]
-    type, mask = number_type(values[0].type), _mask(out, op, 4)
+    type, mask = number_type(values[0].type), mask_of(out, op, 4)
     pointer = _pointer(out, buffer, offset)
     first, second = (_to_memory(out, type, out.operand(value)) for value in values)
     if not isinstance(type, Vector):
@@ -374,7 +341,7 @@ def _write_pair(out: Emitter, op: Op) -> Sequence[str]:
     def store(mask: str | None) -> None:
         _store(out, op, _pair_type(type), pointer, both, _paired_mask(out, type, mask))
 
-    _under_mask(out, op, 4, store, stretched=True)
+    under_mask(out, op, 4, store, stretched=True)
     return ()
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import report
-from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText, runs_elsewhere
+from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText
+from jitflow.backends.llvm.signatures import runs_elsewhere
 from jitflow.backends.llvm.slots import ERROR_SLOTS, from_slot, to_slots
 from jitflow.errors import CompilerBug
 from jitflow.ir.context_names import POLL

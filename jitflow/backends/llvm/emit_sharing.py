@@ -21,7 +21,8 @@ from types import MappingProxyType
 
 from jitflow.backends.llvm.emit_notes import read_clock, write_note
 from jitflow.backends.llvm.emit_poll import open_polls
-from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText, can_fail, region_can_fail
+from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText
+from jitflow.backends.llvm.signatures import can_fail, region_can_fail
 from jitflow.backends.llvm.slots import ERROR_SLOTS
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.context_names import SHARE

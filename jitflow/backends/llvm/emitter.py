@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from jitflow.backends.llvm.before_loops import BeforeLoops, written
+from jitflow.backends.llvm.before_loops import BeforeLoops, places_first
+from jitflow.backends.llvm.signatures import can_fail, levels, message_words, returned_type, runs_elsewhere
 from jitflow.backends.llvm.types import Number, lanes_of, register_type
 from jitflow.errors import CompilerBug
-from jitflow.hardware import is_elsewhere
-from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.equality import function_key
 from jitflow.ir.types import Vector
 from jitflow.processor import CodeTarget
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.emit_sharing import Sharing
     from jitflow.backends.llvm.ledger import Ledger
     from jitflow.backends.llvm.tapes import TapeEnd
+    from jitflow.backends.llvm.under_mask import Fork
 
-__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "region_can_fail",
-           "returned_type", "runs_elsewhere", "takes_context"]  # fmt: skip
+__all__ = ["UNLIKELY", "Emission", "Emitter", "Line", "ModuleText", "intrinsic_suffix"]
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "
@@ -53,10 +53,10 @@ class ModuleText:
         }
         self.devices = tuple(devices or (str(p.attributes["device"]) for p in programs if len(programs) > 1))
         """Where the parts of a program run, the caller's thread first; none of a program that is whole."""
-        self.levels = max(map(_levels, programs)) if self.devices else 0
+        self.levels = max(map(levels, programs)) if self.devices else 0
         """The length of their records of how far they have come."""
         elsewhere = [program for program in programs if program not in here]
-        self.message_words = max(map(_message_words, elsewhere), default=0)
+        self.message_words = max(map(message_words, elsewhere), default=0)
         """How many words come with a message between programs, at most."""
         self.symbols: list[str] = list(symbols)
         self.sites: list[Op] = list(sites)
@@ -110,8 +110,8 @@ class ModuleText:
 FIRST_SYMBOL_SLOT = 2
 
 
-Line = str | Mapping[str, str]
-"""A line, or what is computed in front of a loop."""
+Line: TypeAlias = "str | list[Line] | dict[str, str]"
+"""A line, lines that are written later, or names that are computed in front of a loop, by instruction."""
 
 
 class Emitter:
@@ -143,6 +143,9 @@ class Emitter:
         """The record of the containers of a host program, if it makes some."""
         self._cold: list[Line] = []
         self._before_loops = BeforeLoops()
+        self.came_up = self._before_loops.came_up
+        self.fork: Fork | None = None
+        """The last branch round a mask."""
         self._numbers = 0
 
     # -- names and lines
@@ -210,6 +213,19 @@ class Emitter:
     def branch(self, condition: str, yes: str, no: str, hint: str = "") -> None:
         """End the block: go to one of two labels."""
         self.do(f"br i1 {condition}, label %{yes}, label %{no}{hint}")
+
+    def place(self) -> list[Line]:
+        """A place for lines that are written later, by `into`."""
+        place: list[Line] = []
+        self.lines.append(place)
+        return place
+
+    @contextmanager
+    def into(self, place: list[Line]) -> Iterator[None]:
+        """Write lines there."""
+        lines, self.lines = self.lines, place
+        yield
+        self.lines = lines
 
     def reserve(self) -> int:
         """Keep a place for a line that is known only later, such as a phi of a loop."""
@@ -297,19 +313,29 @@ class Emitter:
     def emit_region(self, region: Region) -> list[str]:
         """Write the ops of a region and return the operands that it yields."""
         left = self.sharing.left if self.sharing is not None else ()
-        for op in region.body:
+        plain = self.function.layer == "host" or self.module.target.free_masks
+        for op in region.body if plain else places_first(region.body):
             if op not in left:
                 self.emit(op)
         return [self.operand(value) for value in region.yielded]
 
     def text(self, signature: str) -> str:
         """The finished function."""
-        lines = (line if isinstance(line, str) else written(line) for line in (*self.lines, *self._cold))
-        return "\n".join([f"define {signature} {{", "start:", *self.entry, *lines, "}"])
+        return "\n".join([f"define {signature} {{", "start:", *self.entry, *_flat(self.lines), *_flat(self._cold), "}"])
 
 
 Emission = Callable[[Emitter, Op], Sequence[str]]
 """A row: writes an op and returns the operands of its results."""
+
+
+def _flat(lines: Iterable[Line]) -> Iterator[str]:
+    for line in lines:
+        if isinstance(line, str):
+            yield line
+        elif isinstance(line, list):
+            yield from _flat(line)
+        else:
+            yield from (f"  {name} = {instruction}" for instruction, name in line.items())
 
 
 def _type_of(argument: str) -> str:
@@ -329,66 +355,6 @@ def _written_once(kernels: Iterable[Function]) -> dict[str, Function]:
         kernel.name: kernel if can_fail(kernel) else first.setdefault(function_key(kernel), kernel)
         for kernel in kernels
     }  # fmt: skip
-
-
-def runs_elsewhere(program: Function) -> bool:
-    """Whether a part of a program is compiled and run by another process."""
-    return is_elsewhere(str(program.attributes.get("device", "")))
-
-
-def _message_words(program: Function) -> int:
-    """How many words come with a message of a part that is not written here, at most."""
-    sends = (op for op in walk(program.region) if op.name == "send")
-    return max((2 * len(op.operands) for op in sends), default=0)
-
-
-def _levels(program: Function) -> int:
-    ops = (op for function in (program, *program.functions) for op in walk(function.region))
-    return max((op.attributes["level"] + 1 for op in ops if op.name == "progress"), default=0)
-
-
-def returned_type(function: Function) -> str:
-    """What a function that calls itself gives: its status, then its results."""
-    return "{ " + ", ".join(["i32", *(register_type(value.type) for value in function.results)]) + " }"
-
-
-def can_fail(function: Function) -> bool:
-    """Whether running a kernel can give a status that is not zero."""
-    return region_can_fail(function.region)
-
-
-def region_can_fail(region: Region) -> bool:
-    """Whether an op in a region can end the function with such a status."""
-    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke", *_TAKING_MEMORY)
-    return any(op.name in names or "polls" in op.attributes for op in walk(region))
-
-
-_TAKING_MEMORY = (
-    "make_container",
-    "text_constant",
-    "extend_text",
-    "concatenate_texts",
-    "insert_characters",
-    "append_number",
-    "append_packed",
-    "append_item",
-    "insert_item",
-    "enter_key",
-    "merge_keys",
-    "settle_keys",
-    "keys_of",
-    "pack_containers",
-    "pass_container",
-    "give_containers",
-    "tell_containers",
-    "sort_items",
-)
-
-
-def takes_context(function: Function) -> bool:
-    """Whether a kernel calls what the context holds: then this is its last argument."""
-    names = ("push", "clear", "draw", "share")
-    return any("polls" in op.attributes or op.name in names for op in walk(function.region))
 
 
 def intrinsic_suffix(type: Number) -> str:

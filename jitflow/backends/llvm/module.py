@@ -26,8 +26,9 @@ from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emit_sharing import Sharing
-from jitflow.backends.llvm.emitter import Emitter, ModuleText, returned_type, runs_elsewhere, takes_context
+from jitflow.backends.llvm.emitter import Emitter, ModuleText
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
+from jitflow.backends.llvm.signatures import returned_type, runs_elsewhere, takes_context
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
