@@ -22,6 +22,7 @@ from jitflow.ir.location import Loc
 from jitflow.ir.routines import Routine
 from jitflow.processor import TARGETS, CodeTarget
 from jitflow.records import dataclass
+from jitflow.runtime.texts import RAISE
 
 if TYPE_CHECKING:
     from jitflow.compiler import Compilation
@@ -148,13 +149,14 @@ def _about(
 ) -> dict[str, Any]:  # fmt: skip
     from jitflow.cache.codec import Unstorable, pack
     from jitflow.cache.sites import sites_as_data
+    from jitflow.exports.exceptions import name_of_exception
 
     target = compilation.target
     assert target is not None
     try:
         return {
             "version": __version__, "name": name, "triple": target.triple, "features": sorted(target.features),
-            "plan": pack(interface.plan), "sites": sites_as_data(sites), "symbols": list(symbols),
+            "plan": pack(interface.plan), "sites": sites_as_data(sites, name_of_exception), "symbols": list(symbols),
             "parameters": _parameters(function, flat),
             "state": [[s.parameter.name, s.parameter.dtype, list(s.value.shape), s.parameter.layout, s.kind,
                        s.parameter.is_written, s.is_read] for s in interface.states],
@@ -199,9 +201,10 @@ def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text:
     """Raise where a program calls what only a process with Python has, at the line that does."""
     if any(symbol not in LIBRARY and symbol not in (POLL, ROOM) for symbol in symbols):
         op = _asking(hosts)
+        what, mend = _told(op)
         raise UserNotImplementedError(
-            f"{_told(op)} cannot be exported: it needs Python, or a library of its",
-            mend="do it outside, and pass what it gives", location=_first(hosts) if op is None else op.loc,
+            f"{what} cannot be exported: it needs Python, or a library of its", mend=mend,
+            location=_first(hosts) if op is None else op.loc,
         )  # fmt: skip
     if target.is_wasm and re.search(r"@jitflow\.(heap|passed|set|text)\.", text):
         raise UserNotImplementedError(
@@ -211,12 +214,18 @@ def _refuse_the_runtime(symbols: Sequence[str], hosts: Sequence[Function], text:
         )  # fmt: skip
 
 
-def _told(op: Op | None) -> str:
-    """What an op calls, as users know it."""
-    routine = "" if op is None else op.attributes.get("routine", "")
+def _told(op: Op | None) -> tuple[str, str]:
+    """What an op calls, as users know it, and what they may write instead."""
+    outside = "do it outside, and pass what it gives"
+    if op is None or op.name in ("draw", "fill"):
+        return "drawing from a generator of NumPy's or Python's", f"{outside}, or draw from a jitflow.random.Generator"
+    routine = op.attributes.get("routine", "")
     if isinstance(routine, Routine):
-        return f"the call of {routine}"
-    return str(routine) if routine.startswith(("numpy.", "scipy.")) else "printing, drawing random numbers or the like"
+        return f"the call of {routine.rpartition('<locals>.')[2]}", outside
+    routine = str(dict(op.attributes.get("options", ())).get("routine", routine))
+    if routine == RAISE:
+        return "an exception with other arguments than one text", 'give it one text: raise ValueError(f"got {n}")'
+    return routine if routine.startswith(("numpy.", "scipy.")) else "printing or the like", outside
 
 
 def _asking(hosts: Sequence[Function]) -> Op | None:

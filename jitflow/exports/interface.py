@@ -234,7 +234,7 @@ class _Reader:
                 return
             case _:
                 raise self._refused("a result that is not the same kind of thing in each call, or a part of an array",
-                                    "return a copy of it")  # fmt: skip
+                                    "return one kind on every path: x.copy(), float(n), nan for None")  # fmt: skip
 
     def _several(
         self, alternatives: Sequence[tuple[int, p.Option]], known: set[str]

@@ -26,6 +26,7 @@ from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.cache.codec import unpack
 from jitflow.cache.sites import sites_of
 from jitflow.errors import UserError, UserTypeError, UserValueError
+from jitflow.exports.exceptions import exception_of_name
 from jitflow.exports.notice import read_notice
 from jitflow.failures import failure
 from jitflow.processor import CodeTarget
@@ -151,7 +152,7 @@ class LoadedFunction:
         builder = ResultBuilder(self._plan, binding, results, self._release)
         status = run_function(self._run, binding.releases_gil())(self._context, binding.slots, results, error)
         if status:
-            raise failure(sites_of(self._data), status, ctypes.addressof(error))
+            raise failure(sites_of(self._data, exception_of_name), status, ctypes.addressof(error))
         try:
             return builder.build()
         finally:

@@ -201,6 +201,23 @@ def test_prints_are_in_the_order_of_the_examples(capfd: pytest.CaptureFixture[st
     assert capfd.readouterr().out == "at 0.0\nsum 6.0\nat 4.0\nsum 22.0\nat 8.0\nsum 38.0\n"
 
 
+def test_prints_that_are_the_same_for_all_are_done_for_each(capfd: pytest.CaptureFixture[str]) -> None:
+    def shows(x: Any, turns: int) -> Any:
+        print("an example")
+        while turns > 0:
+            print("turn", turns)
+            turns -= 1
+        return x
+
+    shown = vmap(shows, (0, None))
+    for count in (3, 1, 0):
+        shown(X[:count], 2)
+        assert capfd.readouterr().out == "an example\nturn 2\nturn 1\n" * count
+    called: list[int] = []
+    counted = jitflow.callback(lambda: float(called.append(0) or len(called)), jitflow.Spec("float"))
+    np.testing.assert_array_equal(vmap(lambda x: counted())(X), [1, 2, 3])
+
+
 def stored_apart(x: Any, places: Any) -> Any:
     x[places, :, places] = 1.0
     return x

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,53 @@ def test_what_needs_python_is_refused(tmp_path: Path) -> None:
         heat.export(tmp_path / "heat", a[0], 0.1, 3, name="free")
     with pytest.raises(UserNotImplementedError, match="do not lie one behind the other"):
         heat.export(tmp_path / "heat", np.arange(10.0)[::2], 0.1, 3)
+
+
+def test_what_is_refused_says_what_to_write(tmp_path: Path) -> None:
+    def raises(x):
+        if x > 1:
+            raise KeyError(int(x))
+        return x
+
+    def warns(x):
+        warnings.warn("large", stacklevel=1)
+        return x
+
+    def of_kinds(x):
+        return x if x > 1 else None
+
+    for function, message, mend in (
+        (raises, "an exception with other arguments than one text", 'raise ValueError(f"got {n}")'),
+        (warns, "the call of warn cannot", "do it outside"),
+        (of_kinds, "not the same kind of thing", "float(n)"),
+    ):  # fmt: skip
+        with pytest.raises(UserNotImplementedError, match=re.escape(message)) as caught:
+            jitflow.function(function).export(tmp_path / "refused", Spec("float"))
+        assert mend in caught.value.render()
+
+
+class OddError(KeyError, ValueError):
+    """An exception of the user's, by a name of the module."""
+
+
+@needs_compiler
+def test_exceptions_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def checked(x):
+        if x > 1:
+            raise OddError(f"{int(x)} is odd")
+        return x
+
+    exported = jitflow.function(checked).export(tmp_path / "checked", Spec("float"))
+    assert "OddError: 3 is odd (test_export.py" in run_in_c(exported, {"x": 3.0}, tmp_path).message
+    loaded = jitflow.load(tmp_path / "checked")
+    assert loaded(0.5) == 0.5
+    with pytest.raises(OddError, match="3 is odd"):
+        loaded(3.0)
+    monkeypatch.setattr(sys.modules[__name__], "OddError", None)  # where nobody knows the class
+    with pytest.raises(ValueError, match="3 is odd") as caught:
+        loaded(3.0)
+    assert isinstance(caught.value, KeyError)
+    assert type(caught.value).__qualname__ == "OddError"
 
 
 @needs_compiler

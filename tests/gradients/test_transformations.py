@@ -137,6 +137,19 @@ def test_jacobian_and_hessian() -> None:
     np.testing.assert_allclose(product, 6 * X * A[1])
 
 
+def test_the_jacobian_of_a_number_whose_type_the_program_decides() -> None:
+    def until(x: Any) -> Any:
+        total = 0
+        for i in range(len(x)):
+            if x[i] > 2:
+                break
+            total += x[i] ** 2
+        return total
+
+    for x in (X, np.full(3, 9.0)):
+        np.testing.assert_allclose(jitflow.jacobian(until)(x), jitflow.grad(until)(x))
+
+
 def test_gradients_of_gradients_of_loops() -> None:
     def program(x: Any) -> Any:
         s = x[0]

@@ -37,6 +37,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path
+from jitflow.frontend.control.possible_kinds import narrowed
 from jitflow.frontend.control.returning import is_returned_itself
 from jitflow.frontend.control.same import is_numbered
 from jitflow.frontend.outside.objects import Recorded
@@ -73,6 +74,8 @@ def join(
     yielded: list[list[Value]] = [[] for _ in paths]
     slots: list[Slot] = []
     arriving: list[list[Value]] = []
+    decided: dict[int, bool] = {}
+    """The results that are the condition, and those that are its opposite."""
     ways = [Way(home, names_of(resolved(path.locals.get(name, UNBOUND)) for name in names), reused=True)
             for path in paths]  # fmt: skip
     finish: dict[str, Callable[[Sequence[Any]], Any]] = {}
@@ -111,6 +114,8 @@ def join(
         slots.append(slot)
         arriving.append([thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)])
         position = len(slots) - 1
+        if len(paths) == 2 and things[0] is not things[1] and all(type(thing) is bool for thing in things):
+            decided[position] = things[0]
         return lambda results: where_bound(results[position])
 
     left: dict[tuple[Path, int], Any] = {}
@@ -126,7 +131,8 @@ def join(
     known_objects: dict[Any, tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]] = {}
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
-        known = [leaving(path, resolved(thing)) for path, thing in zip(paths, things, strict=True)]
+        settled = _of_known_kinds(paths, [*map(resolved, things)])
+        known = [leaving(path, thing) for path, thing in zip(paths, settled, strict=True)]
         site = Site(Choice.CHOSEN_BY_IDENTITY, *key, name)
         finish[name] = _by_leaves(site, known, paths, merge, before, known_objects, left_in)
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
@@ -141,6 +147,11 @@ def join(
     types = [*(outside_type(slot.type) for slot in slots), *(Scalar(BOOL) for _ in partly)]
     hints = [word(name) for name in (*(slot.name for slot in slots), *(f"{name} is bound" for name in partly))]
     found = trace.add("if", condition, types=types, regions=regions, names=hints)
+    implied = trace.state(Kinds).implied
+    if condition in implied:
+        tag, numbers, others = implied[condition]
+        for position, holds in decided.items():
+            implied[found[position]] = (tag, numbers, others) if holds else (tag, others, numbers)
     results = []
     for slot, value, arrays in zip(slots, found[: len(slots)], arriving, strict=True):
         trace.storage.arrive(value, arrays)
@@ -155,6 +166,17 @@ def join(
     )
     bits = zip(partly, found[len(slots) :], strict=True)
     return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
+
+
+def _of_known_kinds(paths: Sequence[Path], things: Sequence[Any]) -> Sequence[Any]:
+    """What the paths leave under a name: of a value that only some of them have, the one kind that it has on a path."""
+    if all(thing is things[0] for thing in things):
+        return things
+    found = []
+    for path, thing in zip(paths, things, strict=True):
+        with current_trace().region(path.scope):
+            found.append(narrowed(thing))
+    return found
 
 
 def _released(path: Path, thing: Any, before: Mutables) -> Any:

@@ -256,6 +256,7 @@ def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[An
 
 def _real(result: Any) -> tuple[Any, None]:
     """The result of a function that has a Jacobian. Raises TypeError for what is no real number or array."""
+    result = of_one_kind(result)
     kind = kind_of(result)
     if kind is None or kind.dtype.kind != "f":
         raise located(

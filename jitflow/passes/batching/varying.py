@@ -42,9 +42,11 @@ class Varying:
         return not self.sizes.isdisjoint(symbols(dim))
 
     def touches(self, op: Op) -> bool:
-        """Whether an op, or one inside of it, uses what varies, or makes what does."""
+        """Whether an op, or one inside of it, uses what varies, makes what does, or does something outside."""
         return any(
-            not self.values.isdisjoint((*inner.operands, *inner.results)) or self._mentions(inner)
+            not self.values.isdisjoint((*inner.operands, *inner.results))
+            or self._mentions(inner)
+            or any(effect.kind == "external" for effect in inner.own_effects)
             for inner in (op, *walk_inside(op))
         )
 

@@ -257,6 +257,33 @@ def test_gradients_go_through_names_of_several_types() -> None:
     np.testing.assert_array_equal(jitflow.grad(loss)(x, False), [2.0, 0.0, 6.0])
 
 
+def best_that_is_there(x: Any) -> Any:
+    best = None
+    for v in x:
+        if v > 0 and (best is None or v > best):
+            best = v
+    if best is None:
+        return 0.0
+    return best
+
+
+def best_or_else(x: Any) -> Any:
+    best = None
+    if x[0] > 0:
+        best = x[0] * 2
+    return x[1] if best is None else best
+
+
+@pytest.mark.parametrize("program", [best_that_is_there, best_or_else])
+def test_what_a_condition_says_of_a_kind_holds_for_what_a_path_leaves(program: Any) -> None:
+    """None is not among the kinds of what comes out, so it may be differentiated and stacked."""
+    rows = np.array([[1.0, 3.0, 2.0], [-1.0, 2.0, 1.0], [-1.0, -2.0, -3.0]])
+    assert_same(jitflow.vmap(program)(rows), np.array([program(row) for row in rows]))
+    for row in rows:
+        ahead, behind = (np.array([program(row + h) for h in s * 1e-6 * np.eye(3)]) for s in (1, -1))
+        np.testing.assert_allclose(jitflow.grad(program)(row), (ahead - behind) / 2e-6, atol=1e-6)
+
+
 def test_what_cannot_be_kept_apart_names_both_types() -> None:
     @jitflow.function
     def program(x: Any, c: bool) -> Any:
