@@ -103,8 +103,12 @@ class _Product:
 
     def quantise(self) -> None:
         """Make the layer of what was seen."""
-        if self.weight is not None and not self.left:
-            self.layer = quantised_layer(self.weight, self.lowest, self.highest)
+        if self.weight is None or self.left:
+            return
+        layer = quantised_layer(self.weight, self.lowest, self.highest)
+        if layer is None:
+            self.left = "its numbers leave the range of float32"
+        self.layer = layer
 
     def report(self) -> LayerReport:
         if self.layer is None:

@@ -53,14 +53,19 @@ class QuantisedLayer:
         return found
 
 
-def quantised_layer(weight: Array, lowest: float, highest: float) -> QuantisedLayer:
-    """The layer of a weight [steps, columns] for activations of this range, which 0 is made part of."""
+def quantised_layer(weight: Array, lowest: float, highest: float) -> QuantisedLayer | None:
+    """The layer of a weight [steps, columns] for activations of this range, which 0 is made part of.
+
+    None where its scales would leave float32.
+    """
     lowest, highest = min(lowest, 0.0), max(highest, 0.0)
     scale = max((highest - lowest) / LEVELS, float(np.finfo(np.float32).tiny))
     zero = int(np.clip(np.rint(-lowest / scale), 0, LEVELS))
     steps, columns = weight.shape
     largest = np.abs(weight).max(axis=0, initial=0.0).astype(np.float64)
     own = np.where(largest > 0, largest / _LARGEST, 1.0)
+    if max(scale, scale * float(own.max(initial=0.0))) > float(np.finfo(np.float32).max):
+        return None
     levels = np.clip(np.rint(weight / own), -_LARGEST, _LARGEST).astype(np.int8)
     groups = -(-steps // GROUP)
     padded = np.zeros((groups * GROUP, columns), np.int8)

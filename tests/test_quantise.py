@@ -97,6 +97,42 @@ def test_all_forms_of_products_with_a_weight(form: str) -> None:
     assert 0 < np.linalg.norm(found - expected) < 0.02 * np.linalg.norm(expected)
 
 
+@pytest.mark.parametrize("factor", [1e200, np.array(1e300)])
+def test_numbers_beyond_float32_stay_floats(factor: Any) -> None:
+    weight, own = normal(30, 5).astype(np.float64), normal(30, 4).astype(np.float64) * 1e200
+    x = X.astype(np.float64)
+    small = jitflow.quantise(lambda x: ((x * factor) @ weight, x @ own, x @ weight), [x])
+    assert [layer.left for layer in small.report()] == ["its numbers leave the range of float32"] * 2 + [""]
+    found = small(x)
+    np.testing.assert_allclose(found[0], (x * factor) @ weight, rtol=1e-9)
+    assert np.isfinite(found[1]).all()
+
+
+def test_what_a_batch_makes_pins_no_size() -> None:
+    """Neither activations behind other products nor zeros for a batch are weights, whose sizes are known."""
+    recurrent, weight = normal(16, 16) / 4, normal(30, 16) / 5
+
+    def states(x: Any) -> Any:
+        state = np.zeros((len(x), 16), np.float32)
+        for _ in range(2):
+            state = np.tanh(x @ weight + state @ recurrent)
+        return state
+
+    small = jitflow.quantise(states, [X])
+    for count in (9, 2, 5, 30):
+        np.testing.assert_allclose(small(X[:count]), states(X[:count]), atol=0.1)
+    assert small.cache_info().misses == 1
+
+
+def test_activations_that_much_leads_to_are_found_at_once() -> None:
+    def deep(x: Any) -> Any:
+        for _ in range(60):
+            x = x * 0.5 + x * 0.5
+        return x @ W1
+
+    np.testing.assert_array_equal(jitflow.quantise(deep, [X])(X), jitflow.quantise(lambda x: x @ W1, [X])(X))
+
+
 def test_what_stays_a_product_of_floats_is_told() -> None:
     kernels = normal(4, 1, 3, 3)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.dtypes import F32, I32, U8
 from jitflow.ir.interpreter import concrete_attributes
 from jitflow.ir.location import Loc
+from jitflow.ir.types import sizes_of_type
 from jitflow.quantised_layer import GROUP, LEVELS, QuantisedLayer
 from jitflow.runtime.plan import Contents, IsObject
 from jitflow.runtime.python_guards import found_by
@@ -40,6 +42,8 @@ __all__ = ["is_weight", "product_of_bytes", "require_unwritten"]
 
 _DEEPEST = 32
 """Ops behind each other that a weight is computed by, at most."""
+_LONGEST_TEXT = 10_000
+"""Characters of what tells how a weight is computed: what is computed by more is none."""
 
 
 class _Weights:
@@ -51,7 +55,7 @@ class _Weights:
 
 def is_weight(value: Value) -> bool:
     """Whether an operand is computed of nothing that a call passes."""
-    return _weight(value, current_trace()) is not None
+    return _is_fixed(value, current_trace())
 
 
 def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | None:
@@ -63,7 +67,7 @@ def product_of_bytes(first: Value, second: Value, layers: Layers) -> Value | Non
             found="levels of int8 have none", mend="quantise the function that predicts, not the one that trains",
         ))  # fmt: skip
     where, weight = lines_inside(), _weight(second, trace)
-    if weight is not None and _weight(first, trace) is not None:
+    if weight is not None and _is_fixed(first, trace):
         return None
     if weight is None:
         layers.left_alone(where, "both operands depend on arguments")
@@ -136,6 +140,11 @@ def _each_column(name: str, matrix: Value, row: Value) -> Value:
 # -- what a weight is computed of --------------------------------------------------------------------------
 
 
+def _is_fixed(value: Value, trace: Trace) -> bool:
+    """Whether a value is computed of nothing that a call passes, and of no sizes that it may pass others of."""
+    return _Spelling(trace, str, holds=False).of(value) is not None
+
+
 def _weight(value: Value, trace: Trace) -> Weight | None:
     """What is computed of what the program reads from outside; None if of arguments, or nobody knows how."""
     inputs = trace.state(Stores).inputs
@@ -145,7 +154,7 @@ def _weight(value: Value, trace: Trace) -> Weight | None:
         registers.append(register)
         return str(inputs.path(register)).removeprefix("fun.")
 
-    spelled = _spelled(value, trace, path)
+    spelled = _Spelling(trace, path, holds=True).of(value)
     if spelled is None:
         return None
     held = {register: _object(register, inputs) for register in registers}
@@ -157,7 +166,7 @@ def _weight(value: Value, trace: Trace) -> Weight | None:
         is_made = register in inputs.computed_registers  # anew in each trace
         return sha256(thing.tobytes()).hexdigest() if is_made else f"#{id(thing)}"
 
-    key = f"{_spelled(value, trace, told)} {evaluate(values.dims(value)[-1], trace.hints)}"
+    key = f"{_Spelling(trace, told, holds=True).of(value)} {evaluate(values.dims(value)[-1], trace.hints)}"
     return Weight(spelled, key, held)
 
 
@@ -178,28 +187,46 @@ def _object(register: int, inputs: Any) -> Any:
     return found_by(inputs.reads[register], (), lambda other: _object(other, inputs))
 
 
-def _spelled(value: Value, trace: Trace, leaf: Callable[[int], str], depth: int = 0) -> str | None:
-    """How a value is computed of what is read from outside, which a ``leaf`` tells of."""
-    root = trace.storage.root(value)
-    if root in trace.storage.written and _position(root, trace) is None:
-        return None  # what the program writes there may depend on anything
-    position = _position(value, trace)
-    if position is not None:
-        inputs = trace.state(Stores).inputs
-        register = inputs.leaves[position].register
-        return None if inputs.comes_from_argument(register) else leaf(register)
-    op = _maker(value, trace)
-    if op is None or depth > _DEEPEST or op.regions or any(effect.kind != "reads" for effect in op.own_effects):
-        return None
-    if any(_depends(option, trace) for option in op.attributes.values()):
-        return None
-    parts = [_spelled(operand, trace, leaf, depth + 1) for operand in _operands(op, value, trace)]
-    if None in parts:
-        return None
-    if op.name in ("load", "copy", "reshape"):
-        return parts[0]
-    options = [f"{name}={option}" for name, option in concrete_attributes(op.attributes, trace.hints).items()]
-    return f"{op.name}({', '.join([*map(str, parts), *options])})"
+class _Spelling:
+    """How values are computed of what is read from outside, which a ``leaf`` tells of.
+
+    It may be told to ``hold`` the sizes that weights are computed with as they are.
+    """
+
+    def __init__(self, trace: Trace, leaf: Callable[[int], str], *, holds: bool) -> None:
+        self._trace, self._leaf, self._holds = trace, leaf, holds
+        self._found: dict[Value, str | None] = {}
+
+    def of(self, value: Value, depth: int = 0) -> str | None:
+        if value not in self._found:
+            text = self._made(value, depth)
+            self._found[value] = None if text is None or len(text) > _LONGEST_TEXT else text
+        return self._found[value]
+
+    def _made(self, value: Value, depth: int) -> str | None:
+        trace = self._trace
+        root = trace.storage.root(value)
+        if root in trace.storage.written and _position(root, trace) is None:
+            return None  # what the program writes there may depend on anything
+        position = _position(value, trace)
+        if position is not None:
+            inputs = trace.state(Stores).inputs
+            register = inputs.leaves[position].register
+            return None if inputs.comes_from_argument(register) else self._leaf(register)
+        op = _maker(value, trace)
+        if op is None or depth > _DEEPEST or op.regions or any(effect.kind != "reads" for effect in op.own_effects):
+            return None
+        parts = []
+        for operand in _operands(op, value, trace):
+            if (text := self.of(operand, depth + 1)) is None:
+                return None
+            parts.append(text)
+        if any(_depends(option, trace, holds=self._holds) for option in op.attributes.values()):
+            return None
+        if op.name in ("load", "copy", "reshape"):
+            return parts[0]
+        options = [f"{name}={option}" for name, option in concrete_attributes(op.attributes, trace.hints).items()]
+        return f"{op.name}({', '.join([*parts, *options])})"
 
 
 def _position(value: Value, trace: Trace) -> int | None:
@@ -224,20 +251,39 @@ def _operands(op: Op, value: Value, trace: Trace) -> Sequence[Value]:
 
 def _parameters(value: Value, trace: Trace) -> Sequence[Value]:
     """The parameters that a weight is computed of."""
-    if _position(value, trace) is not None:
-        return (value,)
-    op = _maker(value, trace)
-    operands = () if op is None else _operands(op, value, trace)
-    return [found for operand in operands for found in _parameters(operand, trace)]
+    found: dict[Value, None] = {}
+    passed, left = set[Value](), [value]
+    while left:
+        one = left.pop()
+        if one in passed:
+            continue
+        passed.add(one)
+        if _position(one, trace) is not None:
+            found[one] = None
+        elif (op := _maker(one, trace)) is not None:
+            left.extend(_operands(op, one, trace))
+    return [*found]
 
 
-def _depends(option: Any, trace: Trace) -> bool:
-    """Whether an attribute has sizes that a call may pass others of; where it can, a guard holds them as they are."""
+def _depends(option: Any, trace: Trace, *, holds: bool) -> bool:
+    """Whether an attribute has sizes that a call may pass others of; where it can, a guard ``holds`` them as they are.
+
+    Where it is not to, only sizes of what comes from outside are those of a weight.
+    """
     if isinstance(option, tuple):
-        return any(_depends(one, trace) for one in option)
+        return any(_depends(one, trace, holds=holds) for one in option)
     named = symbols(option)
     if not named:
         return False
+    if not holds:
+        return not set(named) <= _outside_sizes(trace)
     if not set(named) <= set(trace.hints):
         return True
     return not trace.decide(option, "==", evaluate(option, trace.hints), "a quantised weight")
+
+
+def _outside_sizes(trace: Trace) -> set[str]:
+    """The names of sizes that arrays have which no call passes."""
+    inputs = trace.state(Stores).inputs
+    outside = (not inputs.comes_from_argument(leaf.register) for leaf in inputs.leaves)
+    return {name for one in compress(trace.parameters, outside) for name in sizes_of_type(one.type)}
