@@ -79,8 +79,8 @@ def function(
     ``schedule`` is a file with schedules of kernels, as ``jitflow explain --schedule`` prints them, edited: these run
     so, and all others as jitflow chooses. A schedule changes no bits of what is computed.
 
-    A `functools.partial` of a function is compiled with the parameters that are left, and an object whose class has a
-    ``__call__`` as that method, bound to it.
+    A `functools.partial` of a function and a bound method are compiled with the parameters that are left, and an object
+    whose class has a ``__call__`` as that method, bound to it.
 
     Raises TypeError for generator functions, coroutines and what is no Python function, and ValueError for a static
     name that is no parameter, a device that there is not, a placement that is none, or a file without schedules.
@@ -118,17 +118,17 @@ def compiled(fn: Any, options: Options) -> Any:
     """What is decorated, compiled so; what is compiled already with other options."""
     if isinstance(fn, staticmethod | classmethod):
         return type(fn)(compiled(fn.__func__, options))
-    if isinstance(fn, MethodType):
+    if isinstance(fn, MethodType) and _is_compiled(fn.__func__):
         return MethodType(compiled(fn.__func__, options), fn.__self__)
     if CONFIG.disable:
         return fn
-    if getattr(type(fn), "__jitflow_compiled__", False):
+    if _is_compiled(fn):
         return fn if options == Options() else compiled(fn.__wrapped__, options._replace(part=fn._options.part))
-    if isinstance(fn, functools.partial):
+    if isinstance(fn, functools.partial | MethodType):
         from jitflow.signatures import with_signature
 
         fn = with_signature(fn, _call)
-    elif isinstance(method := getattr_static(type(fn), "__call__", None), FunctionType):
+    elif isinstance(method := getattr_static(type(fn), "__call__", None), FunctionType) or _is_compiled(method):
         return compiled(MethodType(method, fn), options)
     if not isinstance(fn, FunctionType):
         raise UserTypeError(
@@ -142,7 +142,11 @@ def compiled(fn: Any, options: Options) -> Any:
     return _function_type()(fn, options)
 
 
-def _call(fn: functools.partial[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _is_compiled(thing: Any) -> bool:
+    return getattr(type(thing), "__jitflow_compiled__", False)
+
+
+def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return fn(*args, **kwargs)
 
 
@@ -151,7 +155,7 @@ def derived(fn: Any, like: Any = None, kind: type[CompiledFunction[..., Any]] = 
 
     It is compiled even where ``JITFLOW_DISABLE`` lets everything else run as Python. It has the methods of ``kind``.
     """
-    options = like._options._replace(schedules=()) if getattr(type(like), "__jitflow_compiled__", False) else Options()
+    options = like._options._replace(schedules=()) if _is_compiled(like) else Options()
     make: Any = _function_type
     return make(kind)(fn, options)
 

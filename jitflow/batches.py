@@ -38,7 +38,7 @@ def vmap(
     Where ``fun`` draws from a `jitflow.random.Generator`, each example has a child of it, as ``spawn`` makes them.
 
     Raises ValueError where the sizes of mapped axes differ, where there is no such axis or none is mapped, and where
-    results of the examples differ in shape; NotImplementedError where ``fun`` writes to what all examples share.
+    results of the examples may differ in shape; NotImplementedError where ``fun`` writes to what all examples share.
 
     >>> jitflow.vmap(lambda x, w: np.tanh(x @ w), in_axes=(0, None))
     >>> jitflow.vmap(jitflow.grad(loss), in_axes=(None, 0, 0))  # per-example gradients

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
-from jitflow.aligned import aligned
 from jitflow.config import CONFIG
 from jitflow.errors import UserValueError
 from jitflow.specialised import Specialised
@@ -83,7 +82,7 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile for these arguments (arrays, numbers or `Spec`), without running."""
         with self._lock:
-            self._compile(aligned(self._bind(args, kwargs)))
+            self._compile(self._given(args, kwargs))
 
     def ir(self, *args: Any, stage: str = "traced", **kwargs: Any) -> str:
         """The program for these arguments (arrays, numbers or `Spec`) as text, at a stage of its compilation.

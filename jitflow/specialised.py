@@ -246,16 +246,25 @@ class Specialised:
             call = recalled(self._last_call)
             if call is not None:
                 return self._trace(call)
+        if args or kwargs:
+            return self._trace(self._given(args, kwargs))
         try:
-            flat = aligned(self._bind(args, kwargs))
+            flat = self._given(args, kwargs)
         except TypeError as error:
-            if args or kwargs:
-                raise
             raise UserTypeError(
                 f"{self.__name__} has not been compiled yet, and {what}() without arguments shows what was last",
                 mend=f'call it first, or say for which arguments: {what}(jitflow.Spec("f64", ("n",)), ...)',
             ) from error
         return self._trace(flat)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The flat arguments that something is asked for. Raises Python's own TypeError for others."""
+        try:
+            return aligned(self._bind(args, kwargs))
+        except TypeError as error:
+            if self._parameters[:1] == ("self",):
+                error.add_note(f"the method is that of all objects: say of which one, {self.__qualname__}.ir(model, x)")
+            raise
 
     def _for_export(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], target: CodeTarget
@@ -263,7 +272,7 @@ class Specialised:
         """What is traced to run elsewhere, on one thread, and for which arguments."""
         from jitflow.hardware import HOME
 
-        flat = aligned(self._bind(args, kwargs))
+        flat = self._given(args, kwargs)
         compilation = self._compilation()
         compilation.target, compilation.threads, compilation.devices = target, 1, (HOME,)
         return self._trace(flat, compilation), flat

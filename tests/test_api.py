@@ -17,6 +17,7 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserError
+from tests.compare import assert_same
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -86,6 +87,50 @@ def test_methods_of_all_kinds() -> None:
     np.testing.assert_array_equal(model.triple(X), X * 3)
     np.testing.assert_array_equal(Model.name(X), X + 1)
     np.testing.assert_array_equal(jitflow.function(model.forward)(X), X * np.arange(3.0))
+
+
+class Scaled:
+    def __init__(self, weight: Any) -> None:
+        self.weight, self.calls = jitflow.Variable(weight), 0
+
+    def forward(self, x: Any, *, by: float = 1.0) -> Any:
+        return x * self.weight * by
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        return self.forward(x)
+
+    @jitflow.function
+    def compiled(self, x: Any) -> Any:
+        return x * self.weight
+
+
+def test_bound_methods_have_the_tools_of_functions() -> None:
+    scaled = Scaled(2.0)
+    forward, called = jitflow.function(scaled.forward), jitflow.function(scaled)
+    assert_same(forward(X, by=3.0), X * 6)
+    scaled.weight.assign(4.0)
+    assert_same((forward(X, by=3.0), called(X), scaled.calls), (X * 12, X * 4, 1))
+    assert forward.cache_info().misses == 1
+    assert "multiply" in forward.ir(jitflow.Spec("f64", ("n",)))
+    assert "x: f64[n, m]" in str(called.explain(X))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'to'"):
+        forward(X, to=1.0)
+    assert "multiply" in scaled.compiled.ir(scaled, X)
+    with pytest.raises(TypeError, match="missing 1 required positional argument") as raised:
+        scaled.compiled.ir(X)
+    assert raised.value.__notes__ == [
+        "the method is that of all objects: say of which one, Scaled.compiled.ir(model, x)"
+    ]
+
+
+def test_objects_whose_call_is_compiled() -> None:
+    class Doubled:
+        @jitflow.function
+        def __call__(self, x: Any) -> Any:
+            return x * 2
+
+    assert_same(jitflow.function(Doubled())(X), X * 2)
 
 
 def test_lambdas_and_functions_without_source() -> None:

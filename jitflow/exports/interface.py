@@ -166,7 +166,7 @@ class _Reader:
         return self._values[register]
 
     def _parameter(self, leaf: p.Leaf, type: Any) -> Parameter:
-        name = self._unique(self.traced.paths[leaf.register])
+        name = self._unique(self.traced.paths[leaf.register].removeprefix("fun."))  # of what was made of a function
         if isinstance(leaf, p.ScalarLeaf):
             return Parameter(name, leaf.dtype, None, "", False, leaf.slot)
         assert isinstance(leaf, p.ArrayLeaf)

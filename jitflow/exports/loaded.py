@@ -32,7 +32,7 @@ from jitflow.failures import failure
 from jitflow.processor import CodeTarget
 from jitflow.runtime.dtypes import numpy_dtype
 from jitflow.runtime.entry_python import Binding, guard_function, run_function
-from jitflow.runtime.plan import ERROR_SLOTS, ArrayLeaf, Plan, ScalarLeaf
+from jitflow.runtime.plan import ERROR_SLOTS, ArrayLeaf, EqualsConstant, Item, Plan, ScalarLeaf
 from jitflow.runtime.python_results import ResultBuilder
 
 __all__ = ["LoadedFunction", "load"]
@@ -163,18 +163,32 @@ class LoadedFunction:
 
     def _expected(self) -> str:
         """What the arguments are to be, by parameter."""
-        leaves = [check for check in self._plan.checks if isinstance(check, ArrayLeaf | ScalarLeaf)]
-        count = len(leaves) - len(self._state)
-        shown = (
-            f"{one.dtype} of {one.rank} axes" if isinstance(one, ArrayLeaf) else f"{one.kind} {one.dtype}"
-            for one in sorted(leaves, key=lambda one: one.slot) if self._is_given(one.register)
-        )  # fmt: skip
-        return ", ".join(shown) if count else "no arrays or numbers"
+        shown = {}
+        for one in self._plan.checks:
+            if self._is_given(one.register):
+                if isinstance(one, ArrayLeaf):
+                    layout = f"in {one.layout} order" if one.layout in ("C", "F") else "with any strides"
+                    writeable = ", writeable" if one.writeable else ""
+                    shown[one.register] = f"{one.dtype} of {one.rank} axes {layout}{writeable}"
+                elif isinstance(one, ScalarLeaf):
+                    of_python = _PYTHONS.get(one.dtype, one.dtype)
+                    shown[one.register] = of_python if one.kind == "python" else f"np.{one.dtype}"
+                elif isinstance(one, EqualsConstant):
+                    shown[one.register] = repr(one.value)
+        told = (f"{self._path_of(register)}: {text}" for register, text in sorted(shown.items()))
+        return ", ".join(told) or "no arrays or numbers"
+
+    def _path_of(self, register: int) -> str:
+        read: Any = self._plan.reads[register]
+        if isinstance(read, Item):
+            return f"{self._path_of(read.parent)}[{read.key!r}]"
+        return str(self._plan.parameter_names[read.index])
 
     def _is_given(self, register: int) -> bool:
-        read = self._plan.reads[register]
-        index = getattr(read, "index", None)
-        return index is None or index < len(self.__signature__.parameters)
+        read: Any = self._plan.reads[register]
+        if isinstance(read, Item):
+            return self._is_given(read.parent)
+        return bool(read.index < len(self.__signature__.parameters))
 
     def __reduce__(self) -> Any:
         with self._alone:
@@ -195,6 +209,7 @@ def _loaded_again(path: str, state: Mapping[str, np.ndarray[Any, Any]]) -> Loade
     return found
 
 
+_PYTHONS = {"f64": "float", "i64": "int", "c128": "complex"}
 _KINDS = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,

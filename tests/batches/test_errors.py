@@ -174,6 +174,20 @@ def test_the_first_example_that_fails(fun: Callable[..., Any], error: type[Excep
         jitflow.function(lambda xs: vmap(fun)(xs))(X)
 
 
+def halves(x: Any) -> Any:
+    return x if len(x) == 1 else np.concatenate([halves(x[::2]), -halves(x[1::2])])
+
+
+def test_results_of_one_shape_that_only_the_run_knows_say_it() -> None:
+    with pytest.raises(ValueError, match="may differ in shape") as raised:
+        vmap(halves)(X)
+    assert "in halves" in str(raised.value.render())
+    assert "y.reshape(6)" in str(raised.value.render())
+    np.testing.assert_array_equal(vmap(lambda x: halves(x).reshape(4))(X), np.stack([halves(x) for x in X]))
+    with pytest.raises(ValueError, match="cannot reshape array of size 0"):
+        vmap(lambda x: x[x > 4].reshape(4))(X)
+
+
 def test_a_check_that_an_example_does_not_come_to_does_not_count() -> None:
     def guarded(x: Any) -> Any:
         if x[0] < 4:

@@ -151,8 +151,9 @@ def test_a_library_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ValueError, match="zero-size array to reduction operation maximum") as caught:
         loaded(np.empty(0), 0.1, 1)
     assert traceback.extract_tb(caught.value.__traceback__)[-1].line == "return u.max()"
-    with pytest.raises(TypeError, match="heat was exported for other arguments"):
+    with pytest.raises(TypeError, match="heat was exported for other arguments") as refused:
         loaded(u.astype(np.float32), 0.1, 1)
+    assert "expected: u: f64 of 1 axes in C order, writeable, alpha: float, steps: int" in refused.value.render()
     with pytest.raises(TypeError, match="missing a required argument: 'steps'"):
         loaded(u, 0.1)
 
@@ -263,6 +264,25 @@ def test_what_is_refused_says_what_to_write(tmp_path: Path) -> None:
         with pytest.raises(UserNotImplementedError, match=re.escape(message)) as caught:
             jitflow.function(function).export(tmp_path / "refused", Spec("float"))
         assert mend in caught.value.render()
+
+
+@needs_compiler
+def test_methods_are_exported_with_their_object(tmp_path: Path) -> None:
+    class Gain:
+        def __init__(self, gain):
+            self.gain = gain
+
+        def applied(self, x, mode):
+            return x * self.gain if mode == "times" else x
+
+    exported = jitflow.function(Gain(2.0).applied).export(tmp_path / "applied", Spec("f64", ("n",)), "times")
+    assert "double *applied_gain(void);" in exported.header.read_text()
+    loaded = jitflow.load(tmp_path / "applied")
+    loaded.state["gain"][...] = 3
+    np.testing.assert_array_equal(loaded(np.ones(2), "times"), [3, 3])
+    with pytest.raises(TypeError) as refused:
+        loaded(np.ones(2), "plus")
+    assert refused.value.render().endswith("expected: x: f64 of 1 axes in C order, mode: 'times'")
 
 
 class OddError(KeyError, ValueError):

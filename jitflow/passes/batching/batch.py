@@ -52,7 +52,8 @@ def _batched(
     stacked = region.yielded[: len(region.yielded) - op.attributes.get("shared", 0)]
     producers = {result: inner for inner in walk(region) for result in inner.results}
     for number, value in enumerate(region.yielded):
-        loc = producers[value].loc if value in producers else op.loc
+        inside = [producers[value]] if value in producers else []
+        loc = next((one.loc for one in (*inside, op, *walk(region)) if one.loc.file), op.loc)
         if not varying.sizes.isdisjoint(sizes_of_type(value.type)):
             raise _ragged().at(loc)
         if number >= len(stacked) and value in varying:
@@ -76,9 +77,9 @@ def _batched(
 
 def _ragged() -> UserError:
     return UserValueError(
-        "the results of the examples of a jitflow.vmap differ in shape, and cannot be stacked",
-        mend="return an array of one shape for every example, padded if need be, or what is made of it, a sum or a "
-        "count; k elements from a start that differs are x[start + np.arange(k)]",
+        "the results of the examples of a jitflow.vmap may differ in shape, and cannot be stacked",
+        mend="say the shape if it is the same for all, y.reshape(6); otherwise return an array that is padded to one, "
+        "or a sum or a count; k elements from a start that differs are x[start + np.arange(k)]",
     )
 
 
