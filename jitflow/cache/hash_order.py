@@ -27,6 +27,8 @@ _MAKE_SETS = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPD
 _VIEWS = frozenset({"keys", "items"})
 _NO_ARITHMETIC = frozenset({"GET_ITER", "CONTAINS_OP", "POP_TOP"})
 """What may be done with a view at once: to go through it, or to ask whether something is in it."""
+_OF_NO_METHOD = frozenset({"GET_ITER", "LOAD_ATTR", "LOAD_METHOD"})
+"""What is done with an attribute of the user's that is called as the view: nobody goes through a method."""
 _GO_THROUGH = frozenset(
     ["all", "any", "dict", "enumerate", "filter", "iter", "len", "list", "map", "max", "min", "reversed", "sorted",
      "sum", "tuple", "zip"]
@@ -71,6 +73,8 @@ def _require_no_arithmetic(code: CodeType, instructions: list[Instruction]) -> N
         if one.opname not in ("LOAD_METHOD", "LOAD_ATTR") or one.argval not in _VIEWS:
             continue
         call, following = (*instructions[place + 1 : place + 3], None, None)[:2]
+        if call is not None and call.opname in _OF_NO_METHOD:
+            continue
         if call is None or call.opname != "CALL" or call.arg or following is None:
             raise _refusal(code)
         if following.opname in _NO_ARITHMETIC:

@@ -7,7 +7,7 @@ same one, which `EntryConstants.arrangement` tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -23,21 +23,28 @@ __all__ = ["NOT_RAISED", "EntryConstants"]
 
 NOT_RAISED = "jitflow: the error handler of a failed call did not raise"
 """What a SystemError says of that."""
+_VALUES = frozenset({str, bytes, int, float, complex})
 _OF_ALL = (Exception, SystemError, NOT_RAISED, np.ndarray, FunctionType, dict, True, ())
 
 
 class EntryConstants:
-    """The table of an entry's constants. It keeps them alive."""
+    """The table of an entry's constants. It keeps them alive.
+
+    Texts and numbers are one where they are equal, whatever objects a process has made of them, but for those that a
+    guard looks for themselves.
+    """
 
     def __init__(self, plan: p.Plan) -> None:
         self._questions: dict[int, partial[bool]] = {}
         self._shared: set[int] = set()
-        self._things: dict[int, Any] = {}
-        places: dict[int, int] = {}
+        self._things: dict[Hashable, Any] = {}
+        self._themselves = {id(check.object) for check in plan.checks if isinstance(check, p.IsObject)}
+        places: dict[Hashable, int] = {}
         arrangement = []
         for thing in self._needed(plan):
-            self._things[id(thing)] = thing
-            arrangement.append(places.setdefault(id(thing), len(places)))
+            key = self._key(thing)
+            self._things.setdefault(key, thing)
+            arrangement.append(places.setdefault(key, len(places)))
         self._places = places
         self.arrangement = arrangement
         """For each object that the plan needs, its place in the table: another one only if it is another object."""
@@ -49,7 +56,14 @@ class EntryConstants:
 
     def place(self, thing: Any) -> int:
         """Where the table has an object."""
-        return self._places[id(thing)]
+        return self._places[self._key(thing)]
+
+    def _key(self, thing: Any) -> Hashable:
+        """What two objects have in common that are one in the table."""
+        kind = type(thing)
+        if id(thing) in self._themselves or not (kind in _VALUES or isinstance(thing, np.generic)):
+            return id(thing)
+        return kind, thing.tobytes() if isinstance(thing, np.generic) else repr(thing)
 
     def question(self, guard: p.Guard) -> partial[bool]:
         """The function that tells whether a guard holds of an object."""

@@ -9,9 +9,9 @@ program can choose, size or select stays a matter of the run.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from jitflow.errors import UserError
@@ -21,23 +21,21 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.records import dataclass
+from jitflow.runtime.asked_numbers import Formula, number_of
 from jitflow.runtime.plan import EqualsConstant, Made
 
 __all__ = ["Pins"]
 
 
 _KINDS: Mapping[str, type[Any]] = {"b": bool, "i": int, "u": int, "f": float}
-_INFIX: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "add": ("+", operator.add), "subtract": ("-", operator.sub), "multiply": ("*", operator.mul),
-    "floor_divide": ("//", operator.floordiv), "remainder": ("%", operator.mod), "divide": ("/", operator.truediv),
-    "equal": ("==", operator.eq), "not_equal": ("!=", operator.ne), "less": ("<", operator.lt),
-    "less_equal": ("<=", operator.le), "greater": (">", operator.gt), "greater_equal": (">=", operator.ge),
-    "logical_and": ("and", operator.and_), "logical_or": ("or", operator.or_), "bitwise_and": ("&", operator.and_),
-    "bitwise_or": ("|", operator.or_), "bitwise_xor": ("^", operator.xor),
+_SIGNS: Mapping[str, str] = {
+    "add": "+", "subtract": "-", "multiply": "*", "floor_divide": "//", "remainder": "%", "divide": "/", "equal": "==",
+    "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "logical_and": "and",
+    "logical_or": "or", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
 }  # fmt: skip
-_PREFIX: Mapping[str, tuple[str, Callable[..., Any]]] = {
-    "negative": ("-{}", operator.neg), "absolute": ("abs({})", abs), "logical_not": ("not {}", operator.not_),
-    "minimum": ("min({}, {})", min), "maximum": ("max({}, {})", max),
+_FORMS: Mapping[str, str] = {
+    "negative": "-{}", "absolute": "abs({})", "logical_not": "not {}", "minimum": "min({}, {})",
+    "maximum": "max({}, {})",
 }  # fmt: skip
 _MOST_OPS = 64
 
@@ -48,11 +46,12 @@ class Expression:
 
     text: str
     registers: tuple[int, ...]
-    number: Callable[[Mapping[int, Any]], Any]
+    formula: Formula
 
-    def at(self, *found: Any) -> Any:
-        """The number, of what is in the registers at a call."""
-        return self.number(dict(zip(self.registers, found, strict=True)))
+    @property
+    def at(self) -> partial[Any]:
+        """What computes the number of what is in the registers at a call."""
+        return partial(number_of, self.formula, self.registers)
 
 
 @dataclass(eq=False)
@@ -124,12 +123,12 @@ class _Reader:
         position = next((position for position, one in enumerate(parameters) if one is value), None)
         if op is None and position is not None and isinstance(value.type, Scalar | Index):
             register = inputs.leaves[position].register
-            return Expression(inputs.path(register), (register,), lambda found: _plain(found[register]))
+            return Expression(inputs.path(register), (register,), ("input", register))
         if op is None or (op.regions and op.name != "if") or self._ops > _MOST_OPS:
             raise _NotKnown
         if op.name in ("constant", "size"):
             number = op.attributes["value"] if op.name == "constant" else self._number_of(op.attributes["dim"])
-            return Expression(str(number), (), lambda found: number)
+            return Expression(str(number), (), ("known", number))
         operands, name = op.operands, op.name
         if name == "if":  # `and` and `or`, and what paths leave
             place, name = op.results.index(value), "select"
@@ -138,25 +137,23 @@ class _Reader:
         parts = [self.read(operand) for operand in operands]
         registers = tuple(dict.fromkeys(register for part in parts for register in part.registers))
         shown = [part.text if part.text.isidentifier() or part.text.isdigit() else f"({part.text})" for part in parts]
-        numbers = [part.number for part in parts]
+        formulas = [part.formula for part in parts]
         if name in ("cast", "to_index"):
             before, kind = (_KINDS.get(_letter(one.type)) for one in (op.operands[0], op.results[0]))
             if kind is None:
                 raise _NotKnown
             text = parts[0].text if kind is before else f"{kind.__name__}({parts[0].text})"
-            return Expression(text, registers, lambda found: kind(numbers[0](found)))
+            return Expression(text, registers, (kind.__name__, *formulas))
         if name == "select":
             text = f"{shown[1]} if {shown[0]} else {shown[2]}"
-            return Expression(text, registers, lambda found: numbers[1 if numbers[0](found) else 2](found))
-        if name in _INFIX:
-            sign, function = _INFIX[name]
-            text = f" {sign} ".join(shown)
-        elif name in _PREFIX:
-            form, function = _PREFIX[name]
-            text = form.format(*(part.text for part in parts))
+            return Expression(text, registers, (name, *formulas))
+        if name in _SIGNS:
+            text = f" {_SIGNS[name]} ".join(shown)
+        elif name in _FORMS:
+            text = _FORMS[name].format(*(part.text for part in parts))
         else:
             raise _NotKnown
-        return Expression(text, registers, lambda found: function(*(number(found) for number in numbers)))
+        return Expression(text, registers, (name, *formulas))
 
     def _number_of(self, dim: Dim) -> int:
         if self._pins.trace.is_open(dim):
@@ -166,8 +163,3 @@ class _Reader:
 
 def _letter(kind: Type) -> str:
     return kind.dtype.kind if isinstance(kind, Scalar) else "i"
-
-
-def _plain(number: Any) -> Any:
-    """A number as Python's."""
-    return number if type(number) in (bool, int, float, complex) else number.item()
