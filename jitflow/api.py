@@ -125,9 +125,9 @@ def compiled(fn: Any, options: Options) -> Any:
     if _is_compiled(fn):
         return fn if options == Options() else compiled(fn.__wrapped__, options._replace(part=fn._options.part))
     if isinstance(fn, functools.partial | MethodType):
-        from jitflow.signatures import with_signature
+        from jitflow.signatures import called, with_signature
 
-        fn = with_signature(fn, _call)
+        fn = with_signature(fn, called)
     elif isinstance(method := getattr_static(type(fn), "__call__", None), FunctionType) or _is_compiled(method):
         return compiled(MethodType(method, fn), options)
     if not isinstance(fn, FunctionType):
@@ -144,10 +144,6 @@ def compiled(fn: Any, options: Options) -> Any:
 
 def _is_compiled(thing: Any) -> bool:
     return getattr(type(thing), "__jitflow_compiled__", False)
-
-
-def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return fn(*args, **kwargs)
 
 
 def derived(fn: Any, like: Any = None, kind: type[CompiledFunction[..., Any]] = CompiledFunction) -> Any:

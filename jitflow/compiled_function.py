@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
@@ -202,4 +203,8 @@ class CompiledFunction(Specialised, Generic[_Parameters, _Result]):
         return self
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self
+        from jitflow.api import compiled
+        from jitflow.signatures import method_of
+
+        method = method_of(self._wrapped)  # which is copied with its object, as methods are
+        return self if method is None else compiled(deepcopy(method, memo), self._options)

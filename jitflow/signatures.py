@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
-__all__ = ["as_passed", "by_position", "with_signature"]
+__all__ = ["as_passed", "by_position", "called", "method_of", "with_signature"]
 
 Function = Callable[..., Any]
+
+_MADE = f"{__file__}:made"
+"""Where functions are that are made: it begins like this file, which is none of the user's, and has no lines."""
 
 
 def _anything(*args: Any, **kwargs: Any) -> None:
@@ -77,10 +80,23 @@ def with_signature(fun: Function, transform: Function, signature: inspect.Signat
     source = f"def outer(transform, fun):\n    def transformed({', '.join(parameters)}):\n        return {body}\n"
     # With the module of ``fun`` it is read as the user's own: another transformation of it finds ``fun`` in its cell.
     names = {"__name__": getattr(fun, "__module__", None) or __name__, **defaults}
-    # With a name that begins like this file, which is none of the user's, and no line of which can be shown.
-    exec(compile(source + "    return transformed\n", f"{__file__}:made", "exec"), names)
+    exec(compile(source + "    return transformed\n", _MADE, "exec"), names)
     transformed: Function = names["outer"](transform, fun)
     called = fun.func if isinstance(fun, functools.partial) else fun
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(transformed, name, getattr(called, name, None) or getattr(transformed, name))
     return transformed
+
+
+def called(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The call itself, as a function that others are made of."""
+    return fun(*args, **kwargs)
+
+
+def method_of(function: FunctionType) -> MethodType | None:
+    """The bound method of which nothing but a function was made; None of any other function."""
+    if function.__code__.co_filename != _MADE:
+        return None
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    held = {name: cell.cell_contents for name, cell in cells}
+    return held["fun"] if held["transform"] is called and isinstance(held["fun"], MethodType) else None

@@ -124,6 +124,22 @@ def test_bound_methods_have_the_tools_of_functions() -> None:
     ]
 
 
+def test_bound_methods_are_copied_with_their_object() -> None:
+    class Stepper:
+        def __init__(self) -> None:
+            self.weight = np.ones(3)
+            self.step = jitflow.function(self._step)
+
+        def _step(self, x: Any) -> Any:
+            return x * self.weight
+
+    one = Stepper()
+    one.step(X)
+    other = copy.deepcopy(one)
+    other.weight *= 5
+    assert_same((one.step(X), other.step(X)), (X, X * 5))
+
+
 def test_objects_whose_call_is_compiled() -> None:
     class Doubled:
         @jitflow.function
