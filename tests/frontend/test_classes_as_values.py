@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import numbers
 import random
 import types
@@ -79,6 +80,16 @@ def values_of_kinds(x: Any, dtype: Any) -> Any:
     return [[isinstance(thing, kind) for kind in KINDS_OF_VALUES] for thing in things], isinstance(x.size, NUMBER)
 
 
+def iterators(x: Any, dtype: Any) -> Any:
+    things = (zip(x, x, strict=False), enumerate(x), map(abs, x), filter(None, x), reversed(x), itertools.chain(x, x),
+              itertools.chain.from_iterable([x]), itertools.pairwise(x), itertools.accumulate(x), np.ndindex(x.size),
+              itertools.combinations(x, 2), itertools.combinations((1, 2), 1))  # fmt: skip
+    kinds = (zip, enumerate, map, filter, reversed, itertools.chain, itertools.pairwise, itertools.accumulate,
+             np.ndindex, itertools.combinations, Iterator, Sized)  # fmt: skip
+    found = [[isinstance(thing, kind) for kind in kinds] for thing in things]
+    return found, type(things[0]) is zip, hasattr(things[2], "__next__"), type(things[6]).__name__
+
+
 def indices(x: Any, index: Any) -> Any:
     made = np.zeros((4, 4))
     if not hasattr(index, "__iter__"):
@@ -89,7 +100,14 @@ def indices(x: Any, index: Any) -> Any:
 
 @pytest.mark.parametrize(
     "program",
-    [dtypes_and_classes, returned_classes, attributes_that_some_lack, attributes_that_some_have, values_of_kinds],
+    [
+        dtypes_and_classes,
+        returned_classes,
+        attributes_that_some_lack,
+        attributes_that_some_have,
+        values_of_kinds,
+        iterators,
+    ],
 )
 def test_it_is_as_in_python(program: Any) -> None:
     assert_same(function(program)(X, X.dtype), program(X, X.dtype))

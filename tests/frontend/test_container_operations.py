@@ -143,9 +143,29 @@ def counted(x):
     return one + other, other - one, one & other, one | other, one.most_common(2), list(one.elements()), joined
 
 
+def counted_beside_pythons(x):
+    """What is changed in place stays the same object; what is written as it is stands on either side."""
+    one, known = Counter(above(x, 0)), Counter([3, 3, 3, 8, 4])
+    same, found = one, [one + known, known - one, known & one, one | known, +one, -Counter(above(x, 3))]
+    one += known
+    del one[99], one[9]
+    less = one.copy()
+    less &= known
+    less -= Counter(above(x, 7))
+    less |= Counter([6])
+    asked = less <= one, one < less, one >= known, one > one, one == known, known == known
+    return same is one, one, less, known, found, asked
+
+
 @pytest.mark.parametrize(
     ("function", "calls"),
-    [(lists, [(X, 2), (X[::-1], 1)]), (rows, [(4,), (1,)]), (grouped, [(X,), (X[2:],)]), (counted, [(X,), (X[:1],)])],
+    [
+        (lists, [(X, 2), (X[::-1], 1)]),
+        (rows, [(4,), (1,)]),
+        (grouped, [(X,), (X[2:],)]),
+        (counted, [(X,), (X[:1],)]),
+        (counted_beside_pythons, [(X,), (X[:0],)]),
+    ],
 )
 def test_what_is_done_to_whole_containers_is_what_python_does(function, calls):
     assert_does_what_python_does(function, calls)
@@ -277,6 +297,13 @@ def bisects_what_is_sorted(x):
     return items, numbers, rest, bisect.bisect_left(items, 3), bisect.bisect(items, x[0]), bisect.bisect(items, 99)
 
 
+def bisects_by_keys(x):
+    pairs, numbers = sorted((int(v), -k) for k, v in enumerate(x)), sorted(x.tolist(), reverse=True)
+    bisect.insort(pairs, (3, 7), key=operator.itemgetter(0))
+    bisect.insort_left(numbers, 4, key=lambda v: -v)
+    return pairs, numbers, bisect.bisect(pairs, 3, key=lambda pair: pair[0]), bisect.bisect_left(x, 2, key=lambda v: v)
+
+
 def heaps_what_is_sorted(x):
     items, pairs = sorted(x.tolist(), reverse=True), sorted((int(v) % 4, k) for k, v in enumerate(x))
     heapq.heapify(items)
@@ -297,7 +324,7 @@ def test_an_array_is_searched_as_a_list_is(xs):
         assert repr(compiled(np.array(xs), v)) == repr(searches_arrays(np.array(xs), v))
 
 
-@pytest.mark.parametrize("program", [bisects_what_is_sorted, heaps_what_is_sorted])
+@pytest.mark.parametrize("program", [bisects_what_is_sorted, bisects_by_keys, heaps_what_is_sorted])
 def test_functions_of_lists_that_python_has_made(program):
     assert_does_what_python_does(program, [(X,), (X[::-1] - 5,), (X * 1.5,)])
 

@@ -77,8 +77,9 @@ class Once(Rest):
 
     once = True
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, kind: type | None = None) -> None:
         super().__init__(source, 0)
+        self.stands_for = kind
 
 
 class _Left(Rest):
@@ -89,6 +90,8 @@ class _Left(Rest):
 
 
 class Enumerated(Source):
+    stands_for = builtins.enumerate
+
     def __init__(self, source: Source, start: Any) -> None:
         self.source, self.start = source, start
         self.count, self.span = source.count, source.span
@@ -101,6 +104,8 @@ class Enumerated(Source):
 
 
 class Zipped(Source):
+    stands_for = builtins.zip
+
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self.count = minimum(*(source.count for source in sources))
@@ -135,8 +140,8 @@ def _endless(thing: Any) -> Source | None:
 
 
 class Reversed(Source):
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, kind: type) -> None:
+        self.source, self.stands_for = source, kind
         self.count, self.span = source.count, source.span
 
     def begin(self) -> None:
@@ -152,6 +157,8 @@ class Reversed(Source):
 
 class Places(Source):
     """All indices of a shape, the last axis fastest: ``np.ndindex``."""
+
+    stands_for = np.ndindex
 
     def __init__(self, dims: Sequence[Dim]) -> None:
         self.dims = tuple(dims)
@@ -198,6 +205,8 @@ def _item_of(pool: Sequence[Any], place: Any) -> Any:
 
 class Placed(Source):
     """The indices of an array with its elements: ``np.ndenumerate``."""
+
+    stands_for = np.ndenumerate
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -276,4 +285,7 @@ def traced_ndenumerate(array: Any) -> Any:
 def traced_reversed(sequence: Any) -> Any:
     """`reversed`."""
     source = as_source(sequence)
-    return builtins.reversed(sequence) if source is None else Reversed(source)
+    if source is None:
+        return builtins.reversed(sequence)
+    plain = range(0) if isinstance(sequence, range | Range) else () if isinstance(sequence, tracers.Tracer) else []
+    return Reversed(source, type(builtins.reversed(plain)))

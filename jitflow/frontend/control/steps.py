@@ -24,7 +24,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Source", "Steps", "Stepwise", "bound_of", "is_integer", "is_size", "python_int"]
+__all__ = ["Source", "Steps", "Stepwise", "bound_of", "class_of_iterator", "is_integer", "is_size", "python_int"]
 
 
 class Source:
@@ -36,6 +36,8 @@ class Source:
     used = False
     taken: Any = 0
     """How many items `next` has taken."""
+    stands_for: type | None = None
+    """The class of iterators of Python's that it is to the program."""
 
     def gone_through(self) -> Source:
         """What a loop over it goes through."""
@@ -82,9 +84,17 @@ class Source:
 class Stepwise:
     """An iterator that jitflow makes of others."""
 
+    stands_for: type | None = None
+    """The class of iterators of Python's that it is to the program."""
+
     def step(self) -> Any:
         """The next item. Raises StopIteration, at once or when the program runs, if there is none."""
         raise NotImplementedError
+
+
+def class_of_iterator(thing: Any) -> type | None:
+    """The class of iterators of Python's that something is to the program; None if it stands for none."""
+    return thing.stands_for if isinstance(thing, Source | Stepwise) else None
 
 
 class Steps(Source):

@@ -20,7 +20,7 @@ from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.managers import OfGenerator
 from jitflow.frontend.control.ranges import Range, traced_range
-from jitflow.frontend.control.steps import Source
+from jitflow.frontend.control.steps import Source, class_of_iterator
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
@@ -107,9 +107,7 @@ def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
 
 def _type(*args: Any, **keywords: Any) -> Any:
     """`type`: of a tracer or proxy, the class of what it stands for, as the program knows it."""
-    if len(args) != 1 or keywords:
-        return type(*args, **keywords)
-    return class_of(args[0])
+    return class_of(args[0]) if len(args) == 1 and not keywords else type(*args, **keywords)
 
 
 @kind_by_kind
@@ -119,11 +117,10 @@ def class_of(thing: Any) -> Any:
         raise thing.needed()
     if isinstance(thing, ObjectProxy):
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list,
-                               AppendedList: list}  # fmt: skip
+    kinds = {OutsideDict: dict, **dict.fromkeys((OutsideList, Listed, Growing, PassedList, AppendedList), list)}
     if isinstance(thing, Slotted):
         return replacement(thing.kind) or thing.kind
-    kind = python_class(thing) or known_as(kinds.get(type(thing), thing.__class__))
+    kind = class_of_iterator(thing) or python_class(thing) or known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 
 
@@ -145,9 +142,8 @@ _VALUES = (Tracer, Recorded, TracedText, Range, OutsideList, OutsideDict, Outsid
 
 def _known(function: Callable[..., Any], *args: Any) -> Any:
     """A question about what an object is, which nobody can answer of an argument that is not given."""
-    for thing in args[:1]:
-        if type(thing) is Absent:
-            raise thing.needed()
+    if args and type(args[0]) is Absent:
+        raise args[0].needed()
     return function(*args)
 
 
@@ -161,7 +157,7 @@ def _classes(kinds: Any) -> Any:
 def _isinstance(thing: Any, kinds: Any) -> bool:
     """`isinstance`: classes that ask for methods would find those of what stands for a value."""
     kinds = _classes(kinds)
-    if isinstance(thing, _VALUES):
+    if isinstance(thing, _VALUES) or class_of_iterator(thing):
         return issubclass(replaced_by(class_of(thing)), kinds)
     return bool(_known(isinstance, thing._jitflow_object if isinstance(thing, ObjectProxy) else thing, kinds))
 
@@ -188,7 +184,7 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
 
 def _hasattr(thing: Any, name: Any) -> bool:
     """`hasattr`: a value has the attributes of its class, whatever stands for it."""
-    if not isinstance(thing, _VALUES):
+    if not isinstance(thing, _VALUES) and class_of_iterator(thing) is None:
         return hasattr(replaced_by(thing), name)
     return any(name in vars(base) for base in replaced_by(class_of(thing)).__mro__)
 

@@ -19,12 +19,7 @@ __all__ = [
     "copied_once",
     "copy_items",
     "count",
-    "counters_added",
-    "counters_joined",
-    "counters_met",
-    "counters_subtracted",
     "differ",
-    "equal_counters",
     "equal_dicts",
     "equal_lists",
     "index",
@@ -285,65 +280,6 @@ def repeat(found: Any, key: Any, number: Any) -> Any:
     """``found.extend([key] * number)``."""
     for _ in range(number):
         found.append(key)
-
-
-@program
-def counters_added(found: Any, one: Any, other: Any) -> Any:
-    """``one + other``."""
-    for key, number in one.items():
-        if number + other[key] > 0:
-            found[key] = number + other[key]
-    for key, number in other.items():
-        if key not in one and number > 0:
-            found[key] = number
-
-
-@program
-def counters_subtracted(found: Any, one: Any, other: Any) -> Any:
-    """``one - other``."""
-    for key, number in one.items():
-        if number - other[key] > 0:
-            found[key] = number - other[key]
-    for key, number in other.items():
-        if key not in one and number < 0:
-            found[key] = 0 - number
-
-
-@program
-def counters_met(found: Any, one: Any, other: Any) -> Any:
-    """``one & other``."""
-    for key, number in one.items():
-        least = other[key] if other[key] < number else number
-        if least > 0:
-            found[key] = least
-
-
-@program
-def counters_joined(found: Any, one: Any, other: Any) -> Any:
-    """``one | other``."""
-    for key, number in one.items():
-        most = other[key] if number < other[key] else number
-        if most > 0:
-            found[key] = most
-    for key, number in other.items():
-        if key not in one and number > 0:
-            found[key] = number
-
-
-@program
-def equal_counters(one: Any, other: Any) -> Any:
-    """``one == other``: what is not there counts 0."""
-    answer = True
-    for key, number in one.items():
-        if other[key] != number:
-            answer = False
-            break
-    if answer:
-        for key, number in other.items():
-            if one[key] != number:
-                answer = False
-                break
-    return answer
 
 
 @program

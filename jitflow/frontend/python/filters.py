@@ -58,4 +58,4 @@ def _left(function: Any, items: Any) -> Any:
 
     own_loop(items, turn)
     left = as_source(found)
-    return iter(found) if left is None else Once(left)
+    return iter(found) if left is None else Once(left, filter)

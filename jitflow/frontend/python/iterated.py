@@ -257,15 +257,21 @@ def _reduce(function: Any, items: Any, *initial: Any) -> Any:
 _TAKING_ALL = (functools.reduce, heapq.nlargest, heapq.nsmallest)
 
 
-def _where_running(function: Any, handler: Any) -> Any:
-    """A function that is Python's unless it is given something of the running program."""
+def _where_running(function: Any, handler: Any, kind: Any = None) -> Any:
+    """A function, which makes iterators of a class, that is Python's unless it is given something of the run."""
+    kind = function if kind is None else kind
     plain = COUNTED.get(function, function)
 
     @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
     def call(*args: Any, **keywords: Any) -> Any:
         if function in _TAKING_ALL:
             args = tuple(list_of(one) if is_stepwise(one) else one for one in builtins.map(iterator_of, args))
-        return handler(*args, **keywords) if any(builtins.map(is_running, args)) else plain(*args, **keywords)
+        if not any(builtins.map(is_running, args)):
+            return plain(*args, **keywords)
+        found = handler(*args, **keywords)
+        if isinstance(found, Source) and isinstance(kind, type):
+            found.stands_for = kind
+        return found
 
     return call
 
@@ -289,7 +295,7 @@ _HANDLERS: Mapping[Any, Callable[..., Any]] = {
     itertools.zip_longest: _zip_longest,
 }
 _chained = _where_running(itertools.chain, _chain)
-_chained.from_iterable = _where_running(itertools.chain.from_iterable, _from_iterable)
+_chained.from_iterable = _where_running(itertools.chain.from_iterable, _from_iterable, itertools.chain)
 map_ = _where_running(builtins.map, _map)
 ITERATED: dict[Any, Callable[..., Any]] = {
     function: _where_running(function, handler) for function, handler in _HANDLERS.items()

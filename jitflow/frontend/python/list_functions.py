@@ -10,6 +10,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import refusal
@@ -67,12 +68,27 @@ class _Items:
         return one < other
 
 
-def _bisect(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> Any:
-    return program(items, item, lo, items.length if hi is None else hi)
+class _Keys:
+    """The keys of items, as what searches in lists asks for them."""
+
+    def __init__(self, items: Any, key: Callable[[Any], Any]) -> None:
+        self._items, self._key = items, key
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._key(self._items[place])
+
+    def is_less(self, one: Any, other: Any) -> Any:
+        return compared("<", one, other)
 
 
-def _insort(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> None:
-    items.insert(_bisect(program, items, item, lo, hi), item)
+def _bisect(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> Any:
+    return program(items if key is None else _Keys(items, key), item, lo, items.length if hi is None else hi)
+
+
+def _insort(
+    program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
+) -> None:
+    items.insert(_bisect(program, items, item if key is None else key(item), lo, hi, key=key), item)
 
 
 _LEFT, _RIGHT = programs.bisect_left, programs.bisect_right

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.python import container_programs as programs
+from jitflow.frontend.python import counter_programs
 from jitflow.frontend.python.containers import made
 from jitflow.frontend.python.held_items import KINDS
 from jitflow.frontend.python.program_dicts import ProgramDict
@@ -15,6 +17,53 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
 
 __all__ = ["ProgramCounter"]
+
+
+def _alike(like: ProgramDict, other: Any) -> Any:
+    """A counter, as one of the running program; None of what is none."""
+    if isinstance(other, ProgramCounter):
+        return other
+    if not isinstance(other, collections.Counter):
+        return None
+    found = made("Counter", None, like.held if like.is_known else None)
+    found.update(other)
+    return found
+
+
+def _made_of_two(program: Any, *, is_swapped: bool = False) -> Any:
+    def combine(one: ProgramCounter, other: Any) -> Any:
+        two = _alike(one, other)
+        if two is None:
+            return NotImplemented
+        known = next((each.held for each in (one, two) if each.is_known), None)
+        found = made("Counter", None, known)
+        if known is not None:
+            program(found, *((two, one) if is_swapped else (one, two)))
+        return found
+
+    return combine
+
+
+def _changed_by(program: Any) -> Any:
+    def change(one: ProgramCounter, other: Any) -> Any:
+        two = _alike(one, other)
+        if two is None:
+            return NotImplemented
+        if one.is_known or two.is_known:
+            program(one, two)
+        return one
+
+    return change
+
+
+def _compared(program: Any, otherwise: Any = None) -> Any:
+    def compare(one: ProgramCounter, other: Any) -> Any:
+        two = _alike(one, other)
+        if two is None:
+            return NotImplemented if otherwise is None else otherwise(one, other)
+        return program(one, two)
+
+    return compare
 
 
 class ProgramCounter(ProgramDict):
@@ -62,34 +111,32 @@ class ProgramCounter(ProgramDict):
         own_loop(self.items(), lambda pair: programs.repeat(found, *pair))
         return found
 
-    def _new(self, *others: Any) -> Any:
-        known = next((each.held for each in (self, *others) if isinstance(each, ProgramDict) and each.is_known), None)
-        return made("Counter", None, known)
+    def __delitem__(self, key: Any) -> None:
+        self.pop(key, None)
 
-    def _with(self, other: Any, program: Any) -> Any:
-        if not isinstance(other, ProgramCounter):
-            return NotImplemented
-        found = self._new(other)
-        if self.is_known or other.is_known:
-            program(found, self, other)
-        return found
+    __add__ = _made_of_two(counter_programs.counters_added)
+    __radd__ = _made_of_two(counter_programs.counters_added, is_swapped=True)
+    __sub__ = _made_of_two(counter_programs.counters_subtracted)
+    __rsub__ = _made_of_two(counter_programs.counters_subtracted, is_swapped=True)
+    __and__ = _made_of_two(counter_programs.counters_met)
+    __rand__ = _made_of_two(counter_programs.counters_met, is_swapped=True)
+    __or__ = _made_of_two(counter_programs.counters_joined)
+    __ror__ = _made_of_two(counter_programs.counters_joined, is_swapped=True)
+    __iadd__ = _changed_by(counter_programs.add_counter)
+    __isub__ = _changed_by(counter_programs.subtract_counter)
+    __iand__ = _changed_by(counter_programs.meet_counter)
+    __ior__ = _changed_by(counter_programs.join_counter)
+    __eq__ = _compared(counter_programs.equal_counters, ProgramDict.__eq__)
+    __le__ = _compared(lambda one, other: counter_programs.counters_within(one, other, False))
+    __lt__ = _compared(lambda one, other: counter_programs.counters_within(one, other, True))
+    __ge__ = _compared(lambda one, other: counter_programs.counters_within(other, one, False))
+    __gt__ = _compared(lambda one, other: counter_programs.counters_within(other, one, True))
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, programs.counters_added)
+    def __pos__(self) -> Any:
+        return self + collections.Counter[Any]()
 
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, programs.counters_subtracted)
-
-    def __and__(self, other: Any) -> Any:
-        return self._with(other, programs.counters_met)
-
-    def __or__(self, other: Any) -> Any:
-        return self._with(other, programs.counters_joined)
-
-    def __eq__(self, other: Any) -> Any:
-        if not isinstance(other, ProgramCounter):
-            return super().__eq__(other)
-        return programs.equal_counters(self, other)
+    def __neg__(self) -> Any:
+        return collections.Counter[Any]() - self
 
     __hash__ = ProgramDict.__hash__
 

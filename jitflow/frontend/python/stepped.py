@@ -15,6 +15,8 @@ __all__ = ["enumerate_", "stepwise_map", "zip_"]
 
 
 class _Enumerated(Stepwise):
+    stands_for = enumerate
+
     def __init__(self, iterator: Any, start: Any) -> None:
         self._iterator, self.number = iterator, start
 
@@ -25,6 +27,8 @@ class _Enumerated(Stepwise):
 
 
 class _Mapped(Stepwise):
+    stands_for = map
+
     def __init__(self, function: Any, iterators: list[Any]) -> None:
         self._function, self._iterators = function, iterators
 
@@ -33,6 +37,8 @@ class _Mapped(Stepwise):
 
 
 class _Zipped(Stepwise):
+    stands_for = zip
+
     def __init__(self, iterators: list[Any]) -> None:
         self._iterators = iterators
 
