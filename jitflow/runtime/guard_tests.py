@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["contents", "has_contents", "has_items", "has_keys", "has_no_attributes", "has_order", "is_read_only",
-           "is_unbound", "is_writeable", "lacks_attribute", "lacks_key"]  # fmt: skip
+__all__ = ["class_member", "contents", "has_contents", "has_items", "has_keys", "has_no_attributes",
+           "has_order", "has_own", "is_read_only", "is_unbound", "is_writeable", "lacks_attribute",
+           "lacks_key", "lacks_own"]  # fmt: skip
 
 _MOST_ITEMS, _MOST_BYTES = 4096, 1 << 16
 """Of what is compared by its contents."""
@@ -23,6 +24,24 @@ _TOLD_APART = {str, bytes, type(None), int}
 def lacks_attribute(name: str, thing: Any) -> bool:
     """Whether something has no such attribute."""
     return not hasattr(thing, name)
+
+
+def has_own(name: str, thing: Any) -> bool:
+    """Whether an object has such an attribute of its own, beside those of its class."""
+    return name in getattr(thing, "__dict__", ())
+
+
+def lacks_own(name: str, thing: Any) -> bool:
+    """Whether an object has no such attribute of its own."""
+    return not has_own(name, thing)
+
+
+def class_member(name: str, kind: type) -> Any:
+    """What a class or its bases have under a name, as it is written there."""
+    for base in kind.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    raise AttributeError(name)
 
 
 def has_no_attributes(thing: Any) -> bool:

@@ -94,8 +94,8 @@ def assigns_a_global(x):
     return x
 
 
-def assigns_an_attribute_of_a_class(x):
-    Counter.value = x
+def assigns_a_method_of_a_class(x):
+    Recorder.double = x
     return x
 
 
@@ -285,7 +285,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (prints, (X,)),
     (opens, (X,)),
     (assigns_a_global, (X,)),
-    (assigns_an_attribute_of_a_class, (X,)),
+    (assigns_a_method_of_a_class, (X,)),
     (shortens_a_global, (X,)),
     (changes_an_argument, ({"y"}, X)),
     (makes_an_object, (X,)),

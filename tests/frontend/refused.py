@@ -38,6 +38,8 @@ class Strict:
 
 
 class Sink:
+    last = None
+
     def __init__(self):
         self.text = ""
 
@@ -478,6 +480,16 @@ def keeps_a_sum_in_a_class(x):
 
 
 def keeps_a_sum_in_a_class_mended(x):
+    Sink.last = x.sum()
+    return x
+
+
+def keeps_a_sum_in_place_of_a_method(x):
+    Sink.write = x.sum()
+    return x
+
+
+def keeps_a_sum_in_place_of_a_method_mended(x):
     return x, x.sum()
 
 
@@ -600,6 +612,7 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (prints_to_a_file, (X,), prints_to_a_file_mended, (X,)),
     (calls_itself_with_more, (X,), calls_itself_with_more_mended, (X,)),
     (keeps_a_sum_in_a_class, (X,), keeps_a_sum_in_a_class_mended, (X,)),
+    (keeps_a_sum_in_place_of_a_method, (X,), keeps_a_sum_in_place_of_a_method_mended, (X,)),
     (makes_a_seed, (X,), makes_a_seed_mended, (X,)),
     (lengthens_a_path, (5.0,), lengthens_a_path_mended, (5,)),
     (returns_another_key, (X,), returns_another_key_mended, (X,)),

@@ -603,6 +603,11 @@ class Twice:
         return self if thing is None else thing.rate * 2
 
 
+class Total:
+    def __get__(self, thing: Any, owner: Any = None) -> Any:
+        return thing.x.sum() * 2
+
+
 class Kinds:
     rate: Any = 2.0
     doubled = Twice()
@@ -626,7 +631,11 @@ KINDS = Kinds()
 
 def uses_members(x: Any) -> Any:
     made = Kinds()
-    return made.compiled(x) + KINDS.compiled(x), made.remembered(3), made.makes(x) * KINDS.makes(x) + KINDS.doubled
+    return (
+        made.compiled(x) + KINDS.compiled(x),
+        made.remembered(3),
+        made.makes(x) * KINDS.makes(x) + KINDS.doubled * made.doubled,
+    )
 
 
 def test_kinds_of_members(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -635,8 +644,37 @@ def test_kinds_of_members(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Kinds, "rate", rate)
         for found, expected in zip(compiled(X), uses_members(X), strict=True):
             np.testing.assert_array_equal(found, expected)
-    with pytest.raises(NotImplementedError, match=r"doubled of an object .* is a Twice, a descriptor"):
-        make(lambda x: x * Kinds().doubled)(X)
+
+
+class Held:
+    def __init__(self) -> None:
+        self.x = np.arange(3.0)
+
+    @property
+    def total(self):
+        return self.x.sum()
+
+
+class HeldTwice(Held):
+    doubled_total = Total()
+
+    @property
+    def total(self):
+        return super().total * 2
+
+
+def changes_what_a_property_reads(held: Any, other: Any) -> Any:
+    before = held.total
+    held.x[0] += 10
+    found = before, held.total, held.doubled_total
+    other[1] = 7
+    return *found, held.total, held.doubled_total
+
+
+def test_properties_and_descriptors_read_what_has_changed(make: Make) -> None:
+    compiled = make(changes_what_a_property_reads)
+    for held, expected in ((HeldTwice(), HeldTwice()), (HeldTwice(), HeldTwice())):
+        assert compiled(held, held.x) == changes_what_a_property_reads(expected, expected.x)
 
 
 def weighted(x: Any, power: Any = 2) -> Any:

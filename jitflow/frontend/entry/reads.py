@@ -33,9 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
+from jitflow.errors import UserAttributeError, UserError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.known_keys import KnownKeys
+from jitflow.frontend.entry.members import MISSING, Members
 from jitflow.frontend.entry.passed_containers import PASSED, may_be_passed, outside_dict, outside_list, passed_container
 from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.pure_modules import PureModules
@@ -93,7 +94,6 @@ __all__ = ["Recorder"]
 
 _BY_IDENTITY = (type(None), type(...), type(NotImplemented), CodeType, *MARKS)
 _BY_VALUE = (str, bytes, slice, range, np.dtype)
-_MISSING = object()
 LARGEST_CONTAINER = 4096
 """Items of a tuple, list or dict that is read from outside."""
 
@@ -111,6 +111,7 @@ class Recorder:
         """From the id of the tracer of an array or number that was read to its register."""
         self.modules = PureModules(inputs, self.take)
         self._keys = KnownKeys(inputs, self.take, self.adopt_variable)
+        self._members = Members(inputs, self.take, self.stores)
         self._random, self._unseen = RandomReads(inputs, self.take, self.origins), Unseen(inputs)
 
     # -- what the program gets --------------------------------------------------------------------
@@ -356,19 +357,12 @@ class Recorder:
         return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
-        if active_stores() is not None and not isinstance(thing, ModuleType | type):
-            if name == "__dict__":
-                raise refusal("reading __dict__, behind stores to attributes, of", self.inputs.path(register))
-            if isinstance(getattr(type(thing), name, None), property):  # which may read what was stored
-                return self._property(thing, register, name)
-        try:
-            found = getattr(thing, name, _MISSING)
-        except UserRuntimeError as error:  # a property that computes with variables
-            self.inputs.trace.forget(error)
-            if not isinstance(getattr(type(thing), name, None), property):
-                raise
-            return self._property(thing, register, name)
-        if found is _MISSING:
+        if name == "__dict__" and active_stores() is not None and not isinstance(thing, ModuleType | type):
+            raise refusal("reading __dict__, behind stores to attributes, of", self.inputs.path(register))
+        if (found := self._members.read(thing, register, name, lambda: self._taken[register])) is not MISSING:
+            return found
+        found = getattr(thing, name, MISSING)
+        if found is MISSING:
             self.inputs.guard(Satisfies(register, partial(lacks_attribute, name), f"has no attribute {name}"))
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
@@ -388,12 +382,8 @@ class Recorder:
         if type(found) is FunctionType and getattr(thing, name) is not found:
             self.functions.made_anew.add(self.inputs.register(Attribute(register, name), path))
         taken = self.take(found, Attribute(register, name), path)
-        return MethodType(taken.__func__, taken.__self__) if is_made_anew and type(taken) is MethodType else taken
-
-    def _property(self, thing: Any, register: int, name: str) -> Any:
-        """What a property computes, as a part of the program, as if it were a method."""
-        inputs, path = self.inputs, f"{self.inputs.path(register)}.{name}"
-        kind = inputs.register(Attribute(register, "__class__"), path)
-        member = inputs.register(Attribute(kind, name), path)
-        getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
-        return getter(self._taken[register])
+        if not is_made_anew or type(taken) is not MethodType:
+            return taken
+        owner: Any = taken.__self__
+        is_run_as_it_is = isinstance(owner, ClassProxy) and taken.__func__ is found.__func__
+        return MethodType(taken.__func__, owner._jitflow_traced() if is_run_as_it_is else owner)

@@ -15,14 +15,15 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.outside.objects import CACHED_FUNCTION, is_compiled, is_frozen
 from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
-from jitflow.frontend.outside.special_methods import NUMBERS, as_python_takes_it, has_method
-from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.outside.special_methods import NUMBERS, as_python_takes_it, has_method, is_descriptor
+from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.frontend.tracers.surface import surface
@@ -60,7 +61,9 @@ def made_class(proxy: Any) -> type | None:
         "__doc__": kind.__doc__,
         MADE_OF: proxy,
     }
-    namespace["_jitflow_answers"] = lambda thing, name, *args: read[name].__get__(thing)(*args)
+    namespace["_jitflow_answers"] = lambda thing, name, *args: (
+        read[name].__get__(thing) if name in read else partial(getattr(kind, name), thing)
+    )(*args)
     if "__eq__" in read and "__ne__" not in read:
         namespace["__ne__"] = _unequal
     if "__next__" in read:
@@ -245,9 +248,12 @@ class _Member:
         self._proxy, self._name, self._member = proxy, name, member
 
     def __get__(self, thing: Any, owner: type | None = None) -> Any:
-        if thing is not None and not isinstance(self._member, property) and self._is_in(thing):
+        is_first = isinstance(self._member, property) or is_descriptor(self._member, "__set__", "__delete__")
+        if thing is not None and not is_first and self._is_in(thing):
             return vars(thing)[self._name]
         found = self._proxy._jitflow_read(self._name)
+        if is_descriptor(self._member, "__get__"):
+            return found._jitflow_special("__get__")(thing, known_as(owner))
         if thing is None or isinstance(self._member, staticmethod | classmethod):
             return found
         if isinstance(self._member, property):
@@ -261,21 +267,33 @@ class _Member:
             raise self._unseen()
         return found
 
+    @raising_for_the_program
     def __set__(self, thing: Any, value: Any) -> None:
-        if not isinstance(self._member, property):
-            if hasattr(type(self._member), "__set__"):
-                raise self._unseen()
-            vars(thing)[self._name] = value
-        elif self._member.fset is None:
-            self._member.__set__(thing, value)  # which raises
+        if isinstance(self._member, property):
+            self._changing("fset", "__set__")(thing, value)
+        elif is_descriptor(self._member, "__set__"):
+            self._proxy._jitflow_read(self._name)._jitflow_special("__set__")(thing, value)
+        elif hasattr(type(self._member), "__set__"):
+            raise self._unseen()
         else:
-            setter: Callable[[Any, Any], None] = self._proxy._jitflow_read(self._name).fset
-            setter(thing, value)
+            vars(thing)[self._name] = value
 
+    @raising_for_the_program
     def __delete__(self, thing: Any) -> None:
-        if not self._is_in(thing):
-            raise AttributeError(self._name)
-        del vars(thing)[self._name]
+        if isinstance(self._member, property):
+            self._changing("fdel", "__delete__")(thing)
+        elif is_descriptor(self._member, "__delete__"):
+            self._proxy._jitflow_read(self._name)._jitflow_special("__delete__")(thing)
+        elif self._is_in(thing):
+            del vars(thing)[self._name]
+        else:
+            raise AttributeError(f"'{type(thing).__name__}' object has no attribute '{self._name}'")
+
+    def _changing(self, part: str, otherwise: str) -> Callable[..., None]:
+        """What a property calls to change something; if it has nothing, its own method, which raises."""
+        holder = self._member if getattr(self._member, part) is None else self._proxy._jitflow_read(self._name)
+        found: Callable[..., None] = getattr(holder, otherwise if holder is self._member else part)
+        return found
 
     def _unseen(self) -> UserError:
         kind = type(self._member).__name__

@@ -9,16 +9,16 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.outside.attribute_stores import store_attribute
+from jitflow.frontend.outside.attribute_stores import delete_attribute, store_attribute
 from jitflow.frontend.outside.hashed import Hashed
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import named_class, text_inside
 from jitflow.frontend.outside.sets import OutsideSet
-from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method
+from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method, is_descriptor
 from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
@@ -74,12 +74,12 @@ class ObjectProxy:
         return overlay.read(name) if overlay is not None and name in overlay else self._jitflow_read(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if type(self) not in (*OBJECT_PROXIES, FunctionProxy):
+        if type(self) not in (*OBJECT_PROXIES, ClassProxy, FunctionProxy):
             raise _store(f"assigning to the attribute {name!r} of", self._jitflow_path)
         store_attribute(self, name, value)
 
-    def __delattr__(self, name: str) -> NoReturn:
-        raise _store(f"deleting the attribute {name!r} of", self._jitflow_path)
+    def __delattr__(self, name: str) -> None:
+        delete_attribute(self, name)
 
     def __repr__(self) -> str:
         return text_inside(self, f"{self._jitflow_path}: {type(self._jitflow_object).__name__}")
@@ -201,6 +201,14 @@ class ClassProxy(ObjectProxy):
     """A user's class: attribute reads are recorded; `isinstance` works; making objects is the reader's decision."""
 
     __slots__ = ("_jitflow_made",)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "__deepcopy__") or name.startswith("_jitflow_"):
+            return object.__getattribute__(self, name)
+        found = self._jitflow_read(name)
+        if type(found) is ObjectProxy and is_descriptor(found._jitflow_object, "__get__"):
+            return found._jitflow_special("__get__")(None, self)
+        return found
 
     def __repr__(self) -> str:
         kind = self._jitflow_object

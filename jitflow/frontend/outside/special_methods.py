@@ -6,6 +6,7 @@ nothing but a number of its own; what stands for conversions and conditions of t
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -16,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.recording.locate import is_hidden
+from jitflow.frontend.outside.purity import is_pure_module
+from jitflow.frontend.recording.locate import is_hidden, is_internal
 from jitflow.frontend.tracers import Tracer, located
 
 __all__ = ["NUMBERS", "TRUTH", "answer_of", "as_python_takes_it", "define_special_methods", "has_method",
-           "written_method"]  # fmt: skip
+           "is_descriptor", "written_method"]  # fmt: skip
 
 _ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
 _REFLECTED = {"__lt__": "__gt__", "__le__": "__ge__", "__gt__": "__lt__", "__ge__": "__le__"}
@@ -82,6 +84,13 @@ def written_method(thing: Any, name: str) -> Callable[..., Any] | None:
     if not isinstance(method, FunctionType) or is_hidden(method.__code__.co_filename):
         return None
     return partial(method, thing)
+
+
+def is_descriptor(member: Any, *methods: str) -> bool:
+    """Whether a member of a class is of a user's class with one of these methods, which Python calls by itself."""
+    written = (inspect.getattr_static(type(member), name, None) for name in methods)
+    functions = [method for method in written if type(method) is FunctionType]
+    return any(not is_pure_module(each.__module__) and not is_internal(each.__code__.co_filename) for each in functions)
 
 
 def _checked(name: str, answer: Any) -> Any:

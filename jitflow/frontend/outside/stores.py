@@ -105,7 +105,7 @@ class Stores:
             self.inputs.guard_same(register, known[0])
             return known[1]
         self._repeated.add(type(thing))
-        if type(thing) in {type(self._things[stored]) for stored in self._stored()}:
+        if type(thing) in {type(self._things[stored]) for stored in self._stored() & self._things.keys()}:
             raise trace.begin_anew(Restart(ONE_OBJECT))
         return make()
 
@@ -136,6 +136,12 @@ class Stores:
             return
         overlay[name], overlay[is_stored(name)] = value, True
         self._note(overlay.targets[name], value)
+
+    def stored_in_class(self, kind: type, name: str) -> Overlay | None:
+        """What the program has stored in the first of a class and its bases that has such an attribute."""
+        holder = next((base for base in kind.__mro__ if name in vars(base)), None)
+        overlays = (overlay for overlay in self.overlays.values() if overlay.proxy._jitflow_object is holder)
+        return next((overlay for overlay in overlays if name in overlay), None)
 
     def _begin(self, what: str, path: str, kind: type) -> None:
         """A store to an object of a type is about to be recorded."""
@@ -346,7 +352,7 @@ class Stores:
             self.call()
             self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
         stored = self._stored()
-        for register in stored:
+        for register in stored & self._things.keys():  # classes are guarded as those that they are
             kind = type(self._things[register])
             for other, thing in self._things.items():
                 if type(thing) is kind and (other > register or (other not in stored and other != register)):

@@ -40,7 +40,7 @@ class SuperProxy:
                 return getattr(object, name).__get__(thing)
             found = getattr(classes[position], name)
             member = vars(order[position])[name]
-            if isinstance(member, property) and is_made_object(thing):
+            if isinstance(member, property):
                 return found.fget(thing)
             is_method = isinstance(found, FunctionType) and not isinstance(member, staticmethod)
             return MethodType(found, thing) if is_method else found

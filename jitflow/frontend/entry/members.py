@@ -1,0 +1,68 @@
+"""Attributes that an object has by its class: what a property or a descriptor of the user's computes, what was stored.
+
+A property is a part of the program, as a method is: what it reads may have changed since the call began. Descriptors
+are read where they are written, in the class, and asked what an object has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, ModuleType
+from typing import Any
+
+from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.outside.special_methods import is_descriptor
+from jitflow.frontend.outside.stores import Stores
+from jitflow.runtime.guard_tests import class_member, has_own, lacks_own
+from jitflow.runtime.plan import Attribute, Made, Read, Satisfies
+
+__all__ = ["MISSING", "Members"]
+
+MISSING = object()
+"""The answer where an object holds an attribute itself, or its class does without computing it."""
+
+
+class Members:
+    """Reads of attributes through classes. ``take`` gives what stands for something that a read finds."""
+
+    def __init__(self, inputs: Inputs, take: Callable[[Any, Read, str], Any], stores: Stores) -> None:
+        self._inputs, self._take, self._stores = inputs, take, stores
+
+    def read(self, thing: Any, register: int, name: str, proxy: Callable[[], Any]) -> Any:
+        """``thing.name``, of which ``proxy`` gives what stands for the object."""
+        if isinstance(thing, ModuleType):
+            return MISSING
+        is_class = isinstance(thing, type)
+        kind = thing if is_class else type(thing)
+        stored = self._stores.stored_in_class(kind, name)
+        try:
+            member = class_member(name, kind)
+        except AttributeError:
+            return MISSING
+        is_asked = is_descriptor(member, "__get__")
+        if isinstance(member, property) and type(member.fget) is FunctionType and not is_class:
+            path = f"{self._inputs.path(register)}.{name}"
+            property_ = self._inputs.register(self._member_of(register, name, path, is_class), path)
+            return self._take(member.fget, Attribute(property_, "fget"), path)(proxy())
+        if not is_asked and stored is None:
+            return MISSING
+        if not is_class and not is_descriptor(member, "__set__", "__delete__"):
+            is_own = has_own(name, thing)
+            test, text = (has_own, "has") if is_own else (lacks_own, "lacks")
+            self._inputs.guard(Satisfies(register, partial(test, name), f"{text} an attribute {name} of its own"))
+            if is_own:
+                return MISSING
+        if stored is not None:
+            return stored.read(name)
+        path = f"{self._inputs.path(register)}.{name}"
+        descriptor = self._take(member, self._member_of(register, name, path, is_class), path)
+        if is_class:  # which asks with what stands for it
+            return descriptor
+        return descriptor._jitflow_special("__get__")(proxy(), proxy()._jitflow_read("__class__"))
+
+    def _member_of(self, register: int, name: str, path: str, is_class: bool) -> Made:
+        """What the class of an object, or this class, has under a name, as it is written."""
+        if not is_class:
+            register = self._inputs.register(Attribute(register, "__class__"), path)
+        return Made(partial(class_member, name), (register,))
