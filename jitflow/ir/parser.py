@@ -44,7 +44,7 @@ _LOCATION = re.compile(
     r"(?:(?P<file>(?!on [a-z]+:\d+\S*\Z).+?):(?P<line>\d+))?(?:(?:^| )on (?P<device>(?:node:\d+/)?[a-z]+:\d+))?\Z"
 )
 _VECTOR = re.compile(r"([a-z]+\d*)x(\d+)\Z")
-_CONTAINERS = ("list", "str", "deque", "set", "dict", "defaultdict", "Counter")
+_CONTAINERS = ("list", "tuple", "str", "deque", "set", "dict", "defaultdict", "Counter")
 _CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
 

@@ -64,7 +64,7 @@ class Container(Scalar):
     """A reference to what holds items: it flows as a number does, and whoever has it sees every change.
 
     ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``;
-    a ``str`` is a list of the numbers of its characters that nobody changes once it is made (`TEXT`).
+    nobody changes a ``tuple`` once it is made, nor a ``str``, a list of the numbers of its characters (`TEXT`).
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
     ``factory`` is the class of numbers of which a defaultdict makes its items, if it is one; ``most`` is the largest
     length of a deque, which drops what is too much.
@@ -87,7 +87,7 @@ class Container(Scalar):
     @property
     def family(self) -> str:
         """What it is in memory: ``list``, ``deque``, ``set`` or ``dict``."""
-        if self.kind == "str":
+        if self.kind in ("str", "tuple"):
             return "list"
         return self.kind if self.kind in ("list", "deque", "set") else "dict"
 

@@ -86,16 +86,19 @@ def unfilled(held: Container) -> Any:
     return collections.defaultdict(FACTORIES[held.factory])
 
 
-def _fill(made: Any, held: Container, columns: Iterator[Any]) -> None:
-    """Put entries there, of a column for each of their words."""
+def _filled(made: Any, held: Container, columns: Iterator[Any]) -> Any:
+    """What entries, of a column for each of their words, are put into; a tuple of them."""
     keys = None if held.key is None else _rows(held.key, columns)
     items = None if held.item is None else _rows(held.item, columns)
     if keys is not None and items is not None:
         dict.update(made, zip(keys, items, strict=True))
     elif keys is not None:
         fill_in_order(made, keys)
+    elif items is not None and held.kind == "tuple":
+        return tuple(items)
     elif items is not None:
         made.extend(items)
+    return made
 
 
 def _rows(item: Item, columns: Iterator[Any]) -> list[Any]:
@@ -137,8 +140,7 @@ def of_columns(held: Container, *columns: Any) -> Any:
     if held == TEXT:
         return text_of_characters(columns[0])
     made = unfilled(held)
-    _fill(made, held, iter(columns))
-    return made
+    return _filled(made, held, iter(columns))
 
 
 class _Made(threading.local):
@@ -171,11 +173,25 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
     if not objects:
         objects[0] = [*_entries(words, roots)]
     waiting, fresh = [(held, number)], dict[int, Container]()
+
+    def table_of(one: int) -> Any:
+        start, width, rows = objects[0][one - 1]
+        return words[start : start + width * rows].reshape(rows, width)
+
+    def fill(one: int, kind: Container) -> None:
+        table = table_of(one)
+        for column, word in enumerate(kind.words):
+            if isinstance(word, Container) and word.kind == "tuple":  # which is made with all that is in it
+                for inner in table[:, column].tolist():
+                    if inner in fresh:
+                        fill(inner, fresh.pop(inner))
+        columns = (_column(table[:, column], word, objects) for column, word in enumerate(kind.words))
+        objects[one] = _filled(objects[one], kind, columns)
+
     for kind, one in waiting:  # which grows
         if one in objects:
             continue
-        start, width, rows = objects[0][one - 1]
-        table = words[start : start + width * rows].reshape(rows, width)
+        table = table_of(one)
         if kind == TEXT:
             objects[one] = text_of_characters(table[:, 0])
             continue
@@ -183,10 +199,8 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
         for column, word in enumerate(kind.words):
             if isinstance(word, Container):
                 waiting += [(word, inner) for inner in table[:, column].tolist() if inner]
-    for one, kind in fresh.items():
-        start, width, rows = objects[0][one - 1]
-        table = words[start : start + width * rows].reshape(rows, width)
-        _fill(objects[one], kind, (_column(table[:, column], word, objects) for column, word in enumerate(kind.words)))
+    while fresh:
+        fill(*fresh.popitem())
     return objects[number]
 
 

@@ -185,3 +185,39 @@ def test_what_a_generator_would_see() -> None:
 
     with pytest.raises(jitflow.UserError, match=r"may raise IndexError .* might swallow it"):
         jitflow.function(program)(np.zeros(3), 2)
+
+
+class Logged:
+    def __init__(self, log, name):
+        self.log, self.name = log, name
+
+    def __enter__(self):
+        self.log.append(f"enter {self.name}")
+        return self.name
+
+    def __exit__(self, *told):
+        self.log.append(f"leave {self.name}")
+
+    def close(self):
+        self.log.append(f"close {self.name}")
+
+
+def stacks(n):
+    log = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(log.append, n)
+        names = [stack.enter_context(Logged(log, name)) for name in "ab"]
+        with contextlib.nullcontext(n + 1) as more, contextlib.nullcontext(), contextlib.closing(Logged(log, "c")):
+            log.append(more)
+    return names, log
+
+
+def indexes_inside(n):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.nullcontext())
+        return np.arange(3)[n]
+
+
+@pytest.mark.parametrize("program", [stacks, indexes_inside])
+def test_managers_of_contextlib(program):
+    assert_does_what_python_does(program, [(2,), (5,)])

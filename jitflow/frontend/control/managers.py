@@ -7,11 +7,12 @@ exceptions, or stores to what the caller sees, is refused around what may raise.
 
 from __future__ import annotations
 
-from contextlib import suppress
+import contextlib
+from collections.abc import Mapping
 from dis import get_instructions
 from functools import cache
 from itertools import pairwise
-from types import CodeType, FunctionType, TracebackType
+from types import CodeType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError
@@ -23,7 +24,7 @@ from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.tracers.base import located
 
-__all__ = ["OfGenerator", "managed", "suppressing"]
+__all__ = ["MANAGERS", "managed", "suppressing"]
 
 
 class OfGenerator:
@@ -48,6 +49,8 @@ class OfGenerator:
 
 def managed(manager: Any) -> Any:
     """What a ``with`` statement is given: one of the program's managers is watched."""
+    if isinstance(manager, Stack):
+        return _Managed(manager, may_swallow=False)
     if isinstance(manager, OfGenerator):
         names = [one.opname for one in get_instructions(manager._generator.gi_code)]
         swallows = "CHECK_EXC_MATCH" in names or ("PUSH_EXC_INFO", "POP_TOP") in pairwise(names)
@@ -61,11 +64,28 @@ def managed(manager: Any) -> Any:
 
 def suppressing(function: Any) -> None:
     """What is written as ``with suppress(...)`` has become a ``try``: the function has to be `contextlib.suppress`."""
-    if active_trace() is not None and function is not suppress and named_class(function) is not suppress:
+    if active_trace() is not None and contextlib.suppress not in (function, named_class(function)):
         raise located(UserNotImplementedError(
             "with a manager that is called suppress and is none of contextlib's",
             mend="give it another name",
         ))  # fmt: skip
+
+
+class Stack(contextlib.ExitStack):
+    """`contextlib.ExitStack`, which is left while tracing, as what is entered in it is."""
+
+    def enter_context(self, cm: Any) -> Any:
+        """Enter a manager, and leave it when the stack is left."""
+        return super().enter_context(managed(cm))
+
+
+MANAGERS: Mapping[Any, Any] = MappingProxyType({
+    contextlib._GeneratorContextManager: OfGenerator,
+    contextlib.ExitStack: Stack,
+    contextlib.closing: contextlib.closing,
+    contextlib.nullcontext: contextlib.nullcontext,
+})  # fmt: skip
+"""What runs in the place of managers of Python's, which do nothing by themselves."""
 
 
 class _Managed(watched):

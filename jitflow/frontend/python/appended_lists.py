@@ -26,7 +26,7 @@ __all__ = ["AppendedList"]
 class AppendedList(Recorded):
     """The caller's list in a ``register``; ``count`` makes an input of its length."""
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, register: int, path: str, count: Callable[[], Any]) -> None:
         self.register, self.path, self._count = register, path, count
@@ -85,3 +85,6 @@ for _name in ("__len__", "__bool__", "__iter__", "__getitem__", "__setitem__", "
               "remove", "pop", "clear", "index", "count", "sort", "reverse", "copy", "settled",
               "returned"):  # fmt: skip
     setattr(AppendedList, _name, _refused(_name))
+
+
+AppendedList.__name__ = "list"  # Python's messages name the class

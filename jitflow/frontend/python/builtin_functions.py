@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import cmath
-import contextlib
 import math
 import operator
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from jitflow.errors import UserAttributeError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.control import sources
 from jitflow.frontend.control.element_iterators import traced_nditer
-from jitflow.frontend.control.managers import OfGenerator
+from jitflow.frontend.control.managers import MANAGERS
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import Source, class_of_iterator
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
@@ -49,6 +48,7 @@ from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
+from jitflow.frontend.python.program_tuples import tuple_
 from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.signatures import OF_FUNCTIONS
 from jitflow.frontend.python.stepped import enumerate_, stepwise_map, zip_
@@ -305,6 +305,7 @@ _FUNCTIONS: dict[str, Any] = {
     "filter": filter_,
     "map": stepwise_map,
 }
+_FUNCTIONS["tuple"] = _stand_in(tuple, tuple_)
 _FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set, frozenset)}
 _OF_SEVERAL_KINDS = ("max", "min", "enumerate", "zip", "reversed")
 """What takes something of several kinds as it is."""
@@ -331,7 +332,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     others = {
-        contextlib._GeneratorContextManager: OfGenerator,
+        **MANAGERS,
         np.nditer: traced_nditer,
         variables: variables_in,
         object.__new__: new_object,

@@ -296,7 +296,7 @@ class ProgramContainer(PythonProtocol, Recorded):
         kind = self.held.kind
         raise refusal(f"{kind}.{name} of a {kind} that the running program changes", "write a loop")
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _class_name(thing: Any) -> str:

@@ -211,7 +211,7 @@ class Listed(Recorded, Source, ArraySource):
     __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = change
     __setitem__ = __delitem__ = change
     append = extend = insert = remove = pop = clear = index = sort = reverse = change
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
 
 class ListedScalars(Listed):

@@ -306,7 +306,7 @@ def like_of(given: Any, kind: str) -> Container | None:
     if held is None or not held.words:
         return None
     item = TEXT if held == TEXT else held.item if held.key is None else held.key
-    if kind in ("list", "deque"):
+    if kind in ("list", "tuple", "deque"):
         return Container(kind=kind, item=item)
     if kind == "set":
         return Container(kind=kind, key=item)

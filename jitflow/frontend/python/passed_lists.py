@@ -132,4 +132,7 @@ class PassedList(Listed):
 
     __iadd__ = extend
     insert = remove = pop = clear = __delitem__ = __imul__ = _changes_length
-    __hash__ = object.__hash__
+    __hash__ = None
+
+
+PassedList.__name__ = "list"  # Python's messages name the class

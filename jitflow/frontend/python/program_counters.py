@@ -138,7 +138,7 @@ class ProgramCounter(ProgramDict):
     def __neg__(self) -> Any:
         return collections.Counter[Any]() - self
 
-    __hash__ = ProgramDict.__hash__
+    __hash__ = None
 
 
 KINDS.update(Counter=ProgramCounter)

@@ -15,7 +15,7 @@ from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
-from jitflow.frontend.python.containers import ProgramContainer, made, refusal
+from jitflow.frontend.python.containers import made, refusal
 from jitflow.frontend.python.held_items import KINDS, python_int, size_of, words
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
 from jitflow.frontend.python.program_sets import ProgramSet, is_set
@@ -164,7 +164,7 @@ class ProgramDict(ProgramKeyed):
     def __ne__(self, other: Any) -> Any:
         return not_(self == other)
 
-    __hash__ = ProgramContainer.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _key(key: Any, item: Any) -> Any:

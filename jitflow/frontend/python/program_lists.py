@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.comparisons import compared
@@ -17,7 +18,7 @@ from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import slice_within, traced_range
 from jitflow.frontend.control.steps import Source, bound_of
 from jitflow.frontend.python import container_programs as programs
-from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
+from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, python_class, refusal
 from jitflow.frontend.python.held_items import KINDS, place_of, size_of
 from jitflow.frontend.python.item_types import common_dtype, has_order, widest
 from jitflow.frontend.python.list_operations import delete_slice, is_before, repeat_items, store_slice, take_slice
@@ -161,10 +162,15 @@ class ProgramList(ProgramContainer, Listed):
         return found
 
     def __add__(self, other: Any) -> Any:
-        return self._with(self, other) if isinstance(other, list | Listed) else NotImplemented
+        if self._is_alike(other):
+            return self._with(self, other)
+        if not isinstance(other, _OTHERS):
+            return NotImplemented
+        kind, name = self.held.kind, (python_class(other) or type(other)).__name__
+        raise tracers.located(UserTypeError(f'can only concatenate {kind} (not "{name}") to {kind}'))
 
     def __radd__(self, other: Any) -> Any:
-        return self._with(other, self) if isinstance(other, list | Listed) else NotImplemented
+        return self._with(other, self) if self._is_alike(other) else NotImplemented
 
     def __mul__(self, number: Any) -> Any:
         found = self._with()
@@ -282,7 +288,7 @@ class ProgramList(ProgramContainer, Listed):
             self.op("remove_item", place_of(position, self.number(), IndexError, self._out_of_range("assignment ")))
 
     def _out_of_range(self, what: str) -> str:
-        return "deque index out of range" if self.held.kind == "deque" else f"list {what}index out of range"
+        return f"{self.held.kind} {what if self.held.kind == 'list' else ''}index out of range"
 
     def _slice(self, position: slice) -> Any:
         found = new_list("[...]", self.held if self.is_known else None)
@@ -291,38 +297,38 @@ class ProgramList(ProgramContainer, Listed):
         return found
 
     def __eq__(self, other: Any) -> Any:
-        if not isinstance(other, ProgramList | list | deque) or (self.held.kind == "deque") != _is_deque(other):
-            return False
-        return programs.equal_lists(self, other)
+        return programs.equal_lists(self, other) if self._is_alike(other) else False
 
     def __ne__(self, other: Any) -> Any:
         return not_(self == other)
 
     def __lt__(self, other: Any) -> Any:
-        return is_before(self, other, False) if isinstance(other, ProgramList | list) else NotImplemented
+        return is_before(self, other, False) if self._is_alike(other) else NotImplemented
 
     def __le__(self, other: Any) -> Any:
-        return is_before(self, other, True) if isinstance(other, ProgramList | list) else NotImplemented
+        return is_before(self, other, True) if self._is_alike(other) else NotImplemented
 
     def __gt__(self, other: Any) -> Any:
-        return is_before(self._beside(other), self, False) if isinstance(other, ProgramList | list) else NotImplemented
+        return is_before(self._beside(other), self, False) if self._is_alike(other) else NotImplemented
 
     def __ge__(self, other: Any) -> Any:
-        return is_before(self._beside(other), self, True) if isinstance(other, ProgramList | list) else NotImplemented
+        return is_before(self._beside(other), self, True) if self._is_alike(other) else NotImplemented
 
     def _beside(self, other: Any) -> Any:
         """A list of Python's as one of the running program."""
-        return self._with(other) if isinstance(other, list) else other
+        return other if isinstance(other, ProgramList) else self._with(other)
 
-    __hash__ = ProgramContainer.__hash__
+    def _is_alike(self, other: Any) -> bool:
+        """Whether it is a list as this one is, or a tuple or deque."""
+        if isinstance(other, ProgramList):
+            return other.held.kind == self.held.kind
+        return isinstance(other, {"deque": deque, "tuple": tuple}.get(self.held.kind, list | Listed))
+
+    __hash__ = None
 
     def __len__(self) -> int:
         raise refusal("len() of a list that the running program changes, as a number of Python's",
                       "use len(...) in the compiled function")  # fmt: skip
-
-
-def _is_deque(thing: Any) -> bool:
-    return thing.held.kind == "deque" if isinstance(thing, ProgramList) else isinstance(thing, deque)
 
 
 class Turns(Source):
@@ -346,6 +352,8 @@ class Turns(Source):
             values.check(values.emit("equal", self._items.number(), self._length), NotImplementedError, _CHANGES)
 
 
+_OTHERS = (ProgramContainer, list, tuple, dict, set, str, int, float, complex, type(None))
+"""What has no addition with lists of its own."""
 _CHANGES = "a list that changes while a loop goes through enumerate() or zip() of it"
 
 

@@ -248,7 +248,7 @@ class ProgramSet(ProgramKeyed):
     def __gt__(self, other: Any) -> Any:
         return self._as_keys(other) < self if is_set(other) else NotImplemented
 
-    __hash__ = ProgramContainer.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _dict_of(keys: Any) -> Any:

@@ -156,7 +156,7 @@ class ProgramText(TextMethods, Source):
     def is_same(self, other: Any) -> NoReturn:
         raise refusal("`is` of texts that the running program makes", "compare them with ==")
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         raise refusal(
             "a text that the running program makes, as a key of a dict or set of Python's",
             "begin with an empty one, and put it there: d = {}; d[text] = item",

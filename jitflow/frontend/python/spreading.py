@@ -29,7 +29,7 @@ def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
     thing = iterator_of(characters_of(thing))
     is_source = (isinstance(thing, Recorded | Range) and is_running(thing)) or is_open(thing)
     if active_trace() is not None and (is_source or is_stepwise(thing)):
-        items = thing if isinstance(thing, ProgramList) else list_of(thing)
+        items = thing if isinstance(thing, ProgramList) and thing.held.kind != "tuple" else list_of(thing)
         programs.require_length(items.length, before + (behind or 0), behind is not None)
     elif behind is None:
         return thing
