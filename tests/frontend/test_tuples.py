@@ -36,7 +36,7 @@ def asked(x):
     kinds = isinstance(one, tuple), isinstance(one, list), type(one) is tuple, hasattr(one, "append"), one.count(4)
     more = one
     more += (7,)
-    return found, same, kinds, more, one, [*one, 3], np.array((1,) + one)
+    return found, same, kinds, more, one, [*one, 3], np.array((1,) + one)  # noqa: RUF005
 
 
 def refused_as_in_python(x):

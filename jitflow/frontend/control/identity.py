@@ -42,6 +42,7 @@ __all__ = [
     "require_unchanged",
     "shown_by_others",
     "with_contents",
+    "within_reach",
 ]
 
 
@@ -155,7 +156,7 @@ def remember_choice(
         is_written = any(content.changed() for content in found)
         behind = (one for thing in known for choice in _behind(current_trace(), id(thing)) for one in choice.known)
         torn = current_trace().state(_TornObjects)
-        is_kept = is_written and any(map(_within_reach().holds, torn.with_others(*known, *behind)))
+        is_kept = is_written and any(map(within_reach().holds, torn.with_others(*known, *behind)))
         merged = Merged(site, tuple(known), tuple(given_up), tuple(made), tuple(now), is_written, is_kept)
         current_trace().state(_MergedObjects).note(merged)
 
@@ -170,7 +171,7 @@ def remember_torn(made_of: Iterable[tuple[Sequence[Any], Any]], before: Mutables
     made_there: dict[tuple[int, int], list[Any]] = {}
     several: dict[int, Any] = {}
     behind: list[tuple[Any, Any]] = []
-    within_reach = cache(_within_reach)
+    within = cache(within_reach)
     for things, made in made_of:
         mine = [part for part in _apart([resolved(made)]) if can_change(part) and not before.holds(part)]
         for number, thing in ((number, one) for number, kind in enumerate(things) for one in _apart([kind])):
@@ -185,7 +186,7 @@ def remember_torn(made_of: Iterable[tuple[Sequence[Any], Any]], before: Mutables
                             several |= {id(twin): twin, id(part): part}
             made_there.setdefault((number, id(thing)), []).extend(mine)
             if not found:  # what a turn begins with is of another turn
-                known = [*filter(within_reach().holds, others)] if len(others) > 1 else []
+                known = [*filter(within().holds, others)] if len(others) > 1 else []
                 behind += itertools.product(mine, [thing, *known])
     for part, other in behind:
         torn.note(part, other)
@@ -255,9 +256,10 @@ def pairs_of(thing: Any, made: Any, seen: set[tuple[int, int]] | None = None) ->
             yield from pairs_of(one, other, seen)
 
 
-def _within_reach() -> Mutables:
-    """The objects that the program has names for."""
-    return Mutables(resolved(thing) for frame in current_trace().user_frames() for thing in frame.f_locals.values())
+def within_reach(but: Collection[Any] = ()) -> Mutables:
+    """The objects that the program has names for, but for some."""
+    things = (resolved(thing) for frame in current_trace().user_frames() for thing in frame.f_locals.values())
+    return Mutables(thing for thing in things if not any(thing is one for one in but))
 
 
 def shown_by_others(name: str) -> Mutables:

@@ -13,7 +13,7 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.alternatives import is_iterator
 from jitflow.records import dataclass
 
-__all__ = ["GIVEN", "gone_through", "progress", "with_inner"]
+__all__ = ["GIVEN", "gone_through", "progress", "runs_code", "with_inner"]
 
 GIVEN = "_given_while_tracing"
 """The attribute of iterators that tells how many items they have given, where Python does not."""
@@ -56,6 +56,14 @@ def _parts(iterator: Any) -> list[Any]:
     except (TypeError, AttributeError):
         parts = [] if isinstance(iterator, GeneratorType) else [tuple(gc.get_referents(iterator))]
     return [part for group in parts if isinstance(group, tuple) for part in group]
+
+
+def runs_code(iterator: Any) -> bool:
+    """Whether the steps of an iterator run code of the program's: they do what they do where it goes on."""
+    kinds = GeneratorType, map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile
+    if isinstance(iterator, kinds):
+        return True
+    return any(map(runs_code, _iterators_inside(iterator))) if type(iterator) in (zip, enumerate) else False
 
 
 def gone_through(things: Iterable[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from jitflow.frontend.control.attempts import attempt
+from jitflow.frontend.control.decided_late import require_whereabouts
 from jitflow.frontend.control.steps import Stepwise
 from jitflow.frontend.outside.special_methods import written_method
 from jitflow.frontend.recording.trace import active_trace
@@ -19,6 +20,7 @@ __all__ = ["attempted_step", "is_stepwise", "iterator_of", "step"]
 
 def iterator_of(thing: Any) -> Any:
     """What ``__iter__`` of an object of the program's classes gives; all else is itself."""
+    require_whereabouts(thing)
     method = None if isinstance(thing, Tracer) or active_trace() is None else written_method(thing, "__iter__")
     return thing if method is None else method()
 

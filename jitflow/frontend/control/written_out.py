@@ -7,6 +7,7 @@ from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.branch import decide
+from jitflow.frontend.control.decided_late import DecidedLate
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, Rolling, Test
@@ -35,10 +36,15 @@ def unrolled(loop: Rolling, items: Any, body: Body, test: Test | None, *, is_cou
         answer = True if test is None else truth(test())
         if answer is False:
             break
+        late = None if answer is True else DecidedLate(items)
+        if late is not None:
+            late.undecided()
         try:
             item = next(items)  # not before: what a `break` leaves in an iterator may be asked for later
         except StopIteration:
             break
+        if late is not None:
+            late.end()
         turns += 1
         if trace.left_out > left_out:
             raise trace.restarts[-1]

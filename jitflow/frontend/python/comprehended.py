@@ -62,13 +62,17 @@ def consumed(
             lambda items: consumed(function, name, items, plain, loop, leaves_out, *others, **keywords)
         )
     is_fold = name in _FOLDS
+    is_decision = name in ("any", "all") and active_trace() is not None
+    if is_decision and replaced_by(function) is getattr(builtins, name) and current_trace().choices.answer(_site()):
+        return loop(iterable)
     if name == "join":
         if getattr(function, "func", None) is not join or not _is_a_loop(iterable, leaves_out):
             return _turn_by_turn(lambda items: function(plain(items)), iterable, leaves_out)
         return function(loop(iterable))
     meant = getattr(math if name in _OF_MATH else collections if name in _OF_COLLECTIONS else builtins, name)
     if replaced_by(function) is not meant or not _is_a_loop(iterable, leaves_out, is_fold):
-        return _turn_by_turn(lambda items: function(plain(items), *others, **keywords), iterable, leaves_out)
+        may_leave = None if is_decision and leaves_out is False else leaves_out
+        return _turn_by_turn(lambda items: function(plain(items), *others, **keywords), iterable, may_leave)
     if name == "sum":
         return loop(iterable, *others, **keywords) if others else loop(iterable, keywords.get("start", 0))
     if name == "next":

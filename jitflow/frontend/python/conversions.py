@@ -18,6 +18,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import is_bool, numpy_says
 from jitflow.frontend.control.branch import and_, or_
+from jitflow.frontend.control.decided_late import DecidedLate
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range
@@ -204,8 +205,13 @@ def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[...,
     answer: Any = not decisive
     if isinstance(items, Recorded | Source | Range):
         return fold(items, answer, lambda known, thing: bool_(combined(known, partial(bool_, thing))))
-    for thing in items:
+    iterator = iter(items)
+    late = DecidedLate(iterator)
+    for thing in iterator:
         answer = combined(answer, partial(bool_, thing))
         if answer is decisive:
-            return decisive
+            break
+        if type(answer) is not bool:  # a traced one says that it is one
+            late.undecided()
+    late.end()
     return answer
