@@ -189,12 +189,13 @@ class _Kernels:
         if saved <= 0:
             return
         computing = {reader: _computing(self.ops[reader], values, recipes, given) for reader, values in readers.items()}
-        if not all(map(_is_nest, computing.values())):
+        kept = [value for value in (*kernel.regions[0].yielded, *new) if value not in gone]
+        thinner = _giving(kernel, kept, given)
+        if not all(map(_is_nest, (thinner, *computing.values()))):
             return
         for reader, op in computing.items():
             self._replace(reader, op)
-        kept = [value for value in (*kernel.regions[0].yielded, *new) if value not in gone]
-        self._replace(place, _giving(kernel, kept, given))
+        self._replace(place, thinner)
         name = kernel.attributes["kernel"]
         others = ", ".join(sorted({self.ops[reader].attributes["kernel"] for reader in readers}))
         yield f"{name} gives {len(kept)} values, not {len(kernel.results)}: the rest is computed again in {others}"
