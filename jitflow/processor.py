@@ -193,6 +193,11 @@ class CodeTarget:
         return (16, 16) if self.has("simd128") else (0, 0)
 
     @property
+    def converts_halves(self) -> bool:
+        """Whether f16 is converted to f32 and back by an instruction, or by functions that are shipped along."""
+        return self.is_wasm or self.has("f16c") or self.has("neon") or self.has("fp-armv8")
+
+    @property
     def attributes(self) -> str:
         """LLVM's attributes of every function: code may use vectors as wide as the processor has them."""
         width = 512 if self.has("avx512f") else 256 if self.has("avx2") else 128

@@ -32,6 +32,18 @@ x = np.random.default_rng(1).normal(size=(300, 70)).astype(np.float32)
 found = program(x, np.random.default_rng(2))
 for mine, other in zip(found, program.__wrapped__(x, np.random.default_rng(2)), strict=True):
     np.testing.assert_allclose(mine, other, rtol=2e-5, atol=2e-5)
+
+@jitflow.function
+def halved(x):
+    half = x.astype(np.float16)
+    return half, half.astype(np.float32), half + half
+
+np.seterr(all="ignore")
+halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+between = (halves.view(np.uint32)[:, None] + np.array([0, 0xFFF, 0x1000, 0x1001], np.uint32)).view(np.float32)
+for mine, other in zip(halved(between), halved.__wrapped__(between), strict=True):
+    np.testing.assert_array_equal(mine, other)
+    assert (np.signbit(mine) == np.signbit(other)).all()
 code = program.ir(stage="asm")
 print("zmm" in code, "ymm" in code)
 """

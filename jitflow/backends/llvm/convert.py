@@ -131,6 +131,8 @@ def _magnitude(out: Emitter, type: Number, operand: str) -> str:
 def widen_half(out: Emitter, type: Number, operand: str) -> str:
     """A half, given as its bits, in f32: always exact."""
     lanes, text = lanes_of(type), register_type(type)
+    if type.dtype == F16 and not out.module.target.converts_halves:
+        return _widen_f16(out, operand, lanes)
     if type.dtype == F16:
         half = out.let(f"bitcast {text} {operand} to {vector_of('half', lanes)}")
         return out.let(f"fpext {vector_of('half', lanes)} {half} to {vector_of('float', lanes)}")
@@ -152,8 +154,64 @@ def narrow_float(out: Emitter, type: Number, operand: str, target: DType) -> str
     lanes = lanes_of(type)
     if target != F16:
         return _narrow_to_bf16(out, operand, lanes)
+    if not out.module.target.converts_halves:
+        return _narrow_to_f16(out, operand, lanes)
     half = out.let(f"fptrunc {vector_of('float', lanes)} {operand} to {vector_of('half', lanes)}")
     return out.let(f"bitcast {vector_of('half', lanes)} {half} to {vector_of('i16', lanes)}")
+
+
+def _widen_f16(out: Emitter, operand: str, lanes: int) -> str:
+    """On the bits: the exponents of f16 are 112 lower in f32, where its subnormal numbers are subnormal, too."""
+    bits, mask, text = vector_of("i32", lanes), vector_of("i1", lanes), vector_of("float", lanes)
+
+    def constant(value: int) -> str:
+        return splat_literal(with_lanes(U32, lanes), str(value))
+
+    half = out.let(f"zext {vector_of('i16', lanes)} {operand} to {bits}")
+    magnitude = out.let(f"and {bits} {half}, {constant(0x7FFF)}")
+    sign = out.let(f"shl {bits} {out.let(f'xor {bits} {half}, {magnitude}')}, {constant(16)}")
+    moved = out.let(f"shl {bits} {magnitude}, {constant(13)}")
+    lowered = out.let(f"bitcast {bits} {moved} to {text}")
+    power = splat_literal(with_lanes(F32, lanes), literal(2.0**112, F32))
+    number = out.let(f"bitcast {text} {out.let(f'fmul {text} {lowered}, {power}')} to {bits}")
+    is_nan = out.let(f"icmp ugt {bits} {magnitude}, {constant(0x7C00)}")
+    largest = out.let(f"select {mask} {is_nan}, {bits} {constant(0x7FC00000)}, {bits} {constant(0x7F800000)}")
+    special = out.let(f"or {bits} {moved}, {largest}")
+    is_special = out.let(f"icmp uge {bits} {magnitude}, {constant(0x7C00)}")
+    chosen = out.let(f"select {mask} {is_special}, {bits} {special}, {bits} {number}")
+    return out.let(f"bitcast {bits} {out.let(f'or {bits} {chosen}, {sign}')} to {text}")
+
+
+def _narrow_to_f16(out: Emitter, operand: str, lanes: int) -> str:
+    """On the bits, to nearest, ties to even; NaN keeps its upper bits and becomes quiet.
+
+    What is below the smallest normal number is rounded by adding 0.5, whose last bit is that of a subnormal f16.
+    """
+    bits, mask, text = vector_of("i32", lanes), vector_of("i1", lanes), vector_of("float", lanes)
+
+    def constant(value: int) -> str:
+        return splat_literal(with_lanes(U32, lanes), str(value))
+
+    raw = out.let(f"bitcast {text} {operand} to {bits}")
+    magnitude = out.let(f"and {bits} {raw}, {constant(0x7FFFFFFF)}")
+    sign = out.let(f"lshr {bits} {out.let(f'xor {bits} {raw}, {magnitude}')}, {constant(16)}")
+    upper = out.let(f"lshr {bits} {magnitude}, {constant(13)}")
+    odd = out.let(f"and {bits} {upper}, {constant(1)}")
+    lowered = out.let(f"sub {bits} {magnitude}, {constant((112 << 23) - 0xFFF)}")
+    rounded = out.let(f"lshr {bits} {out.let(f'add {bits} {lowered}, {odd}')}, {constant(13)}")
+    normal = out.call(bits, f"llvm.umin.{intrinsic_suffix(with_lanes(I32, lanes))}",
+                      f"{bits} {rounded}", f"{bits} {constant(0x7C00)}")  # fmt: skip
+    positive = out.let(f"bitcast {bits} {magnitude} to {text}")
+    half = splat_literal(with_lanes(F32, lanes), literal(0.5, F32))
+    sum_bits = out.let(f"bitcast {text} {out.let(f'fadd {text} {positive}, {half}')} to {bits}")
+    subnormal = out.let(f"sub {bits} {sum_bits}, {constant(126 << 23)}")
+    is_small = out.let(f"icmp ult {bits} {magnitude}, {constant(113 << 23)}")
+    number = out.let(f"select {mask} {is_small}, {bits} {subnormal}, {bits} {normal}")
+    payload = out.let(f"and {bits} {upper}, {constant(0x3FF)}")
+    quiet = out.let(f"or {bits} {payload}, {constant(0x7E00)}")
+    is_nan = out.let(f"fcmp uno {text} {operand}, {operand}")
+    chosen = out.let(f"select {mask} {is_nan}, {bits} {quiet}, {bits} {number}")
+    return out.let(f"trunc {bits} {out.let(f'or {bits} {chosen}, {sign}')} to {vector_of('i16', lanes)}")
 
 
 def _narrow_to_bf16(out: Emitter, operand: str, lanes: int) -> str:
