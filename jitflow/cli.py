@@ -185,6 +185,9 @@ def tune(target: Target, arg: Arguments = None) -> None:
             found.append(trial)
             predicted = f"{trial.predicted * 1e6:.2f}" if trial.predicted == trial.predicted else ""
             table.add_row(trial.kernel, trial.what, predicted, f"{trial.seconds * 1e6:.2f}")
+    if not found:
+        console.print("there is no kernel that a schedule could be chosen for")
+        return
     console.print(table)
     best = best_of(found)
     if best:

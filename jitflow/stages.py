@@ -102,7 +102,8 @@ def _schedules_text(compilation: Compilation) -> str:
     lower(compilation)
     assert compilation.lowered is not None
     sizes = dict(compilation.traced.hints)
-    return "\n".join(one.text(name, sizes) for name, one in compilation.lowered.scheduled.items())
+    texts = [one.text(name, sizes) for name, one in compilation.lowered.scheduled.items()]
+    return "\n".join(texts) or "; no kernel here has a schedule\n"
 
 
 def _only(functions: tuple[Function, ...]) -> Function:

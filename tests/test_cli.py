@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -37,6 +38,9 @@ def wrong(x):
     return np.exp(x) @ x[:, :, 0]
 
 number = 3
+
+def turned(x):
+    return x.T
 """
 
 TEXT = """\
@@ -119,6 +123,13 @@ def test_explain_prints_the_specialisation(program: Path) -> None:
     for line in ("plain", "x: f32[n], C order", "np: is the module numpy", "y: f32, a run-time NumPy scalar"):
         assert line in result.output
     assert re.search(r"kernel_0 holds 3 ops: exp \(.*:5\), multiply .*, add ", result.output)
+
+
+def test_a_program_without_kernels_has_no_schedule(program: Path) -> None:
+    explained = run("explain", f"{program}:turned", "--arg", "f32[3,4]", "--schedule")
+    assert explained.output == "; no kernel here has a schedule\n"
+    tuned = run("tune", f"{program}:turned", "--arg", "f32[3,4]")
+    assert tuned.output == "there is no kernel that a schedule could be chosen for\n"
 
 
 def test_explain_prints_where_the_time_of_a_compilation_went(program: Path) -> None:
@@ -230,6 +241,13 @@ def test_what_is_said_to_install_can_be_installed() -> None:
         extra for text in [*texts, (root / "README.md").read_text()] for extra in re.findall(r"jitflow\[(\w+)\]", text)
     }
     assert {"bench", "graph", "plot"} <= named <= extras.keys()
+
+
+def test_the_package_can_be_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["jitflow", "--version"])
+    with pytest.raises(SystemExit):
+        runpy.run_module("jitflow", run_name="__main__")
+    assert capsys.readouterr().out == f"jitflow {jitflow.__version__}\n"
 
 
 def test_version() -> None:

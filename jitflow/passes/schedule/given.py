@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from linecache import checkcache
 from pathlib import Path
 
 from jitflow.errors import UserValueError
+from jitflow.ir.location import Loc
 from jitflow.passes.schedule.target import Given, Target
 
 __all__ = ["following", "given_for", "read_given", "refuse_unknown"]
@@ -67,5 +69,6 @@ def following(given: Given, kind: str, loops: str) -> Iterator[None]:
             raise UserValueError(f"kernel {given.kernel} has other loops", expected=loops, found=given.loops)
         yield
     except UserValueError as error:
-        error.add_note(f"in the schedule of {given.kernel}, {given.file}:{given.line}")
+        checkcache(given.file)
+        error.refused().at(Loc(given.file, given.line - 1))
         raise

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import jitflow
+from jitflow.errors import UserError
 from jitflow.ir.core import Value
 from jitflow.ir.printer import Names, print_op
 from jitflow.passes.lower import kernel
@@ -221,7 +222,9 @@ def test_what_does_not_go_on_evenly_is_staged_in_each_block(tmp_path: Path) -> N
         ),
     ):
         file.write_text(text)
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(UserError, match=message) as raised:
             jitflow.function(total, schedule=file)(*given)
+        assert f"--> {file}:" in raised.value.render()
+        assert "| schedule @kernel_0 (" in raised.value.render()
     file.write_text(printed)
     assert_same(jitflow.function(total, schedule=file)(*given), jitflow.function(total)(*given), EXACT)
