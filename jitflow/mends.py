@@ -58,7 +58,7 @@ _ROWS = (
     (r"Matrix is not positive definite$", "add a little to the diagonal, or use np.linalg.eigh"),
     # names and arrays that are not to be written to
     (r"cannot access local variable '(\w+)'", "give {1} a value before, for the path on which nothing does"),
-    (r"assignment destination is read-only$", "write to a copy: x = x.copy()"),
+    (r" is read-only$", "write to a copy: x = x.copy()"),
 )  # fmt: skip
 
 ROWS = tuple((re.compile(pattern), mend) for pattern, mend in _ROWS)

@@ -5,7 +5,7 @@ A view op changes only the layout; `view_layout` is its meaning, or None where N
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from jitflow.ir.core import Fact, Op
 from jitflow.ir.dims import Dim, product, symbol
@@ -35,10 +35,15 @@ def contiguous(dims: tuple[Dim, ...], itemsize: int, order: tuple[int, ...] | No
     return Layout(0, tuple(strides))
 
 
-def is_contiguous(dims: tuple[Dim, ...], itemsize: int, layout: Layout) -> bool:
-    """Whether the layout is provably C-contiguous; strides of axes of size 1 do not count."""
+def is_contiguous(dims: tuple[Dim, ...], itemsize: int, layout: Layout, facts: Set[Fact] = frozenset()) -> bool:
+    """Whether the layout is provably C-contiguous; strides of axes of one element at most do not count."""
     expected = contiguous(dims, itemsize).strides
-    return all(dim == 1 or have == want for dim, have, want in zip(dims, layout.strides, expected, strict=True))
+    for dim, have, want in zip(dims, layout.strides, expected, strict=True):
+        if dim == 1 or have == want:
+            continue
+        if facts.isdisjoint((Fact(dim, "<", 2), Fact(have, "==", want), Fact(want, "==", have))):
+            return False
+    return True
 
 
 def parameter_layout(position: int, type: Tensor, kind: str) -> Layout:
@@ -71,8 +76,8 @@ def stride_name(position: int, axis: int) -> str:
     return f"stride_{position}_{axis}"
 
 
-def view_layout(op: Op, source: Layout, itemsize: int) -> Layout | None:
-    """The layout of the result of view op ``op`` on elements that lie as ``source`` says."""
+def view_layout(op: Op, source: Layout, itemsize: int, facts: Set[Fact] = frozenset()) -> Layout | None:
+    """The layout of the result of view op ``op`` on elements that lie as ``source`` says, by what ``facts`` say."""
     before, after = dims_of(op.operands[0].type), dims_of(op.result.type)
     if op.name == "transpose":
         return Layout(source.offset, tuple(source.strides[axis] for axis in op.attributes["axes"]))
@@ -99,7 +104,7 @@ def view_layout(op: Op, source: Layout, itemsize: int) -> Layout | None:
     if op.name == "window":
         return windows_layout(op.attributes, source)
     if op.name == "reshape":
-        return _reshape(before, after, source, itemsize)
+        return _reshape(before, after, source, itemsize, facts)
     raise AssertionError(f"{op.name} is no view op")
 
 
@@ -115,8 +120,10 @@ def windows_layout(attributes: Attributes, source: Layout) -> Layout:
     return Layout(offset, (*strides, *inner))
 
 
-def _reshape(before: tuple[Dim, ...], after: tuple[Dim, ...], source: Layout, itemsize: int) -> Layout | None:
-    if is_contiguous(before, itemsize, source):
+def _reshape(
+    before: tuple[Dim, ...], after: tuple[Dim, ...], source: Layout, itemsize: int, facts: Set[Fact]
+) -> Layout | None:
+    if is_contiguous(before, itemsize, source, facts):
         return Layout(source.offset, contiguous(after, itemsize).strides)
     old = [(dim, stride) for dim, stride in zip(before, source.strides, strict=True) if dim != 1]
     strides: list[Dim] = [itemsize] * len(after)

@@ -151,7 +151,7 @@ def require_equal_sizes(
 def message_shapes(message: str, shapes: Sequence[Dims]) -> tuple[str, list[Value]]:
     """``message`` with a placeholder for each run-time size, and those sizes: what a ``check`` formats.
 
-    ``{shapes}`` stands for all shapes, ``{shape}`` for one after the other.
+    ``{shapes}`` stands for all shapes, ``{shape}`` for one after the other; ``{tuple}`` does, too, as Python prints it.
     """
     sizes: list[Value] = []
 
@@ -173,6 +173,7 @@ def with_shapes(message: str, shapes: Sequence[Dims]) -> str:
 def _filled(message: str, texts: Sequence[str]) -> str:
     for text in texts:
         message = message.replace("{shape}", text, 1)
+        message = message.replace("{tuple}", text.replace(",", ", ").replace(", )", ",)"), 1)
     return message.replace("{shapes}", " ".join(texts))
 
 

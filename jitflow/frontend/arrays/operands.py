@@ -41,6 +41,7 @@ __all__ = [
     "converted_axis",
     "converted_int",
     "dtype_argument",
+    "folded_axes",
     "is_array_like",
     "is_bool",
     "kept_axes",
@@ -214,7 +215,16 @@ def sequence_of(thing: Any) -> Sequence[Any]:
 def converted_axes(axis: Any, rank: int) -> tuple[int, ...]:
     """The same as NumPy's functions in C read it: None, an integer or a tuple of such, no list, and no bools."""
     found = axis if isinstance(axis, tuple) else tuple(range(rank)) if axis is None else (axis,)
-    return normalized_axes(tuple(converted_int(item) for item in found), rank)
+    axes = tuple(normalized_axis(converted_int(item), rank) for item in found)
+    if len({*axes}) < len(axes):
+        raise UserValueError("duplicate value in 'axis'")
+    return axes
+
+
+def folded_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """`converted_axes` of what reductions and ``squeeze`` take away: the axes 0 and -1 of a 0-d array are none."""
+    is_one = axis is not None and not isinstance(axis, tuple)
+    return () if not rank and is_one and converted_int(axis) in (0, -1) else converted_axes(axis, rank)
 
 
 def converted_axis(axis: Any, rank: int) -> int:
@@ -270,6 +280,9 @@ def static_int(item: Any, name: str) -> int:
     if isinstance(item, tracers.ScalarTracer):
         require_integer(item, item.value)
     item = pinned(item)
+    if isinstance(item, tracers.ScalarTracer):
+        made = values.maker(item.value)
+        item = made.attributes["value"] if made is not None and made.name == "constant" else item
     if isinstance(item, tracers.ArrayTracer | tracers.ScalarTracer):
         error = UserTypeError(
             f"expected {name} to be known while tracing, got a run-time number",

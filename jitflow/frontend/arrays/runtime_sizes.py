@@ -15,7 +15,7 @@ from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.sizes import is_long
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
-from jitflow.ir.core import Op, Value
+from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, U64
 
@@ -98,19 +98,13 @@ def clamped(item: object, size: Dim, *, backwards: bool = False) -> Dim:
 
 def sum_of(value: Value) -> tuple[Value, int]:
     """An integer as another one and the number that the program has added to it."""
-    maker = _maker(value)
+    maker = values.maker(value)
     if maker is not None and maker.name == "add":
         for base, other in zip(maker.operands, maker.operands[::-1], strict=True):
-            added = _maker(other)
+            added = values.maker(other)
             if added is not None and added.name == "constant":
                 return base, added.attributes["value"]
     return value, 0
-
-
-def _maker(value: Value) -> Op | None:
-    """The op that made a number."""
-    ops = (op for scope in current_trace().scope.around() for op in reversed(scope.builder.ops))
-    return next((op for op in ops if value in op.results), None)
 
 
 def _clamped(item: Value, size: Dim, backwards: bool) -> Dim:

@@ -17,6 +17,7 @@ from numpy.linalg import LinAlgError
 from jitflow.errors import UserError, UserNotImplementedError, exception_class
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Signal, Site
 from jitflow.frontend.recording.locate import is_of_the_program
 from jitflow.frontend.recording.regions import Scope
@@ -270,11 +271,9 @@ def raised_by(op: Op) -> tuple[type[BaseException], ...]:
 
 def constant_behind(value: Value) -> Any:
     """The number that a value is; None if it is no constant."""
-    scopes = current_trace().scope.around()
-    makers = {result: op for scope in scopes for op in scope.builder.ops for result in op.results}
-    op = makers.get(value)
+    op = values.maker(value)
     while op is not None and op.name == "cast":
-        op = makers.get(op.operands[0])
+        op = values.maker(op.operands[0])
     return op.attributes["value"] if op is not None and op.name == "constant" else None
 
 

@@ -17,7 +17,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting, layouts
 from jitflow.frontend.arrays.casts import as_element, as_object, require_cast
-from jitflow.frontend.arrays.operands import array_operand, as_value, normalized_axis, operand, refuse
+from jitflow.frontend.arrays.operands import array_operand, as_value, normalized_axis, operand
 from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range
@@ -39,6 +39,7 @@ __all__ = ["FUNCTIONS", "in_place", "put", "set_flat", "set_item"]
 
 def set_item(array: Any, index: Any, value: Any) -> None:
     """``array[index] = value``."""
+    _require_writeable(array)
     items = index if isinstance(index, tuple) else (index,)
     mask = selections.mask_of(items[0]) if len(items) == 1 else None
     if mask is not None and not selections.is_empty_beside(mask, array.type.dims):
@@ -60,6 +61,10 @@ def _shown(array: Any) -> Value:
     if not isinstance(array, tracers.ArrayTracer):
         raise UserTypeError(f"'{array.__class__.__name__}' object does not support item assignment")
     return array.value
+
+
+def _require_writeable(array: Any, what: str = "assignment destination") -> None:
+    current_trace().storage.require_writeable(_shown(array), what)
 
 
 def _store(view: Value, thing: Any, *, is_element: bool = False) -> None:
@@ -183,6 +188,7 @@ def _spread(value: Value, target: tuple[Any, ...], message: str = _MISMATCH) -> 
 
 def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any) -> None:
     """``ufunc.at(a, indices, b)``: repeated positions combine, one after the other. What is stored is cast."""
+    _require_writeable(a, "operand array with iterator write flag set")
     dtype, added = values.dtype_of_value(_shown(a)), array_operand(b)
     *_, found = ufunc_dtypes(ufunc, (a.value, added), casting="unsafe")
     keeps = found == dtype or (found.is_integer and dtype.is_integer)
@@ -245,9 +251,16 @@ def fill(array: Any, value: Any) -> None:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """``np.fill_diagonal`` of a matrix; few values are repeated."""
-    if a.ndim != 2 or wrap:
-        raise refuse("fill_diagonal of more than two axes, or with wrap=True", "assign with integer arrays")
+    """``np.fill_diagonal``; few values are repeated."""
+    if a.ndim < 2:
+        raise UserValueError("array must be at least 2-d")
+    for dim in a.type.dims[1:] if a.ndim > 2 else ():
+        broadcasting.require_equal(dim, a.type.dims[0], "All dimensions of input must be of equal length")
+    _require_writeable(a, "underlying array")
+    if a.ndim > 2 or wrap:
+        steps = [product(a.type.dims[place:]) for place in range(1, a.ndim + 1)]  # from one element to the next
+        set_flat(a, slice(None, None, tracers.size_of(sum(steps))), val)
+        return
     rows, columns = a.type.dims
     size = broadcasting.smaller(rows, columns)
     diagonal = values.emit("diagonal", _shown(a), axes=(0, 1), offset=0, size=size)
@@ -259,6 +272,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``np.put``."""
     require_mode(mode)
+    _require_writeable(a, "put: output array")
     shown, found = _shown(a), positions_of(ind, "safe")
     count = broadcasting.total_size(found)
     places: Any = tracers.wrap(values.reshape(found, (count,)), owned=False)
@@ -315,8 +329,8 @@ def _repeated(given: Value, target: tuple[Dim, ...]) -> Value | None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """``np.putmask``: ``a.flat[i] = values.flat[i % values.size]`` where the mask is set."""
-    shown = _shown(a)
-    given = _repeated(_safely_cast(values, shown), shown.type.dims)  # type: ignore[union-attr]
+    _require_writeable(a, "putmask: output array")
+    given = _repeated(_safely_cast(values, a.value), a.type.dims)
     marked = selections.marked(a, mask, "putmask")
     if given is not None:
         copyto(a, given, "unsafe", marked)
@@ -326,6 +340,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """``np.place``: the values in turn, again and again, where the mask is set."""
     if not isinstance(arr, tracers.ArrayTracer):
         raise UserTypeError(f"place() argument 1 must be numpy.ndarray, not {arr.__class__.__name__}")
+    _require_writeable(arr, "WRITEBACKIFCOPY base")
     marked, given = selections.marked(arr, mask, "place"), np.ravel(as_tracer(_safely_cast(vals, _shown(arr))))
     if given.size == 0:
         none = values.as_scalar(as_value(np.logical_not(np.any(marked))))
@@ -367,7 +382,9 @@ def in_place(function: Any) -> Any:
     """The method that puts the elements of an array in the order in which ``function`` gives them: ``x.sort()``."""
 
     def method(array: Any, *args: Any, **keywords: Any) -> None:
-        set_item(array, Ellipsis, function(array, *args, **keywords))
+        found = function(array, *args, **keywords)
+        _require_writeable(array, f"{function.__name__} array")
+        set_item(array, Ellipsis, found)
 
     return method
 

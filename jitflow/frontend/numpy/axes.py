@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, converted_axes, normalized_axes, view
+from jitflow.frontend.arrays.operands import array_operand, converted_axes, folded_axes, normalized_axes, view
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
@@ -50,7 +50,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
         return a
     dropped = [place for place, dim in enumerate(dims) if broadcasting.is_one(dim)]
     if axis is not None:
-        ones, dropped = dropped, list(converted_axes(axis, len(dims)))
+        ones, dropped = dropped, list(folded_axes(axis, len(dims)))
         if any(broadcasting.bound_by_call(dims[place]) for place in dropped if place not in ones):
             raise UserValueError(_NOT_ONE)
     for place, dim in enumerate(dims):

@@ -109,6 +109,9 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
         raise UserTypeError("out=... is only allowed as a keyword argument." if out is ... else
                             "return arrays must be of ArrayType")  # fmt: skip
     wanted = dtype_argument(out.dtype)
+    current_trace().storage.require_writeable(
+        out.value, "assignment destination" if name == "copyto" else "output array"
+    )
     _check_output_cast(values.dtype_of_value(result), wanted, casting, name)
     target, source = values.dims(out.value), values.dims(result)
     if len(source) > len(target):

@@ -33,7 +33,7 @@ from jitflow.frontend.arrays.operands import (
     view,
 )
 from jitflow.frontend.arrays.promotion import convert, result_dtype
-from jitflow.frontend.numpy.joining import stack_values
+from jitflow.frontend.numpy.joining import require_one_shape, stack_values
 from jitflow.frontend.numpy.ranges import arange, line
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -315,13 +315,7 @@ def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Val
     if not any(isinstance(item, tracers.Tracer | ArraySource | list | tuple) or is_array_like(item) for item in items):
         return tracers.lift(numpy_says(np.asarray, items, None if dtype is None else dtype.numpy))
     rows = [array_operand(item) if dtype is None else values.as_array(list_item(item, dtype)) for item in items]
-    ranks = {values.rank(row) for row in rows}
-    shapes = {tuple(dim for dim in values.dims(row) if isinstance(dim, int)) for row in rows}
-    if len(ranks) > 1 or (len(shapes) > 1 and all(isinstance(d, int) for row in rows for d in values.dims(row))):
-        raise UserValueError(
-            "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
-            f"dimensions. The detected shape was ({len(rows)},) + inhomogeneous part."
-        )
+    require_one_shape([values.dims(row) for row in rows])
     return as_value(new(stack_values(rows, 0)))  # a single row is no view
 
 

@@ -79,8 +79,8 @@ def common_shape(parameters: Sequence[Value], size: Any) -> Dims | None:
 _TOO_SMALL = "Output size {shape} is not compatible with broadcast dimensions of inputs {shape}."
 
 _MISMATCH = (
-    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape {{shape}} "
-    "and arg {} with shape {{shape}}."
+    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape {{tuple}} "
+    "and arg {} with shape {{tuple}}."
 )
 
 

@@ -70,7 +70,12 @@ def get_item(array: Any, index: Any) -> Any:
     mask = selections.mask_of(index[0] if isinstance(index, tuple) and len(index) == 1 else index)
     if mask is not None and not selections.is_empty_beside(mask, values.dims(value)):
         return selections.select(value, mask)
-    items = lay_out(index if isinstance(index, tuple) else (index,), values.rank(value))
+    try:
+        items = lay_out(index if isinstance(index, tuple) else (index,), values.rank(value))
+    except UserIndexError:
+        if isinstance(array, tracers.ScalarTracer):
+            raise UserIndexError("invalid index to scalar variable.") from None
+        raise
     looks = any(isinstance(item, Lookup) and values.rank(item.positions) for item in items)
     if not looks:
         return _basic(value, items, index)

@@ -88,6 +88,26 @@ def stack_values(operands: Sequence[Value], axis: int, dtype: DType | None = Non
     return concatenate_values(raised, axis, dtype, casting)
 
 
+def require_one_shape(shapes: Sequence[tuple[Dim, ...]]) -> None:
+    """Raise ValueError, now or when the program runs, unless the items of a list have one shape."""
+    first, *others = shapes
+    if len(set(map(len, shapes))) > 1:
+        raise UserValueError(_inhomogeneous(len(shapes), ()))
+    for axis, dim in enumerate(first):
+        message, sizes = _inhomogeneous(len(shapes), first[:axis]), [d for d in first[:axis] if not isinstance(d, int)]
+        for other in others:
+            broadcasting.require_equal_sizes(dim, other[axis], message, [values.size(size) for size in sizes])
+
+
+def _inhomogeneous(count: int, shape: tuple[Dim, ...]) -> str:
+    texts = [str(count), *(str(dim) if isinstance(dim, int) else "{}" for dim in shape)]
+    detected = f"({', '.join(texts)}{'' if shape else ','})"
+    return (
+        "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
+        f"{len(texts)} dimensions. The detected shape was {detected} + inhomogeneous part."
+    )
+
+
 def _arrays(arrays: Any) -> list[Value]:
     if isinstance(arrays, tracers.ArrayTracer):
         return [array_operand(item) for item in arrays]
@@ -310,7 +330,7 @@ def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Any, ...]:
     value = array_operand(x)
     if not values.rank(value):
         raise UserValueError("Input array must be at least 1-d.")
-    place = normalized_axis(axis, values.rank(value))
+    place = normalized_axis(axis, values.rank(value), "source")
     count = static_int(tracers.size_of(values.dims(value)[place]), "the number of arrays")
     pieces = _pieces(value, [(start, 1) for start in range(count)], place)
     rest = values.dims(value)[:place] + values.dims(value)[place + 1 :]

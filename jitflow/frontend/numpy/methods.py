@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.operands import as_value, dtype_argument, refuse, view
 from jitflow.frontend.numpy import (
     assignment,
@@ -73,6 +74,17 @@ def _itemsize(array: Any) -> int:
     return values.dtype_of_value(as_value(array)).itemsize
 
 
+def _of_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``var`` or ``std`` as a method, which knows no ``correction``."""
+
+    def method(array: Any, *args: Any, **keywords: Any) -> Any:
+        if "correction" in keywords:
+            raise UserTypeError(f"_{function.__name__}() got an unexpected keyword argument 'correction'")
+        return function(array, *args, **keywords)
+
+    return method
+
+
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         # reductions
@@ -87,8 +99,8 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "cumsum": reductions.cumsum,
         "cumprod": reductions.cumprod,
         "mean": statistics.mean,
-        "var": statistics.var,
-        "std": statistics.std,
+        "var": _of_method(statistics.var),
+        "std": _of_method(statistics.std),
         "trace": matrices.trace,
         # shapes
         "reshape": shape.reshape_method,

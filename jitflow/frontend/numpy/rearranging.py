@@ -44,8 +44,8 @@ __all__ = ["FUNCTIONS", "repeat", "stretch"]
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     value = array_operand(a)
     if axis is None:
-        flat = values.reshape(value, (broadcasting.total_size(value),))
-        return new(values.reshape(_rolled(flat, shift, 0), values.dims(value)))
+        flat = new(values.reshape(value, (broadcasting.total_size(value),)))
+        return new(values.reshape(array_operand(roll(flat, shift, 0)), values.dims(value)))
     places = [normalized_axis(item, values.rank(value)) for item in sequence_of(axis)]
     shifts = list(shift) if isinstance(shift, tuple | list | range) else [shift] * len(places)
     if len(places) == 1:

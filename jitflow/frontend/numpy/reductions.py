@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.casts import as_element
 from jitflow.frontend.arrays.operands import (
@@ -20,11 +20,12 @@ from jitflow.frontend.arrays.operands import (
     as_value,
     converted_axes,
     converted_axis,
-    converted_int,
     dtype_argument,
+    folded_axes,
     kept_axes,
     new,
     normalized_axis,
+    numpy_says,
     operand,
     refuse,
 )
@@ -89,15 +90,7 @@ def reduction_axes(axis: Any, rank: int, *, strict: bool = False) -> tuple[int, 
 
     On a 0-d array the axes 0 and -1 mean none, unless the function is ``strict`` about it, as ``mean`` is.
     """
-    try:
-        one_axis = axis is not None and not isinstance(axis, tuple)
-        of_number = not rank and not strict and one_axis and converted_axis(axis, 1) == 0
-        found = () if of_number else converted_axes(axis, rank)
-    except UserValueError as error:
-        if "repeated" not in error.message:
-            raise
-        raise UserValueError("duplicate value in 'axis'") from None
-    return tuple(sorted(found)) if rank else ()
+    return tuple(sorted(converted_axes(axis, rank) if strict else folded_axes(axis, rank)))
 
 
 def keep_axes(result: Value, source: tuple[Dim, ...], axes: tuple[int, ...]) -> Value:
@@ -165,12 +158,15 @@ def reduce_value(
     axes = reduction_axes(axis, values.rank(value))
     source, value = value, values.cast(value, loop)
     start = None if initial is ABSENT or initial is None else as_element(operand(initial), loop)
+    begins = rule.identity is not None and initial is not None  # where there is nothing
     if rule.identity is None and start is not None:
         start = ufunc_methods.begun_in(start, start, (), into)
     elif rule.identity is None:
         value = ufunc_methods.begun_in(value, source, axes, into)
     if where is not True:
-        value = _masked(ufunc, value, where, start if rule.identity is None else _identity(rule, loop))
+        value = _masked(ufunc, value, where, _identity(rule, loop) if begins else start)
+    if rule.identity is not None and not begins and axes:
+        _require_elements(ufunc.__name__, product([values.dims(value)[axis] for axis in axes]))
     result = _folded(ufunc, rule, values.as_array(value), axes, start)
     return keep_axes(result, values.dims(value), axes) if keepdims and values.rank(value) else result
 
@@ -202,6 +198,8 @@ def _folded(ufunc: np.ufunc, rule: Fold, value: Value, axes: tuple[int, ...], st
 def _reduction_dtype(ufunc: np.ufunc, value: Value, dtype: Any, into: DType | None = None) -> DType:
     """The dtype in which a ufunc folds; NumPy says that small integers are summed in 64 bits."""
     if ufunc in (np.logical_and, np.logical_or, np.logical_xor):
+        known = dtype if dtype is None else dtype_argument(dtype).numpy
+        numpy_says(ufunc.reduce, np.ones(1, values.dtype_of_value(value).numpy), dtype=known)
         return BOOL
     if dtype is not None:
         signature = (dtype_argument(dtype).numpy, None, None)
@@ -246,18 +244,14 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
     """``ufunc.accumulate``."""
     name = _ACCUMULATIONS.get(ufunc)
     value, into = array_operand(array), output_dtype(out)
-    if axis is None or (isinstance(axis, tuple) and len(axis) != 1):
-        raise UserValueError("accumulate does not allow multiple axes")
-    (axis,) = (converted_int(item) for item in (axis if isinstance(axis, tuple) else (axis,)))
+    axis = ufunc_methods.only_axis("accumulate", value, axis)
     if name is None:
         loop = dtype if into is None else _reduction_dtype(ufunc, value, dtype, into).numpy
         return as_running(ufunc_methods.accumulate(ufunc, value, axis, loop), out)
-    if values.rank(value) == 0:
-        raise UserTypeError("cannot accumulate on a scalar")
     loop = _reduction_dtype(ufunc, value, dtype, into)
     if loop == BOOL and ufunc in (np.add, np.multiply):
         name = _ACCUMULATIONS[np.maximum if ufunc is np.add else np.minimum]
-    return as_running(emit(name, values.cast(value, loop), axis=normalized_axis(axis, values.rank(value))), out)
+    return as_running(emit(name, values.cast(value, loop), axis=axis), out)
 
 
 # -- the functions that are a ufunc's reduction ----------------------------------------------------------

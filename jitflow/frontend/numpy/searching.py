@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import ArraySource, array_operand, as_value, converted_axis, new, numpy_says
-from jitflow.frontend.numpy import selections
+from jitflow.frontend.control.branch import choose
+from jitflow.frontend.numpy import selections, taking
 from jitflow.frontend.numpy.calling import write_back
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.elementwise import where as choose_where
 from jitflow.frontend.numpy.indexing import has_elements, unravelled
-from jitflow.frontend.numpy.introspection import ndim
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
@@ -68,7 +69,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     else:
         place = converted_axis(axis, values.rank(value))
     found = selections.positions(values.cast(flags.value, BOOL))
-    result = emit("gather", value, found, axis=place)
+    result = as_value(taking.take(new(value), new(found), place))
     return new(result) if out is None else write_back(result, out, WRONG_SHAPE)
 
 
@@ -143,13 +144,29 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         raise UserValueError(f"with {count} condition(s), either {count} or {count + 1} functions are expected")
     result = np.zeros_like(array)
     for condition, function in zip(conditions, funclist, strict=True):
-        result[condition] = function(array[condition], *args, **kw) if callable(function) else function
+        if callable(function):
+            _put_computed(result, condition, function, array[condition], *args, **kw)
+        else:
+            result[condition] = function
     return result
+
+
+def _put_computed(
+    result: Any, condition: Any, function: Callable[..., Any], chosen: Any, *args: Any, **kw: Any
+) -> None:
+    """What a function makes of the elements that are chosen; it is not called if there are none."""
+
+    def put() -> None:
+        result[condition] = function(chosen, *args, **kw)
+
+    choose(np.size(chosen) > 0, put, lambda: None, function, result)
 
 
 def _conditions(array: Any, condlist: Any) -> list[Any]:
     condlist = as_tracer(condlist) if isinstance(condlist, ArraySource) else condlist
-    several = isinstance(condlist, list | tuple) and any(ndim(item) or not array.ndim for item in condlist)
+    several = isinstance(condlist, list | tuple) and (
+        not array.ndim or isinstance(condlist[0], list | np.ndarray | tracers.ArrayTracer | ArraySource)
+    )
     items = list(condlist) if several else [condlist]
     if not isinstance(condlist, list | tuple) and np.ndim(condlist) == array.ndim + 1:
         items = list(condlist)

@@ -341,16 +341,20 @@ def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     operands = [array_operand(item) for item in args]
-    target = broadcasting.common_dims([values.dims(item) for item in operands], _MISMATCH)
+    target = _common([values.dims(item) for item in operands])
     return tuple(view(broadcasting.broadcast_to(item, target)) for item in operands)
 
 
-_MISMATCH = "shape mismatch: objects cannot be broadcast to a single shape: {shapes}"
+def _common(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """The dims that shapes broadcast to; of several that do not, nobody says which two."""
+    which = ".  Mismatch is between arg 0 with shape {tuple} and arg 1 with shape {tuple}."
+    message = "shape mismatch: objects cannot be broadcast to a single shape"
+    return broadcasting.common_dims(shapes, message + (which if len(shapes) == 2 else ": {shapes}"))
 
 
 def broadcast_shapes(*args: Any) -> tuple[Any, ...]:
     """Shapes as the program has them, of ints and sizes."""
-    dims = broadcasting.common_dims([shape_argument(shape) for shape in args], _MISMATCH)
+    dims = _common([shape_argument(shape) for shape in args])
     return tuple(tracers.size_of(dim) for dim in dims)
 
 

@@ -86,7 +86,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
             raise UserValueError("all keys need to be the same shape")
         for dim, other in zip(shape, values.dims(line), strict=True):
             broadcasting.require_equal(dim, other, "all keys need to be the same shape")
-    return new_results(routines.lexsort, given, [shape], {"axis": static_int(axis, "axis")})
+    return new_results(routines.lexsort, given, [shape or None], {"axis": static_int(axis, "axis")})
 
 
 def sort_complex(a: Any) -> Any:

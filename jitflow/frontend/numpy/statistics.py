@@ -73,7 +73,7 @@ def mean_value(
     into: DType | None = None,
 ) -> Value:
     """`mean` on a value, for an array of the dtype ``into``: the sum is put there before it is divided."""
-    axes = reduction_axes(axis, values.rank(value), strict=True)
+    axes = reduction_axes(axis, values.rank(value), strict=where is True)
     loop, result = sum_dtype(values.dtype_of_value(value), dtype)
     count = count_value(value, axes, where, keepdims)  # first: a mask that does not fit is found there
     found = None if dtype is None and loop == values.dtype_of_value(value) else loop
@@ -98,7 +98,7 @@ def variance_value(
     into: DType | None = None,
 ) -> Value:
     """`var` on a value, for an array of the dtype ``into``."""
-    axes = reduction_axes(axis, values.rank(value), strict=True)
+    axes = reduction_axes(axis, values.rank(value), strict=where is True)
     source = values.dims(value)
     found = values.dtype_of_value(value)
     loop = dtype_argument(dtype) if dtype is not None else F64 if found.kind in "biu" else found

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.operands import (
     array_operand,
-    converted_axes,
-    converted_int,
     dtype_argument,
+    folded_axes,
     new,
-    normalized_axes,
     refuse,
     static_int,
 )
@@ -30,7 +28,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, DType
 from jitflow.runtime import routines
 
-__all__ = ["accumulate", "begun_in", "reduce", "reduceat"]
+__all__ = ["accumulate", "begun_in", "only_axis", "reduce", "reduceat"]
 
 
 def _options(ufunc: np.ufunc, axis: Any, dtype: Any) -> dict[str, Any]:
@@ -41,9 +39,9 @@ def _options(ufunc: np.ufunc, axis: Any, dtype: Any) -> dict[str, Any]:
 
 def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """``ufunc.reduceat``: a reduction of each stretch that two neighbouring indices bound."""
-    value, marks = array_operand(array), array_operand(indices)
-    place = converted_int(axis)
-    (axis_found,) = normalized_axes(place, values.rank(value))
+    value = array_operand(array)
+    marks = array_operand(np.zeros(0, np.int64) if isinstance(indices, list | tuple) and not indices else indices)
+    place = only_axis("reduceat", value, axis)
     dims = values.dims(value)
     out = out[0] if isinstance(out, tuple) else out
     if dtype is None and isinstance(out, tracers.ArrayTracer):
@@ -51,11 +49,22 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
         dtype = ufunc_dtypes(ufunc, (value,), casting="unsafe", reduction=True, into=into)[-1].numpy
     options = _options(ufunc, place, dtype)
     kind = _kind(ufunc, value, dtype, routines.accumulate)
-    shape: tuple[Dim, ...] = (*dims[:axis_found], *values.dims(marks), *dims[axis_found + 1 :])
+    shape: tuple[Dim, ...] = (*dims[:place], *values.dims(marks), *dims[place + 1 :])
     if values.rank(marks) != 1 or not values.dtype_of_value(marks).is_integer:
         raise UserValueError("expected a line of integers as indices of reduceat")
     (found,) = library_call(routines.reduceat, [value, marks], [shape], options, kinds=[kind])
     return new(found) if out is None else store_out(found, out, "unsafe")
+
+
+def only_axis(method: str, value: Value, axis: Any) -> int:
+    """The axis that a ufunc's ``accumulate`` or ``reduceat`` goes along."""
+    parts = [(item,) for item in axis] if isinstance(axis, tuple) else [axis]
+    axes = [place for part in parts for place in folded_axes(part, values.rank(value))]
+    if not values.rank(value):
+        raise UserTypeError(f"cannot {method} on a scalar")
+    if len(axes) != 1:
+        raise UserValueError(f"{method} does not allow multiple axes")
+    return axes[0]
 
 
 def accumulate(ufunc: np.ufunc, value: Value, axis: Any, dtype: Any) -> Value:
@@ -69,8 +78,7 @@ def reduce(ufunc: np.ufunc, value: Value, axis: Any, dtype: Any, keepdims: bool)
     """``ufunc.reduce`` of a ufunc that has no op of its own."""
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         raise UserValueError("reduce only supported for binary functions")
-    converted_axes(axis, max(values.rank(value), 1))
-    places = converted_axes(axis, values.rank(value)) if values.rank(value) else ()
+    places = folded_axes(axis, values.rank(value))
     option = None if axis is None or not values.rank(value) else places
     dims = values.dims(value)
     kept = tuple(1 if place in places else dim for place, dim in enumerate(dims) if keepdims or place not in places)

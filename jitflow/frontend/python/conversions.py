@@ -125,13 +125,15 @@ def bool_(*args: Any) -> Any:
 def item(array: Any, *index: Any) -> Any:
     """``array.item()``: the Python number."""
     if index:
-        place = index[0] if len(index) == 1 else index
-        for one in place if isinstance(place, tuple) else index:
+        places = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+        for one in places:
             if is_bool(one):
                 raise UserTypeError("an integer is required")
             if one is None or isinstance(one, float | str | list):
                 raise UserTypeError(f"'{class_name(one)}' object cannot be interpreted as an integer")
-        array = array[place] if isinstance(place, tuple) else np.ravel(array)[place]
+        if len(places) > 1 and len(places) != np.ndim(array):
+            raise located(UserValueError("incorrect number of indices for array"))
+        array = np.ravel(array)[places[0]] if len(places) == 1 else array[places] if places else array
     value = _number(array, "item")
     kind = values.dtype_of_value(value).kind
     if kind == "b":

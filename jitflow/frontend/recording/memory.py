@@ -190,10 +190,16 @@ class Storage(Views):
 
     def is_read_only(self, value: Value) -> bool:
         """Whether what the program sees of ``value`` may not be written to."""
-        shown = [value]
-        while shown[-1] in self._views:
-            shown.append(self._shown_by(shown[-1]))
-        return not self._read_only.isdisjoint(shown)
+        while value not in self._read_only and value in self._views:
+            value = self._shown_by(value)
+        return value in self._read_only
+
+    def require_writeable(self, value: Value, what: str = "assignment destination") -> None:
+        """Raise ValueError, as NumPy says it of ``what``, if the program may not write to what ``value`` shows."""
+        if (noticed := self._protected.get(self.root(value))) is not None:
+            noticed()
+        if noticed is not None or self.is_read_only(value):
+            raise UserValueError(f"{what} is read-only")
 
     def overlaps(self, value: Value) -> None:
         """The array that the caller passes as ``value`` may show what other arguments show."""
@@ -241,8 +247,7 @@ class Storage(Views):
     def has_become_variable(self, value: Value, before: BeforeTurn) -> bool:
         """Whether the memory that ``value`` shows is from outside of a turn, and has become a variable in it."""
         root = self.root(value)
-        known = root in before.variables or root not in self.variables
-        return not known and self.homes.get(root) in before.around
+        return root in self.variables and root not in before.variables and self.homes.get(root) in before.around
 
     def is_variable(self, value: Value) -> bool:
         """Whether the memory that ``value`` shows is written to."""
@@ -263,8 +268,7 @@ class Storage(Views):
 
     def write(self, value: Value, stored: Value) -> None:
         """Make what ``value`` shows be ``stored``: an array of its dims, or a number for all elements."""
-        if self.is_read_only(value):
-            raise UserValueError("assignment destination is read-only")
+        self.require_writeable(value)
         if not (self.parts.of and self.parts.write(value, stored)):
             self._trace.add("store", self.target(value), stored)
 
@@ -293,9 +297,8 @@ class Storage(Views):
                 self._merge_as_places(self._returned[shown][0])
 
     def _require_not_kept(self, *written: Value) -> None:
-        for shown in self.behind(*written):
-            if shown in self._kept:
-                self._kept[shown]()
+        for shown in self.behind(*written) & self._kept.keys():
+            self._kept[shown]()
 
     def end_turn(self, turns: list[Scope], since: tuple[int, int]) -> None:
         """A turn, its body and condition, is over, and what its parameters may be has arrived: look at its writes."""
@@ -380,9 +383,7 @@ class Storage(Views):
         home = self.homes[root]
         if self.came_shared(root):
             self._merge_as_places(self.merged[root].site)
-        if root in self._protected:
-            self._protected[root]()
-            raise UserValueError("assignment destination is read-only")
+        self.require_writeable(root)
         if self.is_parameter(root):
             self.replace_parameter(root, variable, "load")
         else:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.ir.core import Value
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
@@ -32,6 +32,7 @@ __all__ = [
     "fill",
     "iota",
     "is_weak",
+    "maker",
     "rank",
     "reshape",
     "select",
@@ -69,6 +70,12 @@ def dtype_of_value(value: Value) -> DType:
         return I64
     assert isinstance(value.type, Tensor | Scalar), value.type
     return value.type.dtype
+
+
+def maker(value: Value) -> Op | None:
+    """The op that made a number, in this region or one around it."""
+    ops = (op for scope in current_trace().scope.around() for op in reversed(scope.builder.ops))
+    return next((op for op in ops if value in op.results), None)
 
 
 def is_weak(value: Value) -> bool:

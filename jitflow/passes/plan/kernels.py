@@ -55,6 +55,7 @@ class Kernels(Memory):
         self.backwards: set[Op] = set()
         self.products: dict[Op, Product] = {}
         self.nests: dict[Op, Nest] = {}
+        self.facts = frozenset(function.facts)
         self.known: list[set[Value]] = [set()]
         """For each open region, what lies in memory and has been read, as the only number there."""
 
@@ -74,7 +75,7 @@ class Kernels(Memory):
             return
         type = operand.type
         assert isinstance(type, Tensor | Variable | PlaceType)
-        layout = view_layout(op, self.layouts[operand], type.dtype.itemsize)
+        layout = view_layout(op, self.layouts[operand], type.dtype.itemsize, self.facts)
         assert layout is not None, f"{op.name} of {type} needs a copy"
         self.give(op.result, self.blocks[operand], layout)
 

@@ -255,3 +255,37 @@ def test_keepdims_that_is_not_given(function: Any):
     )
     check(lambda x: np.diff(x, prepend=np._NoValue), sample("f4", 3, 4))
     check(lambda x: np.amax(x, 0, None, np._NoValue, np._NoValue), sample("f4", 3, 4))
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1, -2, (0,), (), None])
+def test_axes_of_a_number(axis: Any):
+    number = np.array(2.5)
+    for function in (*FOLDS, *MOMENTS, np.squeeze, np.add.reduce, np.hypot.reduce, np.add.accumulate):
+        check(lambda x, function=function: function(x, axis=axis), number)
+    for function in MOMENTS:
+        check(lambda x, holds, function=function: function(x, axis=axis, where=holds), number, np.array(True))
+
+
+@pytest.mark.parametrize("array", [np.arange(3.0), np.zeros(0)], ids=["some", "none"])
+def test_folds_that_begin_with_nothing(array: Any):
+    for function in (*FOLDS, np.nansum, np.nanprod, np.logical_or.reduce, np.bitwise_or.reduce):
+        given = array.astype(int) if function == np.bitwise_or.reduce else array
+        check(lambda x, function=function: function(x, initial=None), given)
+        check(lambda x, holds, function=function: function(x, where=holds, initial=None), given, given > 0)
+
+
+def test_what_methods_and_ufuncs_do_not_take():
+    line = np.arange(3.0)
+    check(lambda x: x.var(correction=1), line)
+    check(lambda x: x.std(ddof=1, correction=1), line)
+    for dtype in (None, bool, int, np.float32):
+        check(lambda x, dtype=dtype: np.logical_or.reduce(x, dtype=dtype), line)
+
+
+@pytest.mark.parametrize("axis", [0, (0,), (1,), (0, 1), (), None, 2, np.int64(1)])
+def test_the_axis_of_what_runs(axis: Any):
+    for array in (np.arange(6.0).reshape(2, 3), np.arange(3.0)):
+        for ufunc in (np.add, np.hypot):
+            check(lambda x, ufunc=ufunc: ufunc.accumulate(x, axis=axis), array)
+            check(lambda x, ufunc=ufunc: ufunc.reduceat(x, [0, 1], axis=axis), array)
+    check_compiled(lambda x: np.sum(x, axis=np.int64(1)), np.arange(6.0).reshape(2, 3))

@@ -78,6 +78,9 @@ PICKS = [
     f(lambda x: np.piecewise(x, [x < 0, x >= 1], [-1, 1]), LINE),
     f(lambda x: np.piecewise(x, [x < 0, x >= 1], [lambda v: -v, lambda v: v * v, 7]), LINE),
     f(lambda x: np.piecewise(x, [x < 0], [1, 2, 3]), LINE),
+    f(lambda x, c: np.piecewise(x, [c], [lambda v: v * 2, 1.5]), LINE, np.array(True)),
+    f(lambda x, c: np.piecewise(x, [c], [lambda v: v * 2, 1.5]), np.array(2.5), np.array(False)),
+    f(lambda c, x: np.compress(c, x), np.array([True, False]), LINE[:0]),
 ]
 
 
@@ -89,6 +92,12 @@ def test_picks(program: Any, arguments: tuple[Any, ...]):
 def test_piecewise_by_one_condition():
     check_compiled(lambda x: np.piecewise(x, x < 0, [lambda v, k: v - v.mean() * k, 0], 2), LINE)
     check_compiled(lambda x: np.piecewise(x, np.stack([x < 0, x > 1]), [1, 2]), LINE)
+
+
+def test_piecewise_functions_are_not_called_for_nothing():
+    program = jitflow.function(lambda x: np.piecewise(x, [x < 0, x >= 0], [lambda v: v - v.min(), lambda v: v * v[0]]))
+    for line in (LINE, np.abs(LINE), -np.abs(LINE) - 1, LINE[:0]):
+        check_compiled(program, line)
 
 
 USES = [
@@ -194,5 +203,7 @@ def test_methods_of_ufuncs(ufunc: Any):
         check(lambda x: ufunc.reduce(x[0, 0]), array, message=False)
     check(lambda x, i: ufunc.reduceat(x, i), LINE, np.array([0, 3, 3, 1]))
     check(lambda x, i: ufunc.reduceat(x, i), LINE, np.array([0, 9]))
+    check(lambda x: ufunc.reduceat(x, []), LINE)
+    check(lambda x: ufunc.reduceat(x, [0]), np.array(2.5))
     check(lambda x: ufunc.reduceat(x, [0, 1], dtype="f4"), LINE)
     check_both(lambda x, i: ufunc.reduceat(x, i) * 2, LINE, np.array([0, 3]))

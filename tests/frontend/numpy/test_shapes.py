@@ -67,6 +67,13 @@ def f(program: Any, *arguments: Any) -> Any:
         f(lambda x: np.moveaxis(x, [0, 1], [-1, -2]), CUBE),
         f(lambda x: np.moveaxis(x, [0, 1], [0]), CUBE),
         f(lambda x: np.moveaxis(x, range(3), range(3)), CUBE),
+        f(lambda x: x.item(0, 1), CUBE),
+        f(lambda x: x.item((0,)), POINT),
+        f(lambda x: np.roll(x, (1, 2)), CUBE),
+        f(lambda x: np.unstack(x, axis=3), CUBE),
+        f(lambda x: np.moveaxis(x, np.int64(0), np.int32(-1)), CUBE),
+        f(lambda x: np.broadcast_arrays(x, x[..., :2]), CUBE),
+        f(lambda x: x.sum()[::2], CUBE),
         f(lambda x: np.rollaxis(x, 2), CUBE),
         f(lambda x: [np.rollaxis(x, axis, start) for axis in range(-3, 3) for start in range(-3, 4)], CUBE),
         f(lambda x: np.rollaxis(x, 0, -4), CUBE),
@@ -348,3 +355,8 @@ def test_what_is_left_of_sizes_that_may_be_nothing():
 
     for size in (0, 2):
         check_compiled(in_turns, np.arange(12.0), np.ones(size), 2)
+
+
+@pytest.mark.parametrize("part", [np.s_[:1], np.s_[:, :1], np.s_[0]], ids=["rows", "columns", "rank"])
+def test_lists_of_arrays_of_several_shapes(part: Any):
+    check_compiled(lambda x: np.array([x, x[part]]), CUBE)

@@ -67,6 +67,7 @@ def test_lexsort():
     check_both(lambda x, y: x[np.lexsort((y, x))], first, second)
     check(lambda x, y: np.lexsort((y, x)), first, second[:3])
     check(lambda x: np.lexsort((x, x[0])), CUBE[0])
+    check_both(lambda x: np.lexsort((x, x)), np.array(2.5))
 
 
 def _by_keys(x: Any, y: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import jitflow
 from tests.compare import assert_same
 from tests.frontend.interpreted import interpreted
+from tests.frontend.numpy.both import check_compiled
 
 
 def item(x, k):
@@ -108,6 +110,56 @@ def test_a_read_only_argument():
     x.flags.writeable = False
     with pytest.raises(ValueError, match="assignment destination is read-only"):
         interpreted(item)(x, 0)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.__setitem__(9, 1),
+        lambda x: x.__iadd__(1),
+        lambda x: np.add(x, 1, out=x),
+        lambda x: np.copyto(x, 1, where=x > 0),
+        lambda x: x.sort(),
+        lambda x: x.partition(1),
+        lambda x: np.put(x, [0], []),
+        lambda x: np.putmask(x, x > 0, 1),
+        lambda x: np.place(x, x > 0, 1),
+        lambda x: np.maximum.at(x, slice(None), 1),
+        lambda x: np.fill_diagonal(x, 1),
+        lambda x: np.broadcast_to(x, (2, 3)).__setitem__([0], 1),
+    ],
+)
+def test_what_is_said_of_read_only_arrays(write: Any):
+    x = np.arange(3.0)
+    x.flags.writeable = False
+    with pytest.raises(ValueError) as expected:
+        write(x)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(expected.value))}$"):
+        interpreted(lambda x: write(x))(x)
+
+
+def turned_lines(x):
+    x.T.flat[::2] = 1
+    x.T.ravel()[...] = 2
+    np.put(x.T, [], 3)
+    return x
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 0, 0), (1, 1), (0, 1), (1, 3, 1), (2, 3)])
+def test_nothing_lies_in_any_order(shape: tuple[int, ...]):
+    check_compiled(turned_lines, np.zeros(shape))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (7, 2), (3, 3, 3), (2, 2, 2, 2), (2, 3, 2), (0, 0), (3,)])
+def test_diagonals_are_filled(shape: tuple[int, ...]):
+    for number, wrap in itertools.product((1, [1.0, 2.0]), (False, True)):
+
+        def fill(x: Any, number: Any = number, wrap: bool = wrap) -> Any:
+            np.fill_diagonal(x, number, wrap)
+            np.fill_diagonal(x.T, 9)
+            return x
+
+        check_compiled(fill, np.zeros(shape))
 
 
 @pytest.mark.parametrize(
