@@ -25,6 +25,7 @@ from jitflow.ir.types import (
     Container,
     Index,
     Place,
+    Reference,
     Scalar,
     Several,
     Tag,
@@ -269,6 +270,12 @@ class _Parser(Tokens):
         if word == "tag":
             self.next += 1
             return Tag()
+        if word in ("object", "identity"):
+            self.next += 1
+            self.expect("<")
+            name = self.take("word", "the name of a class").text
+            self.expect(">")
+            return Reference(name=name, is_key=word == "identity")
         vector = _VECTOR.match(word)
         if vector and vector.group(1) in DTYPES:
             self.next += 1

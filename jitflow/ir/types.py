@@ -13,6 +13,7 @@ text               record              what it is
 ``f32x16``         `Vector`            lanes of one dtype in a register (loop ops)
 ``buffer f32``     `Buffer`            memory on a device (loop and host ops)
 ``list<int>``      `Container`         a reference to a list, deque, dict or set of the running program
+``object<Node>``   `Reference`         the number of an object of a class among those of its class
 =================  ==================  =====================================================================
 """
 
@@ -26,9 +27,9 @@ from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 from jitflow.records import cached, dataclass
 
-__all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Scalar", "Several", "Tag",
-           "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of", "map_dims",
-           "sizes_of_type", "with_dtype", "without_kinds", "words_of"]  # fmt: skip
+__all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Reference", "Scalar",
+           "Several", "Tag", "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of",
+           "map_dims", "sizes_of_type", "with_dtype", "without_kinds", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -135,6 +136,21 @@ class Tag(Scalar):
         return "tag"
 
 
+@dataclass(frozen=True, slots=True)
+class Reference(Scalar):
+    """An object of a class of the user's, as an item: its number among the objects of the class ``name``.
+
+    ``is_key``: whether it is equal to itself alone, and so one key.
+    """
+
+    dtype: DType = I64
+    name: str = ""
+    is_key: bool = False
+
+    def __str__(self) -> str:
+        return f"{'identity' if self.is_key else 'object'}<{self.name}>"
+
+
 @dataclass(frozen=True)
 class Several:
     """What is of one of several ``kinds``: a `Tag`, and words that carry it.
@@ -186,7 +202,7 @@ _RANKS = {"n": 0, "i": 1, "f": 2}
 
 def _letter(kind: Item) -> str:
     """What numbers of a kind are carried as: ``i`` an i64, ``f`` an f64; ``n`` is None, ``o`` all else."""
-    if not isinstance(kind, Scalar) or isinstance(kind, Container):
+    if not isinstance(kind, Scalar) or isinstance(kind, Container | Reference):
         return "n" if kind == NONE else "o"
     letter = kind.dtype.kind
     return "i" if letter in "bi" or (letter == "u" and kind.dtype.bits < 64) else "f" if letter == "f" else "o"
@@ -235,7 +251,7 @@ def without_kinds(type: Any) -> Any:
         return replace(type, kinds=tuple(map(without_kinds, type.kinds)))
     if isinstance(type, Container):
         return replace(type, key=without_kinds(type.key), item=without_kinds(type.item))
-    return Scalar(type.dtype) if isinstance(type, Scalar) and type.weak else type
+    return Scalar(type.dtype) if isinstance(type, Scalar) and (type.weak or isinstance(type, Reference)) else type
 
 
 def _item_text(item: Item) -> str:

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.types import TEXT, Container, Item, Scalar, Several, words_of
+from jitflow.ir.types import TEXT, Container, Item, Reference, Scalar, Several, words_of
 from jitflow.runtime.set_orders import fill_in_order, out_of_order
 from jitflow.runtime.texts import text_of_characters
 
-__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "item_of_words", "list_of_slots",
-           "numbers_of_words", "of_columns", "of_words", "set_of", "unfilled"]  # fmt: skip
+__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "entries_of_words", "fill", "item_of_words",
+           "list_of_slots", "numbers_of_words", "of_columns", "of_words", "set_of", "unfilled",
+           "words_as_column"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 """Python's classes of numbers, by name."""
@@ -86,7 +87,7 @@ def unfilled(held: Container) -> Any:
     return collections.defaultdict(FACTORIES[held.factory])
 
 
-def _filled(made: Any, held: Container, columns: Iterator[Any]) -> Any:
+def filled(made: Any, held: Container, columns: Iterator[Any]) -> Any:
     """What entries, of a column for each of their words, are put into; a tuple of them."""
     keys = None if held.key is None else _rows(held.key, columns)
     items = None if held.item is None else _rows(held.item, columns)
@@ -107,7 +108,7 @@ def _rows(item: Item, columns: Iterator[Any]) -> list[Any]:
         return [*zip(*[_rows(part, columns) for part in item], strict=True)]
     if isinstance(item, Several):
         return _rows_of_several(item, columns)
-    if isinstance(item, Container):
+    if isinstance(item, Container | Reference):
         return [*next(columns)]
     assert isinstance(item, Scalar)
     column = next(columns)
@@ -140,7 +141,7 @@ def of_columns(held: Container, *columns: Any) -> Any:
     if held == TEXT:
         return text_of_characters(columns[0])
     made = unfilled(held)
-    return _filled(made, held, iter(columns))
+    return filled(made, held, iter(columns))
 
 
 class _Made(threading.local):
@@ -171,7 +172,7 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
     if number == 0:
         return None
     if not objects:
-        objects[0] = [*_entries(words, roots)]
+        objects[0] = [*entries_of_words(words, roots)]
     waiting, fresh = [(held, number)], dict[int, Container]()
 
     def table_of(one: int) -> Any:
@@ -185,8 +186,8 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
                 for inner in table[:, column].tolist():
                     if inner in fresh:
                         fill(inner, fresh.pop(inner))
-        columns = (_column(table[:, column], word, objects) for column, word in enumerate(kind.words))
-        objects[one] = _filled(objects[one], kind, columns)
+        columns = (words_as_column(table[:, column], word, objects) for column, word in enumerate(kind.words))
+        objects[one] = filled(objects[one], kind, columns)
 
     for kind, one in waiting:  # which grows
         if one in objects:
@@ -204,9 +205,12 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
     return objects[number]
 
 
-def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> Any:
+def words_as_column(column: Any, word: Scalar, objects: Mapping[Any, Any]) -> Any:
+    """The numbers, or the ``objects``, that are told by words."""
     if isinstance(word, Container):
         return [objects[number] if number else None for number in column.tolist()]
+    if isinstance(word, Reference):
+        return [objects[word.name, number] for number in column.tolist()]
     dtype = word.dtype.numpy
     narrow = np.ascontiguousarray(column).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
     return narrow[:: 8 // dtype.itemsize].view(dtype)
@@ -214,16 +218,16 @@ def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> Any:
 
 def numbers_of_words(words: Any, kind: Scalar) -> list[Any]:
     """The numbers of a type that lie in words."""
-    return _rows(kind, iter([_column(words, kind, {})]))
+    return _rows(kind, iter([words_as_column(words, kind, {})]))
 
 
 def item_of_words(item: Item, words: Any, objects: Any) -> Any:
     """The item of a type that has these words, where ``objects`` are the containers by their numbers."""
-    columns = [_column(words[place : place + 1], word, objects) for place, word in enumerate(words_of(item))]
+    columns = [words_as_column(words[place : place + 1], word, objects) for place, word in enumerate(words_of(item))]
     return _rows(item, iter(columns))[0]
 
 
-def _entries(words: Any, start: int) -> Iterator[tuple[int, int, int]]:
+def entries_of_words(words: Any, start: int) -> Iterator[tuple[int, int, int]]:
     """Where the entries of each container begin, how wide they are, and how many there are."""
     while start < len(words):
         width, rows = int(words[start]), int(words[start + 1])

@@ -302,8 +302,8 @@ _CONTAINERS = """%t: i64 = constant {value=0, type=<i64>}
 
 _OF_CONTAINERS = {
     "make_container": "%0: list<list<int>> = make_container {type=<list<list<int>>>}\n yield",
-    "no_container": "%0: deque<either<None, int, (f64, c128)>, 3> = no_container "
-    "{type=<deque<either<None, int, (f64, c128)>, 3>>}\n yield",
+    "no_container": "%0: deque<either<None, int, (f64, object<Node>), identity<Edge>>, 3> = no_container "
+    "{type=<deque<either<None, int, (f64, object<Node>), identity<Edge>>, 3>>}\n yield",
     "container_length": "%0: i64 = container_length %dict\n yield %0",
     "container_changes": "%0: i64 = container_changes %set\n yield %0",
     "get_item": "%0: i64, %1: i64, %2: i64 = get_item %dict, %t\n yield %2",

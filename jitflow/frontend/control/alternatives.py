@@ -13,7 +13,7 @@ What the program does with such a value is done once for each kind (`switching.p
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any, cast
@@ -22,6 +22,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import begin_anew_beside
 from jitflow.frontend.control.leaves import flatten, option_of, parts_of
 from jitflow.frontend.control.local_types import converted, kind_of
+from jitflow.frontend.outside.pooled_objects import begin_anew_pooled, is_of_users_class
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
@@ -55,6 +56,8 @@ def aligned(
     has_one_shape = len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1
     if has_one_shape and None not in parts and is_told:
         return _aligned_parts(things, name, is_itself, grows) if type(bound[0]) is not Alternatives else list(things)
+    if grows:
+        _begin_anew_with_nodes(bound)
     begin_anew_beside(
         each for thing in bound for each in (thing.options.values() if type(thing) is Alternatives else [thing])
     )
@@ -91,6 +94,22 @@ def aligned(
         own = thing.options if type(thing) is Alternatives else {number: thing}
         result.append(thing if thing is UNBOUND else Alternatives(number, {**absent, **own}, name, words))
     return result
+
+
+def _begin_anew_with_nodes(things: Sequence[Any]) -> None:
+    """Start the trace anew where turns leave objects that hold others of their class, more with each turn."""
+    for thing in things:
+        several = thing.options.values() if type(thing) is Alternatives else (thing,)
+        for one in (one for one in several if one is not UNBOUND and is_of_users_class(one)):
+            if any(type(part) is type(one) for part in _inside(one)):
+                begin_anew_pooled([one])
+
+
+def _inside(thing: Any) -> Iterator[Any]:
+    """What a structure holds, one level down, and what that may be."""
+    parts = parts_of(thing)
+    for part in () if parts is None else parts.items:
+        yield from part.options.values() if type(part) is Alternatives else (part,)
 
 
 _MOST_TEXTS = 4

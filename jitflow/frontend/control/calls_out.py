@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserTypeError
+from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.arguments import Spec
+from jitflow.frontend.outside.pooled_objects import is_pooled
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.texts import TracedText
@@ -85,6 +86,14 @@ def template_of(
 ) -> Callable[[tuple[Any, ...]], Any]:
     """What makes an argument from the operands. Traced things become operands, what is known now stays as it is."""
     thing = passed(thing)
+    if is_pooled(thing):
+        raise located(
+            UserNotImplementedError(
+                f"an object of class {type(thing).__name__} of which the run decides which it is, where a call fails "
+                "or calls out",
+                mend="hand on what it holds: its numbers and texts",
+            )
+        )
     found = own(thing, given)
     if found is not None:
         return found

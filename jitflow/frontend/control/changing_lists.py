@@ -13,6 +13,7 @@ from typing import Any
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
+from jitflow.frontend.tracers.base import begin_anew_rewritten
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
 
@@ -72,6 +73,9 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
     trace = current_trace()
     _, site = trace.state(ProgramLists).made.get(id(changed), (None, None))
     if site is None:
+        for frame in trace.user_frames():  # a function without control flow, of which no display is a hook
+            if any(thing is changed for thing in frame.f_locals.values()):
+                begin_anew_rewritten(trace, frame)
         return
     if held != SLOTTED and not trace.choices.is_settled(site):
         raise trace.begin_anew(Restart(site, held or surface.container_type(changed), is_wish=is_wish))

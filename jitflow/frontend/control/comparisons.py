@@ -19,6 +19,7 @@ from jitflow.frontend.control.ranges import Range, contains_number, start_stop_s
 from jitflow.frontend.control.told import is_merged, is_one
 from jitflow.frontend.outside.made_objects import known_as, users_class
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import is_pooled, is_same_object
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
@@ -55,6 +56,8 @@ def is_(left: Any, right: Any) -> Any:
         return tracers.distributed(is_, (left, right), {})
     if left is not right and all(isinstance(thing, Recorded) and thing.flows for thing in (left, right)):
         return left.is_same(right)
+    if left is not right and is_pooled(left) and is_pooled(right):
+        return is_same_object(left, right)
     kind = _bool_kind(left)
     if left is not right and kind is not None and kind is _bool_kind(right):
         return as_bool(left == right)
@@ -126,7 +129,12 @@ def _require_hash(key: Any) -> None:
 
 def is_traced(thing: Any) -> bool:
     """Whether a thing, or an item of a tuple or list, is known to the running program alone."""
-    if isinstance(thing, tracers.Tracer) or is_text_value(thing) or (type(thing) is TracedText and waits(thing)):
+    if (
+        isinstance(thing, tracers.Tracer)
+        or is_pooled(thing)
+        or is_text_value(thing)
+        or (type(thing) is TracedText and waits(thing))
+    ):
         return True
     return _kind_of_sequence(thing) is not None and any(map(is_traced, thing))
 

@@ -45,6 +45,7 @@ class ChangesInLoop(Exception):
 
     def __init__(self, held: Held, left: Any = None) -> None:
         super().__init__(f"{held.word} changes in the loop")
+        self.thing = held.thing
         self.changed = container_in(held)
         self.left = left if self.changed is held.thing else None
         """What the turn has left in it."""

@@ -18,6 +18,7 @@ from jitflow.frontend.control.ranges import Range, range_of, start_stop_step
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
+from jitflow.frontend.outside.pooled_objects import is_pooled, number_of_object, pool_of, with_number
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.sets import OutsideSet
@@ -70,6 +71,8 @@ def parts_of(thing: Any) -> Unpacked | None:
 def can_change(thing: Any) -> bool:
     """Whether it is a structure that shows by all its names what is stored in it."""
     kind = type(thing)
+    if pool_of(thing) is not None:
+        return False
     is_record = dataclasses.is_dataclass(kind) and not issubclass(kind, Tracer)
     return kind is list or kind is dict or is_record or MADE_OF in kind.__dict__ or issubclass(kind, Slotted)
 
@@ -100,6 +103,8 @@ def _parts_of(thing: Any) -> Unpacked | None:
         return Unpacked([thing.chosen, *_carried(thing)], (kind, *thing.options), partial(_with_carried, thing))
     if issubclass(kind, BaseException):
         return _parts_of_exception(thing)
+    if is_pooled(thing):
+        return Unpacked([number_of_object(thing)], (kind, "pooled"), lambda items: with_number(kind, *items))
     if array_fields(kind):
         names = array_fields(kind)
         if not getattr(thing, "is_known", True):

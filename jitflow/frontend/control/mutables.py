@@ -21,6 +21,7 @@ from jitflow.frontend.control.iterators import progress, with_inner
 from jitflow.frontend.control.steps import Source, Stepwise
 from jitflow.frontend.outside.module_views import ModuleView
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import is_being_made, pool_of
 from jitflow.frontend.outside.proxies import ObjectProxy, OutsideDict, OutsideList, counterpart
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.outside.sets import OutsideSet
@@ -275,6 +276,8 @@ def _nothing(thing: Any) -> Any:
 
 
 def _is_outside(thing: Any) -> bool:
+    if pool_of(thing) is not None and not is_being_made(thing):
+        return True
     return thing.is_closed if type(thing) in (OutsideList, OutsideDict) else isinstance(thing, _OUTSIDE)
 
 

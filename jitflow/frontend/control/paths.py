@@ -33,11 +33,11 @@ from jitflow.ir.core import Region, Value
 from jitflow.ir.location import Loc
 from jitflow.records import dataclass
 
-__all__ = ["Path", "trace_path"]
+__all__ = ["RAISED_BY_PYTHON", "Path", "trace_path"]
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
-_RAISED_BY_PYTHON = (
+RAISED_BY_PYTHON = (
     ArithmeticError,
     AttributeError,
     ImportError,
@@ -99,7 +99,7 @@ def trace_path(
                 raise
             ended = True
         except told as error:
-            is_mistake = isinstance(error, UserError) and error.is_mistake and isinstance(error, _RAISED_BY_PYTHON)
+            is_mistake = isinstance(error, UserError) and error.is_mistake and isinstance(error, RAISED_BY_PYTHON)
             is_raised = is_mistake or isinstance(error, (*_RAISED_BY_PROGRAMS, *mistakes))
             if not is_raised or (len(trace.refusals) > refusals and not mistakes):
                 raise
@@ -107,7 +107,7 @@ def trace_path(
             ended = True
             mistake = error if isinstance(error, mistakes) else None
             _raise_later(error)
-        except _RAISED_BY_PYTHON as error:
+        except RAISED_BY_PYTHON as error:
             if not _is_raised(error):
                 raise
             ended = True

@@ -33,6 +33,7 @@ from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.running import Running
 from jitflow.frontend.control.trying import Statements, raised_by
+from jitflow.frontend.outside.pooled_objects import begin_anew_pooled
 from jitflow.frontend.outside.proxies import as_one_object
 from jitflow.frontend.recording.choices import WRITTEN_OUT, Choice, Restart, Site
 from jitflow.frontend.recording.lifting import lifted
@@ -199,14 +200,14 @@ class Recursion:
     def _meet(self, trace: Trace, number: int, item: Any) -> None:
         """Compare what a further call is given with what is known of the parameter."""
         slot, entry = self.slots.get(number), self.entry.items[number]
-        if slot is None and (entry is item if can_change(item) else agreeing([entry, item])):
+        is_it = entry is item if can_change(item) else agreeing([entry, item])
+        if item is UNBOUND or (slot is None and is_it):
             return
         before = slot.kind if slot is not None else item if entry is UNBOUND else entry
-        if item is UNBOUND:
-            return
         if kind_of(before) is None or kind_of(item) is None:
-            names = (described(thing) for thing in (entry, item))
-            raise located(self._refused(f"{self._word_of(number)} is {' in one call and '.join(names)} in another"))
+            begin_anew_pooled([entry, item])
+            found = f"{described(entry)} in one call and {described(item)} in another"
+            raise located(self._refused(f"{self._word_of(number)} is {found}"))
         fresh: list[Any] = []
 
         def new_size() -> Any:
@@ -272,6 +273,7 @@ class Recursion:
         except ChangesInLoop as reason:
             if reason.changed is not None:
                 begin_anew_with(reason.changed)
+            begin_anew_pooled([reason.thing])
             raise located(self._refused(str(reason).replace("in the loop", "in its calls"))) from None
 
     def _add_cell(self, name: str, cell: CellType | Item) -> None:
@@ -389,9 +391,8 @@ class Recursion:
         found = trace.add("recursion", *operands, types=types, regions=(region,), function=self.name, frames=frames)
         if self.known is None:
             fail(RecursionError, "maximum recursion depth exceeded")
-        for value, array in zip(found, arrays, strict=True):
-            if array is not None:
-                trace.storage.arrive(value, [array])
+        for value, array in ((value, one) for value, one in zip(found, arrays, strict=True) if one is not None):
+            trace.storage.arrive(value, [array])
         return self._result(trace, found)
 
     def _refused(self, what: str, mend: str = "") -> UserError:

@@ -26,7 +26,8 @@ from jitflow.frontend.control.lessons import Lessons, Nest, Round
 from jitflow.frontend.control.loop_op import LoopOp
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.control.paths import Path
+from jitflow.frontend.control.paths import RAISED_BY_PYTHON, Path
+from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.returning import RETURNED
 from jitflow.frontend.control.same import add_numbers, note_reached
 from jitflow.frontend.control.steps import Source
@@ -197,7 +198,7 @@ class Rolling(LoopOp):
                 with trace.region(), trace.storage.turn(), trace.state(Nest).round(Round(lessons)) as here:
                     self._learn(locals_, self._turn(run, test, source, locals_).path)
             return not self._changes(locals_, entry)
-        except (NeedsUnrolling, ChangesInLoop, UserError):
+        except (NeedsUnrolling, ChangesInLoop, UserError, EndOfPath, *RAISED_BY_PYTHON):
             return False
         finally:
             undo()

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import partial
-from types import FunctionType, MappingProxyType, TracebackType
+from types import CellType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
@@ -30,9 +30,11 @@ from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
+from jitflow.frontend.outside.pooled_objects import MadeInside
 from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
+from jitflow.frontend.python.pools import make_pools
 from jitflow.frontend.python.untold import require_told
 from jitflow.frontend.recording.choices import Choices, Restart, Site
 from jitflow.frontend.recording.locate import (
@@ -53,7 +55,7 @@ from jitflow.interruptions import pass_interruption
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.records import dataclass
-from jitflow.runtime.plan import Argument, Check, Leaf, Read
+from jitflow.runtime.plan import Argument, Cell, Check, Leaf, Read
 from jitflow.runtime.preparation import Preparation, Slot
 from jitflow.runtime.stores import StoreTable
 from jitflow.user_lines import with_user_frames
@@ -127,6 +129,7 @@ def trace(
     mistake: UserError | None = None
     reason: UserError | None = None
     refusal: UserError | None = None
+    told: UserError | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), choices)
         state.exact, state.includes_ones = exact, includes_ones
@@ -139,13 +142,19 @@ def trace(
         except UserError as error:
             if choices.take_back_guesses():
                 continue
+            if error.tells_most:
+                told = told or error
             if isinstance(error.pin, Site) and not choices.answer(error.pin):
                 choices.learn(Restart(error.pin), state.restarts)
             elif choices.give_up_wishes(error):
                 mistake = mistake or (error if error.is_mistake else None)
                 reason = reason or (None if error.tells_least else error)
+            elif not error.is_mistake and (pooled := choices.with_pools(state.state(MadeInside))) is not None:
+                choices, refusal = pooled, reason if reason is not None and error.tells_least else error
             elif not error.is_mistake and choices.go_through_calls():
                 refusal = reason if reason is not None and error.tells_least else error
+            elif mistake is None and told is not None and not error.is_mistake:
+                raise told from None
             elif mistake is None and refusal is not None and not error.is_mistake:
                 raise refusal from None
             elif mistake is None and reason is not None and error.tells_least:
@@ -243,11 +252,13 @@ def _trace(
     inputs = Inputs(state)
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
+    state.adopt_class = lambda kind: recorder.take(kind, Cell(CellType(kind)), kind.__qualname__)
     state.guard, state.origins = inputs.guard, recorder.origins
     stores, pins = state.state(Stores), Pins(state, inputs)
     state.pins = pins
     stores.inputs, stores.hand_over = inputs, partial(hand_over, stores)
     recorded = recorder.functions.root(function, function.__name__)
+    make_pools()
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
         take = recorder.constant if name in static and argument is not NOT_GIVEN else recorder.take

@@ -22,6 +22,7 @@ from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.told import number_among, number_as
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
+from jitflow.frontend.outside.pooled_objects import is_pooled, number_of_object, reference_type
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.slots import Slotted
@@ -38,6 +39,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.records import dataclass
 from jitflow.runtime.plan import ConstantObject, DictOf, IsObject, ListOf, Result, SameObject, StructOf, TupleOf
+from jitflow.runtime.returned_objects import as_returned
 from jitflow.runtime.texts import filled
 
 __all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated", "with_stores"]
@@ -138,6 +140,11 @@ class Results:
         """Find out how the containers in what is returned, and in what is stored, are made."""
         self._returned = returned_containers(result, stored)
 
+    def whole(self, tree: ResultTree) -> ResultTree:
+        """The tree, with an end to making objects that lie in pools if there are some."""
+        has_pools = any(type(key) is str for key in self._returned)
+        return Group(partial(StructOf, as_returned), (tree,)) if has_pools else tree
+
     def tree(self, result: Any, path: str = "the result", *, is_kind: bool = False) -> ResultTree:
         """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
         if not is_kind:
@@ -169,6 +176,9 @@ class Results:
         if kind is TracedText:
             operands = tuple(self.tree(operand, path) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
+        if is_pooled(result):
+            made_of, (words,) = self._returned[reference_type(result).name]
+            return Group(partial(StructOf, made_of), (self._computed(words), self._computed(number_of_object(result))))
         if isinstance(result, ProgramContainer):
             made_of, arrays = self._returned[result.value if result.is_known else kind]
             parts = (one if isinstance(one, SameObject) else self._computed(one) for one in arrays)
@@ -328,7 +338,7 @@ def with_stores(result: Any, stores: Stores, results: Results) -> ResultTree:
     results.find_containers(result, [thing for _, _, thing, _ in made])
     tree = results.tree(result)
     if not stores.are_made and not stores.passed:
-        return tree
+        return results.whole(tree)
     targets, is_noted = [], stores.is_noted
     children = [tree, SameObject(stores.register)] if is_noted else [tree]
     for target, happened, thing, path in made:
@@ -337,7 +347,7 @@ def with_stores(result: Any, stores: Stores, results: Results) -> ResultTree:
         children += [results.tree(happened)] if happened is not True else []
         children.append(results.tree(thing, path))
     end = partial(stores.table.end, tuple(targets), is_noted)
-    return Group(lambda children: StructOf(end, children), tuple(children))
+    return results.whole(Group(lambda children: StructOf(end, children), tuple(children)))
 
 
 def _unreturnable(result: Any, path: str) -> UserTypeError:

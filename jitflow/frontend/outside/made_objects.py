@@ -306,4 +306,5 @@ class _Member:
         )
 
     def _is_in(self, thing: Any) -> bool:
-        return self._name in getattr(thing, "__dict__", ())
+        has_dict = type(thing).__dictoffset__ != 0
+        return has_dict and self._name in object.__getattribute__(thing, "__dict__")

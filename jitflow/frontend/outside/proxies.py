@@ -16,6 +16,7 @@ from jitflow.frontend.outside.attribute_stores import delete_attribute, store_at
 from jitflow.frontend.outside.hashed import Hashed
 from jitflow.frontend.outside.made_objects import made_class, runs_unseen
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import note_class
 from jitflow.frontend.outside.purity import named_class, text_inside
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.special_methods import TRUTH, answer_of, define_special_methods, has_method, is_descriptor
@@ -224,7 +225,9 @@ class ClassProxy(ObjectProxy):
         return issubclass(inner, self._jitflow_object)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._jitflow_traced()(*args, **kwargs)
+        kind = self._jitflow_traced()
+        note_class(kind)
+        return kind(*args, **kwargs)
 
     def _jitflow_traced(self) -> type:
         kind = self._jitflow_class()
@@ -243,7 +246,9 @@ class ClassProxy(ObjectProxy):
         if not hasattr(self, "_jitflow_made"):
             kind = self._jitflow_object
             is_record = hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
-            made = kind if is_record and not runs_unseen(kind) else made_class(self)
+            made = surface.pooled_class(self)
+            if made is None:
+                made = kind if is_record and not runs_unseen(kind) else made_class(self)
             object.__setattr__(self, "_jitflow_made", made)
         found: type | None = object.__getattribute__(self, "_jitflow_made")
         return found

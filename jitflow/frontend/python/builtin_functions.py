@@ -16,6 +16,7 @@ import numpy as np
 from jitflow.errors import UserAttributeError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.control import sources
+from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.managers import MANAGERS
 from jitflow.frontend.control.ranges import Range, traced_range
@@ -24,6 +25,7 @@ from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import has_attribute, may_lack
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import named_class
 from jitflow.frontend.outside.records import OF_DATACLASSES
@@ -182,10 +184,10 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
     return conversions.sum_(items, start)
 
 
-def _hasattr(thing: Any, name: Any) -> bool:
+def _hasattr(thing: Any, name: Any) -> Any:
     """`hasattr`: a value has the attributes of its class, whatever stands for it."""
     if not isinstance(thing, _VALUES) and class_of_iterator(thing) is None:
-        return hasattr(replaced_by(thing), name)
+        return has_attribute(thing, name) if may_lack(thing, name) else hasattr(replaced_by(thing), name)
     return any(name in vars(base) for base in replaced_by(class_of(thing)).__mro__)
 
 
@@ -194,6 +196,8 @@ def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
     if default and isinstance(thing, (*_VALUES, type)) and not _hasattr(thing, name):
         return default[0]
+    if default and may_lack(thing, name):
+        return choose(_hasattr(thing, name), lambda: getattr(thing, name), lambda: default[0])
     if name == "__class__" or (name in HIDDEN and not default):
         return attribute(thing, name)
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)

@@ -32,6 +32,8 @@ __all__ = [
     "repeat",
     "reverse",
     "rotate",
+    "sift_down",
+    "sift_up",
     "toggle",
     "total",
 ]
@@ -110,6 +112,42 @@ def require_room(items: Any, most: Any) -> Any:
     """Raise what ``deque.insert`` raises if there are as many items as there may be."""
     if len(items) >= most:
         raise IndexError("deque already at its maximum size")
+
+
+@program
+def sift_down(items: Any, place: Any) -> None:
+    """Let an item of a heap go towards the front until it is in order, as ``heapq`` does."""
+    item = items[place]
+    while place > 0:
+        parent = (place - 1) >> 1
+        other = items[parent]
+        if not items.is_less(item, other):
+            break
+        items[place] = other
+        place = parent
+    items[place] = item
+
+
+@program
+def sift_up(items: Any, place: Any) -> None:
+    """Let an item of a heap go to a leaf, and from there towards the front as far as where it was, the same."""
+    item, start, end = items[place], place, len(items)
+    child = 2 * place + 1
+    while child < end:
+        right = child + 1
+        if right < end and not items.is_less(items[child], items[right]):
+            child = right
+        items[place] = items[child]
+        place = child
+        child = 2 * place + 1
+    while place > start:
+        parent = (place - 1) >> 1
+        other = items[parent]
+        if not items.is_less(item, other):
+            break
+        items[place] = other
+        place = parent
+    items[place] = item
 
 
 @program

@@ -18,18 +18,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
-import numpy as np
-
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
-from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import begin_anew_pooled
 from jitflow.frontend.python.container_protocol import PythonProtocol
-from jitflow.frontend.python.held_items import class_of, python_int, size_of, sought_words, standing_for, words
+from jitflow.frontend.python.held_items import class_of, python_int, sought_words, standing_for, words
 from jitflow.frontend.python.item_types import (
     as_key,
     containers_in,
@@ -37,6 +33,7 @@ from jitflow.frontend.python.item_types import (
     item_type,
     joined,
     joined_containers,
+    parts_inside,
     replaced,
     type_of_container,
 )
@@ -52,7 +49,16 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Container, Item
 
-__all__ = ["NOTHING", "Guessed", "ProgramContainer", "columns_of", "made", "python_class", "refusal"]
+__all__ = [
+    "NOTHING",
+    "Guessed",
+    "ProgramContainer",
+    "as_item",
+    "is_unknown",
+    "made",
+    "python_class",
+    "refusal",
+]
 
 
 _MOST_GUESSES = 4
@@ -182,19 +188,23 @@ class ProgramContainer(PythonProtocol, Recorded):
 
     def _admitted(self, key: Any, item: Any) -> list[Value] | None:
         parts = [
-            None if isinstance(part, _Nothing) else (_as_item(part), name)
+            None if isinstance(part, _Nothing) else (as_item(part), name)
             for part, name in ((key, "keys"), (item, "items"))
         ]
         kinds = [None if part is None else item_type(part[0]) for part in parts]
         for part, kind in zip(parts, kinds, strict=True):
             if part is not None and kind is None:
-                if is_unknown(part[0]):
+                if untold := [*filter(is_unknown, parts_inside(part[0]))]:
                     self.sample = tuple(None if one is None else one[0] for one in parts)
-                    note_untold(part[0].site, part[0].held, part[0]._nameless)
+                    for one in untold:
+                        note_untold(one.site, one.held, one._nameless)
                     return None
                 self._hold_arrays(part[0])
+                if current_trace().scope is not current_trace().root:
+                    begin_anew_pooled(parts_inside(part[0]))
                 if self.held.kind in ("list", "dict"):
                     begin_anew_with_slots(self.site)
+                begin_anew_pooled(parts_inside(part[0]))
                 raise refusal(
                     f"a {self.held.kind} that the running program changes, of other {part[1]} than numbers, tuples of "
                     "numbers, and containers",
@@ -350,23 +360,10 @@ def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
     return error
 
 
-def columns_of(thing: ProgramContainer) -> list[Any]:
-    """An array for each word of an entry, of entries without gaps."""
-    size = size_of(thing.number())
-    columns = [surface.apply_function(np.empty, ((size,),), {"dtype": word.dtype.numpy}) for word in thing.held.words]
-
-    def take(position: Any) -> None:
-        for column, word in zip(columns, thing.op("get_item", integer(position)), strict=True):
-            column[position] = tracers.wrap(word)
-
-    own_loop(traced_range(0, size), take)
-    return columns
-
-
-def _as_item(thing: Any) -> Any:
+def as_item(thing: Any) -> Any:
     """What a container can hold in the place of one of Python's own."""
     if type(thing) is tuple:
-        return tuple(map(_as_item, thing))
+        return tuple(map(as_item, thing))
     if type(thing) not in (list, dict, set):
         return thing
     trace = current_trace()

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import is_pooled, pool_of
 from jitflow.frontend.outside.proxies import (
     ClassProxy,
     FunctionProxy,
@@ -25,6 +26,7 @@ from jitflow.frontend.outside.proxies import (
     outside_register,
 )
 from jitflow.frontend.outside.sets import OutsideFrozenSet, OutsideSet
+from jitflow.frontend.outside.special_methods import written_method
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.item_types import containers_in
@@ -51,6 +53,8 @@ def _copied(thing: Any) -> Any:
         return thing if thing.is_text else thing.copy()  # type: ignore[attr-defined]
     if isinstance(thing, OutsideFrozenSet):
         return thing
+    if is_pooled(thing) and written_method(thing, "__copy__") is None:
+        return pool_of(thing).copied(thing)  # type: ignore[union-attr]
     if type(thing) in (*_CONTAINERS, OutsideList, OutsideDict) or isinstance(thing, OutsideSet):
         return made_container(thing.copy(), "copy.copy()")
     return copy.copy(thing)
@@ -92,6 +96,8 @@ def _anew(thing: Any, memo: _Memo, name: str) -> Any:
         return thing
     if isinstance(thing, set):
         return made_container({*thing}, name)
+    if is_pooled(thing) and written_method(thing, "__deepcopy__") is None:
+        raise _refused("an object of which the run decides which it is")
     if type(thing) is tuple:
         parts = tuple(_deeply_copied(part, memo, f"{name}[{place}]") for place, part in enumerate(thing))
         return thing if all(new is old for new, old in zip(parts, thing, strict=True)) else parts

@@ -12,18 +12,29 @@ from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import traced_range
-from jitflow.frontend.python.held_items import size_of
+from jitflow.frontend.python import container_programs as programs
+from jitflow.frontend.python.held_items import python_int, size_of
+from jitflow.frontend.python.item_types import has_objects
 from jitflow.frontend.recording import values
+from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 
 __all__ = ["HEAP_FUNCTIONS"]
 
 
+def _sift(heap: Any, place: Value, *, down: bool = False) -> None:
+    """Put an item in its place, by an op where these are numbers, and else as Python's ``heapq`` does."""
+    if has_objects(heap.held.item):
+        (programs.sift_down if down else programs.sift_up)(heap, python_int(place))
+        return
+    heap.require_order("heap order")
+    heap.op("sift_item", place, **({"down": True} if down else {}))
+
+
 def _push(heap: Any, item: Any) -> None:
     heap.append(item)
     if heap.is_known:
-        heap.require_order("heap order")
-        heap.op("sift_item", values.emit("subtract", heap.number(), values.constant(1, I64)), down=True)
+        _sift(heap, values.emit("subtract", heap.number(), values.constant(1, I64)), down=True)
 
 
 def _require_item(heap: Any) -> None:
@@ -42,10 +53,9 @@ def _pop(heap: Any) -> Any:
 
 def _replaced(heap: Any, item: Any) -> Any:
     """Put an item in the place of the smallest, which it returns."""
-    heap.require_order("heap order")
     found = heap[0]
     heap[0] = item
-    heap.op("sift_item", values.constant(0, I64))
+    _sift(heap, values.constant(0, I64))
     return found
 
 
@@ -64,12 +74,11 @@ def _push_pop(heap: Any, item: Any) -> Any:
 def _heapify(heap: Any) -> None:
     if not heap.is_known:
         return
-    heap.require_order("heap order")
     half = values.emit("floor_divide", heap.number(), values.constant(2, I64))
     less = values.emit("subtract", half, values.constant(1, I64))
     last = tracers.wrap(less)
     own_loop(traced_range(0, size_of(half)),
-             lambda turn: heap.op("sift_item", values.emit("subtract", tracers.lift(last), integer(turn))))  # fmt: skip
+             lambda turn: _sift(heap, values.emit("subtract", tracers.lift(last), integer(turn))))  # fmt: skip
 
 
 HEAP_FUNCTIONS: Mapping[Any, Callable[..., Any]] = {

@@ -10,21 +10,37 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.alternatives import described, number_of, option
 from jitflow.frontend.control.local_types import converted, placeholder
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.possible_kinds import is_of_kind, possible_numbers
-from jitflow.frontend.python.item_types import item_type, joined
+from jitflow.frontend.control.ranges import traced_range
+from jitflow.frontend.outside.pooled_objects import number_of_object, pooled_object
+from jitflow.frontend.python.item_types import Kept, item_type, joined
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.building import built, can_be_built
 from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import TEXT, Container, Item, NoneKind, Scalar, Several, Tag, words_of
+from jitflow.ir.types import TEXT, Container, Item, NoneKind, Reference, Scalar, Several, Tag, words_of
 
-__all__ = ["KINDS", "class_of", "place_of", "python_int", "size_of", "sought_words", "standing_for", "words"]
+__all__ = [
+    "KINDS",
+    "class_of",
+    "columns_of",
+    "place_of",
+    "python_int",
+    "size_of",
+    "sought_words",
+    "standing_for",
+    "words",
+]
 
 KINDS: dict[str, Any] = {}
 """The class of what stands for a container, by its kind."""
@@ -45,7 +61,9 @@ def python_int(number: Value) -> Any:
 
 def words(thing: Any, item: Item) -> Iterator[Value]:
     """The words of an item of a type."""
-    if isinstance(item, Several):
+    if type(thing) is Kept:
+        yield from thing.words
+    elif isinstance(item, Several):
         yield from _words_of_several(thing, item)
     elif isinstance(item, tuple):
         for part, kind in zip(thing, item, strict=True):
@@ -54,6 +72,8 @@ def words(thing: Any, item: Item) -> Iterator[Value]:
         yield built(thing if can_be_built(thing) else str(thing))
     elif isinstance(item, Container):
         yield thing.value
+    elif isinstance(item, Reference):
+        yield tracers.lift(number_of_object(thing))
     elif isinstance(item, Scalar):
         value = converted(thing, item)
         if item.dtype.is_complex:
@@ -112,6 +132,9 @@ def sought_words(key: Any, item: Item) -> Iterator[Value]:
     if item == TEXT:
         yield built(key if can_be_built(key) else str(key))
         return
+    if isinstance(item, Reference):
+        yield tracers.lift(number_of_object(key))
+        return
     wanted = words_of(item)
     if isinstance(wanted[0], Tag):
         yield values.constant(0, I64)
@@ -134,6 +157,8 @@ def standing_for(item: Item, found: Iterator[Value]) -> Any:
     value = next(found)
     if isinstance(item, Container):
         return class_of(item)(tracers.ScalarTracer(value))
+    if isinstance(item, Reference):
+        return pooled_object(item.name, python_int(value))
     if item.dtype.is_complex:
         value = values.emit("complex", value, next(found))
     return tracers.wrap(as_weak(value, item.dtype) if item.weak else value)
@@ -170,3 +195,16 @@ def place_of(position: Any, length: Value, error: type[Exception], message: str)
 def size_of(number: Value) -> Any:
     """A number of entries as a size."""
     return tracers.size_of(bind(number, "length"))
+
+
+def columns_of(thing: Any) -> list[Any]:
+    """An array for each word of an entry, of entries without gaps."""
+    size = size_of(thing.number())
+    columns = [surface.apply_function(np.empty, ((size,),), {"dtype": word.dtype.numpy}) for word in thing.held.words]
+
+    def take(position: Any) -> None:
+        for column, word in zip(columns, thing.op("get_item", integer(position)), strict=True):
+            column[position] = tracers.wrap(word)
+
+    own_loop(traced_range(0, size), take)
+    return columns

@@ -8,10 +8,10 @@ only grow, and tracing ends.
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,27 @@ from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.possible_kinds import possible_numbers
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import is_pooled, reference_type
 from jitflow.frontend.texts.building import can_be_built, is_text
+from jitflow.ir.core import Value
 from jitflow.ir.dtypes import DType
-from jitflow.ir.types import NONE, TEXT, Container, Item, Scalar, Several, leaves_of
+from jitflow.ir.types import NONE, TEXT, Container, Item, Reference, Scalar, Several, leaves_of
 from jitflow.runtime.returned_containers import FACTORIES
 
 __all__ = [
+    "Kept",
     "are_sorted_as_items",
     "as_key",
     "common_dtype",
     "containers_in",
     "factory_name",
+    "has_objects",
     "has_order",
     "item_type",
     "joined",
     "joined_containers",
+    "leads_to_objects",
+    "parts_inside",
     "replaced",
     "type_of_container",
     "widest",
@@ -44,10 +50,21 @@ _MOST_KINDS = 8
 """Of how many kinds items may be. What is done with more than four of them is refused."""
 
 
+class Kept(NamedTuple):
+    """A part of an item that has a type, and words."""
+
+    kind: Item
+    words: Sequence[Value]
+
+
 def item_type(thing: Any) -> Item | None:
     """The type of an item; None for what no container holds."""
     if thing is None:
         return Several((NONE,))
+    if type(thing) is Kept:
+        return thing.kind
+    if is_pooled(thing):
+        return reference_type(thing)
     if type(thing) is tracers.Alternatives:
         return _all_joined(item_type(option(thing, number)) for number in possible_numbers(thing))
     if type(thing) is tuple:
@@ -168,7 +185,7 @@ def as_key(item: Item) -> Item | None:
         return None if None in parts else tuple(part for part in parts if part is not None)
     if isinstance(item, Several):
         return item if len(item.carriers) == 1 and all(map(_is_number, item.kinds)) else None
-    if item == TEXT:
+    if item == TEXT or (isinstance(item, Reference) and item.is_key):
         return item
     if not _is_number(item):
         return None
@@ -177,7 +194,7 @@ def as_key(item: Item) -> Item | None:
 
 
 def _is_number(item: Item) -> bool:
-    return isinstance(item, Scalar) and not isinstance(item, Container) and not item.dtype.is_complex
+    return isinstance(item, Scalar) and not isinstance(item, Container | Reference) and not item.dtype.is_complex
 
 
 def has_order(item: Item | None) -> bool:
@@ -190,6 +207,28 @@ def has_order(item: Item | None) -> bool:
     )
 
 
+def has_objects(item: Item | None) -> bool:
+    """Whether objects of the user's classes are among the parts of an item: these say how they compare."""
+    kinds = (kind for _, leaf in leaves_of(item) for kind in _kinds(leaf))
+    return any(isinstance(kind, Reference) or (type(kind) is tuple and has_objects(kind)) for kind in kinds)
+
+
+def parts_inside(thing: Any) -> Iterator[Any]:
+    """What an item is made of, and what that may be."""
+    if type(thing) is tuple or type(thing) is tracers.Alternatives:
+        for part in thing if type(thing) is tuple else thing.options.values():  # type: ignore[union-attr]
+            yield from parts_inside(part)
+    else:
+        yield thing
+
+
+def leads_to_objects(held: Container) -> bool:
+    """Whether objects of the user's classes are in a container, or in one that is in it."""
+    return any(
+        isinstance(word, Reference) or (isinstance(word, Container) and leads_to_objects(word)) for word in held.words
+    )
+
+
 def are_sorted_as_items(items: list[Any]) -> bool:
     """Whether the items of a list of Python's have an order as those of a container, and not as numbers of an array."""
     held = type_of_container(items)
@@ -198,7 +237,7 @@ def are_sorted_as_items(items: list[Any]) -> bool:
 
 def common_dtype(item: Item | None) -> DType | None:
     """The dtype of NumPy's array of items; None if they are no numbers, or have none that one of them has."""
-    kinds = [kind for kind in _kinds(item) if isinstance(kind, Scalar) and not isinstance(kind, Container)]
+    kinds = [kind for kind in _kinds(item) if isinstance(kind, Scalar) and not isinstance(kind, Container | Reference)]
     if item is None or len(kinds) < len(_kinds(item)):
         return None
     found = np.result_type(*(kind.dtype.numpy for kind in kinds))

@@ -25,8 +25,8 @@ from jitflow.frontend.outside.sets import in_any_order
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.chosen_items import indexed
-from jitflow.frontend.python.containers import columns_of
 from jitflow.frontend.python.gathering import FEW, array_of, is_long
+from jitflow.frontend.python.held_items import columns_of
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.made_containers import CONSTRUCTORS, changeable

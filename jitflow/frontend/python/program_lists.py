@@ -18,8 +18,8 @@ from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import slice_within, traced_range
 from jitflow.frontend.control.steps import Source, bound_of
 from jitflow.frontend.python import container_programs as programs
-from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, python_class, refusal
-from jitflow.frontend.python.held_items import KINDS, place_of, size_of
+from jitflow.frontend.python.containers import NOTHING, ProgramContainer, made, python_class, refusal
+from jitflow.frontend.python.held_items import KINDS, columns_of, place_of, size_of
 from jitflow.frontend.python.item_types import common_dtype, has_order, widest
 from jitflow.frontend.python.list_operations import delete_slice, is_before, repeat_items, store_slice, take_slice
 from jitflow.frontend.python.lists import Listed

@@ -22,8 +22,8 @@ from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.python import letters
 from jitflow.frontend.python import text_programs as programs
-from jitflow.frontend.python.containers import columns_of, refusal
-from jitflow.frontend.python.held_items import KINDS, class_of, place_of, python_int, size_of
+from jitflow.frontend.python.containers import refusal
+from jitflow.frontend.python.held_items import KINDS, class_of, columns_of, place_of, python_int, size_of
 from jitflow.frontend.python.list_operations import require_memory, steps_of
 from jitflow.frontend.python.making_texts import empty_text, program_text
 from jitflow.frontend.python.text_methods import TextMethods

@@ -15,10 +15,12 @@ from typing import Any
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import parts_of
+from jitflow.frontend.outside.pooled_objects import Pools, is_pooled
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
-from jitflow.frontend.python.containers import ProgramContainer, columns_of
-from jitflow.frontend.python.held_items import standing_for
+from jitflow.frontend.python.containers import ProgramContainer, refusal
+from jitflow.frontend.python.held_items import columns_of, standing_for
+from jitflow.frontend.python.item_types import leads_to_objects
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.surface import surface
@@ -26,6 +28,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Scalar
 from jitflow.runtime.returned_containers import deque_of, dict_of, of_columns, of_words, set_of, unfilled
+from jitflow.runtime.returned_objects import PoolTable, container_with_objects, object_of_words
 from jitflow.runtime.stores import Call
 
 __all__ = ["Returned", "kind_of_container", "returned_containers"]
@@ -44,13 +47,18 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
     is_chosen = False
     seen: dict[int, Any] = {}
     made = [*_containers_in(result, seen, chosen=False)]
+    has_pooled = False
     for thing, chosen in (*made, *(pair for one in stored for pair in _containers_in(one, seen, chosen=True))):
-        if thing.is_known:
+        if is_pooled(thing):
+            has_pooled = True
+        elif thing.is_known:
             held[thing.value] = thing.held
             is_chosen |= chosen
         else:
             found[type(thing)] = partial(unfilled, thing.held), []
     stores = current_trace().state(Stores)
+    if has_pooled or any(map(leads_to_objects, held.values())):
+        return found | _returned_with_objects(held)
     if held and stores.passed:
         call = stores.return_containers(held)
         return found | {value: (partial(_passed_back, place), [call]) for place, value in enumerate(held)}
@@ -73,7 +81,32 @@ def _returned_alone(held: Mapping[Value, Container], *, is_chosen: bool = False)
     return found
 
 
+def _returned_with_objects(held: Mapping[Value, Container]) -> dict[Any, Returned]:
+    """How containers and objects in pools are returned: all of them are told at once, with what is in the pools."""
+    trace = current_trace()
+    if trace.state(Stores).passed:
+        raise refusal("an object of which the run decides which it is, returned beside containers that the caller "
+                      "passes", "return what it holds")  # fmt: skip
+    tables, roots = dict[str, PoolTable](), dict(held)
+    for name, pool in trace.state(Pools).items():
+        if pool.rows.is_known:
+            tables[name] = pool.table(len(roots))
+            roots[pool.rows.value] = pool.rows.held
+    packed = trace.make("pack_containers", *roots)
+    words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
+    found: dict[Any, Returned] = {
+        value: (partial(container_with_objects, tables, kind, place, len(roots)), [words])
+        for place, (value, kind) in enumerate(held.items())
+    }
+    for name, pool in trace.state(Pools).items():
+        found[name] = partial(object_of_words, tables, pool.reference, len(roots)), [words]
+    return found
+
+
 def _alone(thing: ProgramContainer) -> Returned:
+    if leads_to_objects(thing.held):
+        raise refusal("a list, dict or set of objects of which the run decides which they are, handed on where a call "
+                      "fails or calls out", "hand on what the objects hold")  # fmt: skip
     if not thing.is_known:
         return partial(unfilled, thing.held), []
     return _returned_alone({thing.value: thing.held})[thing.value]
@@ -82,14 +115,16 @@ def _alone(thing: ProgramContainer) -> Returned:
 surface.install(returned_container=_alone)
 
 
-def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterator[tuple[ProgramContainer, bool]]:
-    """The containers in a result, and whether the running program may have chosen something else in their place.
+def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterator[tuple[Any, bool]]:
+    """The containers in a result, and the objects in pools; and whether the running program may have chosen others.
 
     What stands in several places is looked at once: what was ``seen`` is not looked at again.
     """
     if id(result) in seen:
         return
-    if isinstance(result, ProgramContainer):
+    if is_pooled(result):
+        yield result, chosen
+    elif isinstance(result, ProgramContainer):
         if result.register is None:
             yield result, chosen
     elif type(result) is Alternatives:

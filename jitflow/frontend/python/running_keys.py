@@ -6,6 +6,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.changing_lists import ProgramLists
+from jitflow.frontend.outside.pooled_objects import is_pooled
 from jitflow.frontend.outside.proxies import OutsideDict
 from jitflow.frontend.python.item_types import item_type
 from jitflow.frontend.python.slotted_dicts import SlottedDict
@@ -23,6 +24,8 @@ def is_running_key(thing: Any) -> bool:
     """Whether a key is known only when the program runs."""
     if type(thing) is tuple:
         return any(map(is_running_key, thing))
+    if is_pooled(thing):
+        return True
     if isinstance(thing, tracers.NumberTracer):
         return thing.pinned() is None
     if is_text_value(thing) or (type(thing) is TracedText and waits(thing)):

@@ -13,7 +13,7 @@ they are taken back, and no more are made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from enum import Enum
 from typing import Any
@@ -51,6 +51,7 @@ class Choice(Enum):
     PINNED = "a number that Python asks for is guarded by its value"
     ONE_OBJECT = "objects that are found by several paths are one, because the program stores to objects"
     RECURSIVE = "a function that calls itself is one of the running program; `WRITTEN_OUT`: its first call is not"
+    POOLED = "objects of a class lie in a pool of the running program; the answer is what they hold (`Layout`)"
     OVERLAPPING = "arguments overlap; the answer is the parameters that the program writes to"
 
 
@@ -111,6 +112,7 @@ class Choices:
         self.refused_for: dict[Site, Exception] = {}
         """Why functions that call themselves are no functions of the running program."""
         self._goes_through = False
+        self._has_pools = False
         self.is_guessing = True
         """Whether traces may leave out a part of the program, to see what else there is."""
         self._before_guesses: dict[str, Any] | None = None
@@ -124,6 +126,19 @@ class Choices:
     def answered(self, answer: Any) -> list[Site]:
         """The sites with an answer."""
         return [site for site, known in self._answers.items() if known == answer and site not in self._refused]
+
+    def sites(self, choice: Choice) -> dict[Site, Any]:
+        """The sites of a choice that have been asked, with what is to be done at them."""
+        return {site: self.answer(site) for site in self._answers if site.choice is choice}
+
+    def with_pools(self, found: Mapping[Site, Any]) -> Choices | None:
+        """A record that knows nothing but which classes have pools; None if these have been found before."""
+        if self._has_pools or not found:
+            return None
+        made = Choices()
+        made._answers |= found
+        made._has_pools = True
+        return made
 
     def was_asked(self, choice: Choice) -> bool:
         """Whether an earlier trace has started anew for such a choice: where there are two, there may be many."""
@@ -210,10 +225,15 @@ class Choices:
         self.refused_for |= {site: why for site in given_up if site.choice is Choice.RECURSIVE}
         if any(site.choice is Choice.CARRIED_CONTENTS for site in given_up):
             self._answers.clear()  # which were found in other loops than there are now
+        elif any(site.choice is Choice.POOLED for site in given_up):  # and other containers held their objects
+            self._answers = {site: answer for site, answer in self._answers.items() if self._is_kept(site, given_up)}
         self._refused.update(given_up)
         for site in given_up:
             del self._wishes[site]
         return bool(given_up)
+
+    def _is_kept(self, site: Site, given_up: Sequence[Site]) -> bool:
+        return site.choice is Choice.POOLED or site in self._refused or site in given_up
 
     def go_through_calls(self) -> bool:
         """Let Python go through the calls of functions that call themselves. False if there are none, or it has."""

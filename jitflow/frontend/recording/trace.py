@@ -75,6 +75,8 @@ class Trace(Sizes):
         """The tracer of each variable that is an input, by the identity of the object outside."""
         self.adopt: Callable[[Variable], Any] | None = None
         """Makes an input of a variable."""
+        self.adopt_class: Callable[[type], Any] | None = None
+        """What stands for a class of the user's that was found in an earlier trace."""
         self.guard: Callable[[Guard], None] | None = None
         """Makes every call check something."""
         self.pin: Callable[[Any], Any] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -166,9 +167,12 @@ def escaped(tracer: Tracer, trace: Trace) -> UserError:
     )
 
 
-def begin_anew_rewritten(trace: Trace) -> None:
-    """Start the trace anew if what needs a number may be a hook's in a function that has not been rewritten."""
-    frame = trace.user_frame()
+def begin_anew_rewritten(trace: Trace, frame: FrameType | None = None) -> None:
+    """Start the trace anew if what needs a number may be a hook's in a function that has not been rewritten.
+
+    That of ``frame``, or else the one that is running.
+    """
+    frame = trace.user_frame() if frame is None else frame
     if frame is None or CELL in frame.f_code.co_freevars:
         return
     site = Site(Choice.REWRITTEN, frame.f_code.co_filename, frame.f_code.co_firstlineno)

@@ -91,6 +91,9 @@ class Surface:
         self.narrowed: Callable[[Any], Any] = _missing
         """What is of several kinds as one of a single kind, where it can be of no other one."""
 
+        self.pooled_class: Callable[[Any], type | None] = _missing
+        """The class of the objects that the program makes of the class behind a proxy, if these lie in a pool."""
+
     def install(self, **functions: Any) -> None:
         """Put functions in their places."""
         for name, function in functions.items():
