@@ -77,8 +77,6 @@ class UserError(JitflowError):
     """Whether what paths or turns leave has no common type: turns that are written out need none."""
     tells_least: bool = False
     """Whether it says less of the reason than what a trace was refused for that went about it otherwise."""
-    tells_most: bool = False
-    """Whether it says more of the reason than what traces were refused for that went about it otherwise."""
     pin: object = None
     """The place at which another trace can have the number, guarded."""
 

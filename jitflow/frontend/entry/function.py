@@ -30,7 +30,7 @@ from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
-from jitflow.frontend.outside.pooled_objects import MadeInside
+from jitflow.frontend.outside.pooled_objects import MadeInside, Pools
 from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
@@ -142,7 +142,7 @@ def trace(
         except UserError as error:
             if choices.take_back_guesses():
                 continue
-            if error.tells_most:
+            if state.state(Pools).names and not error.is_mistake:  # which says more than that there can be no loop
                 told = told or error
             if isinstance(error.pin, Site) and not choices.answer(error.pin):
                 choices.learn(Restart(error.pin), state.restarts)

@@ -141,13 +141,11 @@ class Pool:
         part = as_item(part)
         if item_type(part) is None and not is_unknown(part):
             kind = part.__class__.__name__
-            raise _of_pools(
-                refusal(
-                    f"what {name} of an object of class {self.users.__name__} holds, {_WHICH}",
-                    "give it numbers, texts, tuples of such, lists, dicts, other such objects or None; keep arrays in "
-                    "one array or list beside the objects, and in these the index",
-                    found=f"one of class {'numpy.ndarray' if isinstance(part, tracers.ArrayTracer) else kind}",
-                )
+            raise refusal(
+                f"what {name} of an object of class {self.users.__name__} holds, {_WHICH}",
+                "give it numbers, texts, tuples of such, lists, dicts, other such objects or None; keep arrays in "
+                "one array or list beside the objects, and in these the index",
+                found=f"one of class {'numpy.ndarray' if isinstance(part, tracers.ArrayTracer) else kind}",
             )
         return part
 
@@ -163,11 +161,14 @@ class Pool:
         """What to raise so that objects are in the pool before their constructor runs."""
         name = self.users.__name__
         if self.layout.early:
-            return _of_pools(refusal(f"an object of class {name} that is made without its constructor",
-                                     f"call the class: {name}(...)"))  # fmt: skip
+            return refusal(
+                f"an object of class {name} that is made without its constructor", f"call the class: {name}(...)"
+            )
         if has_method(self.users, "__setattr__"):
-            return _of_pools(refusal(f"an object of class {name}, which is frozen, that its constructor hands on",
-                                     "hand it on when it is made"))  # fmt: skip
+            return refusal(
+                f"an object of class {name}, which is frozen, that its constructor hands on",
+                "hand it on when it is made",
+            )
         return current_trace().begin_anew(Restart(self.site, replace(self.layout, early=True)))
 
     def table(self, place: int) -> PoolTable:
@@ -343,16 +344,10 @@ _MEMBERS: Mapping[str, Any] = MappingProxyType(
 
 
 def _refused(thing: Any, what: str, mend: str) -> UserNotImplementedError:
-    return _of_pools(refusal(f"{what} of an object of class {type(thing).__name__}, {_WHICH}", mend))
+    return refusal(f"{what} of an object of class {type(thing).__name__}, {_WHICH}", mend)
 
 
 _WHICH = "of which the run decides which it is"
-
-
-def _of_pools(error: UserNotImplementedError) -> UserNotImplementedError:
-    """An error that says what keeps objects from being in a pool."""
-    error.tells_most = True
-    return error
 
 
 def _pooled_class(proxy: Any) -> type | None:
