@@ -18,7 +18,7 @@ from jitflow.ir.types import TEXT, Container, Item, Reference, Scalar, Several, 
 from jitflow.runtime.set_orders import fill_in_order, out_of_order
 from jitflow.runtime.texts import text_of_characters
 
-__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "entries_of_words", "fill", "item_of_words",
+__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "entries_of_words", "filled", "item_of_words",
            "list_of_slots", "numbers_of_words", "of_columns", "of_words", "set_of", "unfilled",
            "words_as_column"]  # fmt: skip
 
