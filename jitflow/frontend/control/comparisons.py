@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, ItemsView, Iterator, Sequence, ValuesView
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from jitflow.frontend.outside.made_objects import known_as, users_class
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import is_pooled, is_same_object
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList, are_same
+from jitflow.frontend.outside.records import fields_compared
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.special_methods import has_method, written_method
@@ -35,6 +37,8 @@ __all__ = ["chain", "compared", "contains", "equal", "is_", "is_decided_by_run",
 
 _SEQUENCES: dict[type, type] = {tuple: tuple, list: list, OutsideList: list}
 _DICTS = (dict, OutsideDict)
+_DATACLASSES_COMPARE_TUPLES = sys.version_info < (3, 13)
+"""Whether their ``==`` takes fields that are one object for equal, and gives bools; it asks field by field since."""
 
 
 def chain(first: Any, comparisons: Sequence[tuple[str, Callable[[], Any]]]) -> Any:
@@ -146,26 +150,37 @@ def _is_equal_to_itself_alone(thing: Any) -> bool:
 
 @tracers.kind_by_kind
 def _are_one(left: Any, right: Any) -> Any:
-    """``left == right`` where one may be an object that is equal to itself alone."""
-    is_told = _is_equal_to_itself_alone(left) and _is_equal_to_itself_alone(right)
-    return is_(left, right) if is_told else left == right
+    """``left == right`` where one may be an object that is equal to itself alone, or to those with equal fields."""
+    if _is_equal_to_itself_alone(left) and _is_equal_to_itself_alone(right):
+        return is_(left, right)
+    fields = fields_compared(left, right, "__eq__")
+    if fields is None:
+        return left == right
+    if _DATACLASSES_COMPARE_TUPLES:
+        return equal(*fields)
+    answer: Any = True
+    for one, other in zip(*fields, strict=True):
+        answer = and_(answer, partial(equal, one, other))
+    return answer
 
 
 def _may_be_one_alone(thing: Any) -> bool:
     several = thing.options.values() if type(thing) is tracers.Alternatives else (thing,)
-    return any(map(_is_equal_to_itself_alone, several))
+    return any(_is_equal_to_itself_alone(one) or fields_compared(one, one, "__eq__") is not None for one in several)
 
 
 def is_decided_by_run(thing: Any, *methods: str) -> bool:
     """Whether only the run may know how a thing compares: it is traced, or has ``__eq__`` or one of the ``methods``.
 
-    Or the run knows which of several objects it is.
+    Or it is a dataclass with traced fields, or the run knows which of several objects it is.
     """
     if type(thing) in (list, tuple):
         return any(is_decided_by_run(item, *methods) for item in thing)
     if is_traced(thing) or is_merged(thing):
         return True
-    return any(written_method(thing, name) is not None for name in methods or ("__eq__",))
+    names = methods or ("__eq__",)
+    is_written = any(written_method(thing, name) is not None for name in names)
+    return is_written or any(is_traced((fields_compared(thing, thing, name) or [None])[0]) for name in names)
 
 
 def equal(left: Any, right: Any) -> Any:
@@ -203,7 +218,8 @@ def _compared_to_none(compare: Callable[[Any, Any], Any], left: Any, right: Any)
 
 
 def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Sequences compare as their first items that differ, or as their lengths."""
+    """Sequences compare as their first items that differ, or as their lengths; dataclasses as their fields do."""
+    left, right = fields_compared(left, right, f"__{compare.__name__}__") or (left, right)
     if not (_are_sequences(left, right) and (is_traced(left) or is_traced(right))):
         return compare(left, right)
 

@@ -15,14 +15,31 @@ from typing import Any
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ObjectProxy
+from jitflow.frontend.recording.locate import is_of_dataclasses
 from jitflow.frontend.tracers import located
 
-__all__ = ["OF_DATACLASSES", "RecordProxy", "is_record"]
+__all__ = ["OF_DATACLASSES", "RecordProxy", "fields_compared", "is_record"]
 
 
 def is_record(thing: Any) -> bool:
     """Whether this stands for a dataclass from outside."""
     return type(thing) in OBJECT_PROXIES and dataclasses.is_dataclass(thing._jitflow_object)
+
+
+def fields_compared(left: Any, right: Any, method: str) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """What ``@dataclass`` compares of two objects in a method that it has written; None for all other objects.
+
+    Python writes ``(self.x, self.y) < (other.x, other.y)`` where the text is not kept, so that nobody can trace it.
+    """
+    kind = left.__class__
+    if not hasattr(kind, "__dataclass_fields__") or kind is not right.__class__ or isinstance(left, type):
+        return None
+    base = next(base for base in kind.__mro__ if method in vars(base))
+    code = getattr(vars(base)[method], "__code__", None)
+    if "__dataclass_fields__" not in vars(base) or code is None or not is_of_dataclasses(code):
+        return None
+    names = [field.name for field in dataclasses.fields(base) if field.compare]
+    return tuple(getattr(left, name) for name in names), tuple(getattr(right, name) for name in names)
 
 
 class RecordProxy(ObjectProxy):

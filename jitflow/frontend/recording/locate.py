@@ -29,6 +29,7 @@ __all__ = [
     "innermost_place",
     "is_bug",
     "is_internal",
+    "is_of_dataclasses",
     "is_of_the_program",
     "package_of",
     "raising_for_the_program",
@@ -58,6 +59,11 @@ def is_hidden(file: str) -> bool:
     if file.startswith(_LIBRARY) and not file.startswith((_JITFLOW, _NUMPY)):
         return "-packages" + os.sep not in file  # installed packages lie inside Python's own library
     return is_internal(file) or file.startswith(_NUMPY)
+
+
+def is_of_dataclasses(code: CodeType) -> bool:
+    """Whether ``@dataclass`` has written a function, whose text is not kept."""
+    return code.co_qualname.startswith("__create_fn__.")
 
 
 def package_of(file: str) -> str:

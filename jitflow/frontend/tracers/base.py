@@ -10,6 +10,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.locate import is_of_dataclasses
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
 from jitflow.frontend.syntax import CELL, why_plain
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
@@ -172,7 +173,8 @@ def begin_anew_rewritten(trace: Trace, frame: FrameType | None = None) -> None:
 
     That of ``frame``, or else the one that is running.
     """
-    frame = trace.user_frame() if frame is None else frame
+    if frame is None:
+        frame = next((one for one in trace.user_frames() if not is_of_dataclasses(one.f_code)), None)
     if frame is None or CELL in frame.f_code.co_freevars:
         return
     site = Site(Choice.REWRITTEN, frame.f_code.co_filename, frame.f_code.co_firstlineno)
