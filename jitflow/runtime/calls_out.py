@@ -14,7 +14,7 @@ import numpy as np
 from jitflow.ir.draws import object_at
 
 __all__ = ["array_again", "as_known", "call_with", "chosen_places", "dict_of", "draw_by", "operand_at", "sequence_of",
-           "shuffled", "shuffled_places"]  # fmt: skip
+           "shuffled"]  # fmt: skip
 
 Template = Callable[[tuple[Any, ...]], Any]
 
@@ -66,8 +66,3 @@ def shuffled(address: int, array: Any, *axis: int) -> Any:
 def chosen_places(method: str, address: int, among: int, /, *args: Any, **kwargs: Any) -> Any:
     """The positions that a method of Python's generator chooses among so many."""
     return np.array(draw_by(method, address, range(among), *args, **kwargs), np.int64)
-
-
-def shuffled_places(address: int, count: int) -> Any:
-    """So many positions, as Python's generator shuffles them."""
-    return np.array(shuffled(address, list(range(count))), np.int64)

@@ -304,9 +304,35 @@ def test_mistakes_are_those_of_numpy(draw: Callable[..., Any]) -> None:
 def test_what_is_kept_outside_is_refused() -> None:
     with pytest.raises(UserNotImplementedError, match=r"Generator\.spawn in a compiled function"):
         jitflow.function(lambda rng: rng.spawn(2))(np.random.default_rng(1))
-    with pytest.raises(UserNotImplementedError, match=r"a shuffle of a list") as caught:
-        jitflow.function(lambda rng: rng.shuffle([1, 2]))(np.random.default_rng(1))
+    with pytest.raises(UserNotImplementedError, match=r"a shuffle of a tuple") as caught:
+        jitflow.function(lambda rng: rng.shuffle((1, 2)))(np.random.default_rng(1))
     assert "np.array" in caught.value.mend
+
+
+# -- lists
+
+
+def shuffled_lists(n, x, passed, rng):
+    places, kept, pairs = list(range(n)), [], [(s, r) for s in "abc" for r in range(n)]
+    for v in x:
+        if v > 0:
+            kept.append((v, 2 * v))
+    for _ in range(2):
+        rng.shuffle(places)
+        rng.shuffle(kept)
+    rng.shuffle(pairs)
+    rng.shuffle(passed)
+    return places, kept, pairs[:3], passed, rng.random()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState, random.Random])
+def test_lists_are_shuffled_in_their_place(make: Any) -> None:
+    compiled = jitflow.function(shuffled_lists)
+    for n in (0, 1, 7):
+        for passed in ([1, 2, 3, 4, 5], [1.5, 2.5]):
+            compared = [(f(n, A, mine, make(n)), mine) for f in (compiled, shuffled_lists) for mine in [[*passed]]]
+            require_same(*compared)
+            assert compared[0][0][3] is compared[0][1]
 
 
 # -- Python's own

@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError
 from jitflow.frontend.arrays.operands import as_value, refuse
 from jitflow.frontend.control.calls_out import call_out
 from jitflow.frontend.numpy.draw_calls import REQUIRED, bound, call_method, result_type
+from jitflow.frontend.numpy.shuffled_lists import is_list, put_in_order
 from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.recording import values
@@ -26,7 +29,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.types import Tensor
-from jitflow.runtime.calls_out import chosen_places, shuffled, shuffled_places
+from jitflow.runtime.calls_out import chosen_places, shuffled
 from jitflow.runtime.draws import python_is_native
 
 __all__ = ["METHODS"]
@@ -142,19 +145,16 @@ def _several(name: str) -> Callable[..., Any]:
 
 
 def _shuffle(generator: Any, x: Any) -> None:
-    if isinstance(x, tracers.ArrayTracer) and x.ndim == 1:
+    if is_list(x):
+        places = surface.replacements[np.arange](_length(x))
+        _shuffle(generator, places)
+        put_in_order(x, places)
+    elif isinstance(x, tracers.ArrayTracer) and x.ndim == 1:
         kind = Tensor(values.dtype_of_value(x.value), values.dims(x.value))
         (found,) = call_out(current_trace(), shuffled, "shuffle", (generator.handle, x), {}, [kind])
         surface.set_item(x, ..., tracers.wrap(found, owned=True))
-        return
-    if type(x) is not list:
+    else:
         raise refuse(f"random.shuffle of a {type(x).__name__}", "shuffle a list, or an array of one axis")
-
-    count, before = len(x), [*x]
-    kind = Tensor(I64, (count,))
-    (found,) = call_out(current_trace(), shuffled_places, "shuffle", (generator.handle, count), {}, [kind])
-    places = tracers.wrap(found, owned=True)
-    x[:] = [_item(before, places[place].item()) for place in range(count)]
 
 
 def _method(name: str) -> Callable[..., Any]:

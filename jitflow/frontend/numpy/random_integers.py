@@ -24,7 +24,9 @@ from jitflow.frontend.numpy.draw_calls import (
     size_argument,
     sizes,
 )
+from jitflow.frontend.numpy.shuffled_lists import is_list, put_in_order
 from jitflow.frontend.numpy.weighted_draws import weighted_counts, weighted_positions
+from jitflow.frontend.python.builtin_functions import traced_len
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
@@ -213,6 +215,11 @@ def _permutation(generator: Any, *args: Any, **kwargs: Any) -> Any:
 def _shuffle(generator: Any, *args: Any, **kwargs: Any) -> None:
     given = bound("shuffle", {"x": REQUIRED, **({"axis": 0} if generator.is_new else {})}, args, kwargs)
     x, axis = given["x"], given.get("axis", 0)
+    if is_list(x) and axis == 0:
+        places = surface.replacements[np.arange](traced_len(x))
+        _shuffle(generator, places)
+        put_in_order(x, places)
+        return
     if not isinstance(x, tracers.ArrayTracer):
         raise refuse(f"a shuffle of a {type(x).__name__}", "shuffle an array: np.array(x)")
     if x.ndim == 1:
