@@ -71,10 +71,14 @@ def make_plan(
         dtype, is_whole = place.dtype.name, source.whole and leaf.is_merged and not is_view
         if source.is_argument:
             register = traced.leaves[source.index].register
-            return SameObject(register) if is_whole else ViewOfArgument(place.slot, dtype, place.rank, register)
+            return (
+                SameObject(register)
+                if is_whole
+                else ViewOfArgument(place.slot, dtype, place.rank, register, leaf.read_only)
+            )
         if is_whole:
             return SameResult(owner(source.index))
-        return ViewOfResult(place.slot, dtype, place.rank, owner(source.index))
+        return ViewOfResult(place.slot, dtype, place.rank, owner(source.index), leaf.read_only)
 
     def whole(tree: ResultTree) -> Result:
         """What stands somewhere in the tree of results."""

@@ -254,7 +254,7 @@ class Results:
         if id(result) not in self._indices:
             storage = current_trace().storage
             shown = storage.parts.shown_by(result._value) if isinstance(result, ArrayTracer) else None
-            read_only = isinstance(result, ArrayTracer) and storage.is_read_only(result._value)
+            read_only = isinstance(result, ArrayTracer) and storage.is_read_only(result._value, any)
             if shown is not None:
                 self._indices[id(result)] = dataclasses.replace(self._part(*shown), read_only=read_only)
             else:

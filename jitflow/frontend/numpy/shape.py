@@ -342,7 +342,11 @@ def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     operands = [array_operand(item) for item in args]
     target = _common([values.dims(item) for item in operands])
-    return tuple(view(broadcasting.broadcast_to(item, target)) for item in operands)
+    shown = (broadcasting.broadcast_to(item, target) for item in operands)
+    return tuple(
+        item if found is operand and isinstance(item, tracers.ArrayTracer) else view(found)
+        for item, operand, found in zip(args, operands, shown, strict=True)
+    )
 
 
 def _common(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:

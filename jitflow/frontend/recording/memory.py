@@ -68,7 +68,6 @@ class Storage(Views):
         self.mixed: set[Value] = set()
         """The places that show an array itself on some paths, and a view of all of it on others."""
         self._protected: dict[Value, Callable[[], None]] = {}
-        self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
         self._viewed: dict[Value, set[Value]] = {}
         self.put_elsewhere: set[Value] = set()
@@ -184,22 +183,17 @@ class Storage(Views):
         """Whether ``value`` may show the memory of a variable that outlives the call."""
         return bool(self._outliving) and not self._outliving.isdisjoint(self.behind(value))
 
-    def make_read_only(self, value: Value) -> None:
-        """The program gets an array that shows ``value``, a view, and may not write to it."""
-        self._read_only.add(value)
-
-    def is_read_only(self, value: Value) -> bool:
-        """Whether what the program sees of ``value`` may not be written to."""
-        while value not in self._read_only and value in self._views:
-            value = self._shown_by(value)
-        return value in self._read_only
-
     def require_writeable(self, value: Value, what: str = "assignment destination") -> None:
         """Raise ValueError, as NumPy says it of ``what``, if the program may not write to what ``value`` shows."""
         if (noticed := self._protected.get(self.root(value))) is not None:
             noticed()
         if noticed is not None or self.is_read_only(value):
             raise UserValueError(f"{what} is read-only")
+        if self.is_read_only(value, any):
+            raise UserNotImplementedError(
+                "writing to an array that is read-only on one of the paths that the running program chooses from",
+                mend="copy it on that path: np.diagonal(x).copy(), np.broadcast_to(x, shape).copy()",
+            )
 
     def overlaps(self, value: Value) -> None:
         """The array that the caller passes as ``value`` may show what other arguments show."""

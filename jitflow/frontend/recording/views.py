@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from jitflow.frontend.recording.regions import Regions, Scope
 from jitflow.ir.core import Op, Value
@@ -24,6 +24,7 @@ class Views:
         self._arguments: set[Value] = set()
         self.homes: dict[Value, Scope] = {}
         """The region in which an array was made."""
+        self._read_only: set[Value] = set()
         self._arrived: dict[Value, list[Value]] = {}
         """The arrays of several paths that a merged array may be."""
         self.makers: dict[Value, Op] = {}
@@ -123,6 +124,29 @@ class Views:
     def may_be(self, value: Value, merged: Value) -> bool:
         """Whether an array may be, or be a view of, one that was merged as ``merged``."""
         return merged in self.behind(value)
+
+    def make_read_only(self, value: Value) -> None:
+        """The program gets an array that shows ``value``, a view, and may not write to it."""
+        self._read_only.add(value)
+
+    def is_read_only(self, value: Value, decide: Callable[[Iterable[bool]], bool] = all) -> bool:
+        """Whether nobody may write to what the program sees of ``value``: on all paths where it is made, or ``any``."""
+        seen: set[Value] = set()
+
+        def found(one: Value) -> bool:
+            shown = [one]
+            while shown[-1] in self._views:
+                shown.append(self._shown_by(shown[-1]))
+            if not self._read_only.isdisjoint(shown):
+                return True
+            root = shown[-1]
+            if root in seen:  # which comes round by way of a loop
+                return decide is all
+            seen.add(root)
+            arrived = self._arrived.get(root)
+            return bool(arrived) and decide(map(found, arrived or ()))
+
+        return bool(self._read_only) and found(value)
 
     def same_view(self, first: Value, second: Value) -> bool:
         """Whether two values show the same elements of the same memory, by the same views."""
