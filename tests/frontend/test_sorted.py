@@ -96,3 +96,39 @@ def test_keys_that_have_no_order() -> None:
         jitflow.function(by(lambda v: np.array([v, 1.0])))(X)
     with pytest.raises(NotImplementedError, match="nan"):
         jitflow.function(by(lambda v: (1, v)))(np.array([1.0, np.nan]))
+
+
+def lists_of_lists(a, turns):
+    rows = []
+    for place, v in enumerate(a):
+        rows.append([v, float(place)])
+        if v < 3:
+            rows[-1].append(1.0)
+    for _ in range(turns):
+        rows.append([rows[0][0], 0.5])
+        rows.sort()
+        rows.reverse()
+    first = rows[-1]
+    ordered = sorted(rows, reverse=True)
+    first[0] = 100.0
+    return rows, ordered, ordered[-1] is first
+
+
+def test_lists_of_lists() -> None:
+    compiled = jitflow.function(lists_of_lists)
+    for numbers, turns in ((LONG, 3), (np.append(X, X), 0)):
+        assert repr(compiled(numbers, turns)) == repr(lists_of_lists(numbers, turns))
+    with pytest.raises(NotImplementedError, match="nan"):
+        compiled(np.append(np.nan, LONG), 1)
+
+
+def test_lists_of_the_caller_by_their_items() -> None:
+    def program(rows):
+        ordered = sorted(rows)
+        ordered[0][1] += 5
+        return [first + second for first, second in ordered], sorted(rows, key=lambda row: row[1])[0], rows
+
+    def made():
+        return [[8, 10], [1, 3], [2, 6]]
+
+    assert repr(jitflow.function(program)(made())) == repr(program(made()))

@@ -21,6 +21,7 @@ from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.outside.records import fields_compared
 from jitflow.frontend.outside.sets import in_any_order
 from jitflow.frontend.outside.slots import Slotted
@@ -234,6 +235,7 @@ def _sorted_by_known(items: list[Any], key: Any, reverse: bool) -> Any:
     keys = items if key is None else [key(item) for item in items]
     if len({one.__class__ for one in keys}) == 1:
         keys = [(fields_compared(one, one, "__lt__") or (one,))[0] for one in keys]
+    keys = [[*key] if type(key) is OutsideList else key for key in keys]
     if any(map(is_traced, keys)):
         if not isinstance(reverse, bool):
             raise _unsorted()

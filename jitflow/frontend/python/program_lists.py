@@ -23,6 +23,7 @@ from jitflow.frontend.python.held_items import KINDS, columns_of, place_of, size
 from jitflow.frontend.python.item_types import common_dtype, has_order, widest
 from jitflow.frontend.python.list_operations import delete_slice, is_before, repeat_items, store_slice, take_slice
 from jitflow.frontend.python.lists import Listed
+from jitflow.frontend.python.merging import holds_lists_in_order, merge_sort
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
@@ -203,6 +204,9 @@ class ProgramList(ProgramContainer, Listed):
             self._refuse("sort(reverse=...) by a bool that only the running program knows")
         if key is not None:
             self._sort_by(key, reverse)
+            return
+        if holds_lists_in_order(self.held):
+            merge_sort(self, reverse)
             return
         held = self.held.items
         self.require_order("sort()")
