@@ -93,6 +93,12 @@ def test_slots_cost_what_they_hold(body: str, behind: str, tmp_path: Path, monke
     assert recorded[2] <= 4.4 * recorded[1]
 
 
+def test_integers_that_are_computed_of_each_other_stay_short(tmp_path: Path) -> None:
+    lines = "".join(f"    k = (k * 3 + {i}) % 1007\n" for i in range(200))
+    program = load(f"def program(k):\n{lines}    return k\n", tmp_path / "integers")
+    assert jitflow.function(program)(5) == program(5)
+
+
 def test_sizes_that_reshape_finds_stay_short() -> None:
     def program(x: Any, k: int) -> Any:
         for i in range(16):
@@ -100,3 +106,48 @@ def test_sizes_that_reshape_finds_stay_short() -> None:
         return x
 
     np.testing.assert_array_equal(jitflow.function(program)(X, 3), program(X, 3))
+
+
+HELPERS = {
+    "lists": "    y = []\n    for i in range(k):\n        if x[i] > {i}:\n            y.append(x[i])\n    return y",
+    "recursion": "    return k if k < 2 else h{i}(x, k - 1) + {i}",
+    "memory": "    y = x if k > {i} else x + 1\n    y[0] = {i}\n    return y.sum()",
+    "refused": """    if type(x) is not list:
+        return h{i}([1, 2, k])
+    if len(x) <= 1:
+        return [x]
+    return [[x[n], *others] for n in range(len(x)) for others in h{i}(x[:n] + x[n + 1 :])]""",
+    "caught": "    try:\n        return x[k]\n    except IndexError:\n        return x[{i}]",
+}
+"""Where a first guess does not do, in helpers that a program calls one after another."""
+
+
+@pytest.mark.parametrize("name", HELPERS)
+def test_helpers_find_out_by_themselves_what_they_need(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    monkeypatch.setattr(Choices, "begin", lambda choices, begin=Choices.begin: (begun.append(1), begin(choices)))
+    helpers = "".join(f"def h{i}(x, k=0):\n{HELPERS[name].format(i=i)}\n" for i in range(6))
+    calls = "".join(f"    r{i} = h{i}(x + {i}, k)\n" for i in range(6))
+    text = f"{helpers}def program(x, k):\n{calls}    return {', '.join(f'r{i}' for i in range(6))}\n"
+    program = load(text, tmp_path / name)
+    assert repr(jitflow.function(program)(X, 4)) == repr(program(X, 4))
+    assert len(begun) <= 3
+
+
+def test_what_a_call_changed_before_it_began_anew_is_taken_back() -> None:
+    def fill(items: list[Any], x: Any, k: int) -> int:
+        items.append(k)
+        count = len(items)
+        found = []
+        for i in range(k):
+            found.append(x[i])
+            count += 1
+        return count + len(found)
+
+    def program(x: Any, k: int) -> Any:
+        items: list[Any] = []
+        return fill(items, x, k), fill(items, x, k + 1), items
+
+    assert repr(jitflow.function(program)(X, 3)) == repr(program(X, 3))

@@ -13,7 +13,7 @@ become more from round to round, and so they never tell too much.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
@@ -72,6 +72,15 @@ class Round:
     outside: Scope = field(default_factory=lambda: current_trace().scope)
     """The region that the loop stands in."""
     _met: Counter[Hashable] = field(default_factory=Counter)
+
+    def mark(self) -> Callable[[], None]:
+        """What forgets the loops that come from now on."""
+        met, again = Counter(self._met), self.again
+
+        def forget() -> None:
+            self._met, self.again = met.copy(), again
+
+        return forget
 
     @property
     def has_loops(self) -> bool:

@@ -316,8 +316,12 @@ def _while(
         pieces = Pieces(loop, lambda position: body(), test, None, found.changes, found.lessons)
         pieces.record(lambda _, *known: _while(test, body, cells, state, temporaries, statement, *known), splits)
     except CannotRoll as problem:
+        trace = current_trace()
+        left_out = trace.left_out
         for turns in range(MOST_TURNS):
             answer = truth(test())
+            if trace.left_out > left_out:
+                raise trace.restarts[-1] from None
             if not isinstance(answer, bool):
                 raise _refused(problem) from None
             if not answer:

@@ -229,6 +229,10 @@ class Mutables:
         self._meet_overlays()
         return next((held.word for held in self._held.values() if held.changed()), "")
 
+    def has_moved(self) -> bool:
+        """Whether an iterator has given items since, which nobody can give back."""
+        return any(progress(iterator) != before for iterator, before in self._iterators)
+
     def changed_list(self) -> Any:
         """The container that has changed, if what `changed` found is one."""
         return next((container_in(held) for held in self._held.values() if held.changed()), None)

@@ -36,7 +36,7 @@ from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.python.pools import make_pools
 from jitflow.frontend.python.untold import require_told
-from jitflow.frontend.recording.choices import Choices, Restart, Site
+from jitflow.frontend.recording.choices import Choices, Restart, Site, StartAnew
 from jitflow.frontend.recording.locate import (
     definition,
     in_pythons_words,
@@ -126,8 +126,6 @@ def trace(
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
     choices = Choices()
-    mistake: UserError | None = None
-    reason: UserError | None = None
     refusal: UserError | None = None
     told: UserError | None = None
     while True:
@@ -138,7 +136,10 @@ def trace(
         try:
             return _recorded(state, function, tuple(names), arguments, frozenset(static))
         except Restart as restart:
-            choices.learn(restart, state.restarts, is_doubtful=state.left_out > 0)
+            if not state.is_provisional or choices.is_new(restart):
+                choices.learn(restart, state.restarts, is_doubtful=state.left_out > 0)
+        except StartAnew:
+            pass
         except UserError as error:
             if choices.take_back_guesses():
                 continue
@@ -147,22 +148,22 @@ def trace(
             if isinstance(error.pin, Site) and not choices.answer(error.pin):
                 choices.learn(Restart(error.pin), state.restarts)
             elif choices.give_up_wishes(error):
-                mistake = mistake or (error if error.is_mistake else None)
-                reason = reason or (None if error.tells_least else error)
+                pass
             elif not error.is_mistake and (pooled := choices.with_pools(state.state(MadeInside))) is not None:
-                choices, refusal = pooled, reason if reason is not None and error.tells_least else error
+                refusal = choices.reason if choices.reason is not None and error.tells_least else error
+                choices = pooled
             elif not error.is_mistake and choices.go_through_calls():
-                refusal = reason if reason is not None and error.tells_least else error
-            elif mistake is None and told is not None and not error.is_mistake:
+                refusal = choices.reason if choices.reason is not None and error.tells_least else error
+            elif choices.mistake is not None:  # which is what Python says, however its loops are recorded
+                raise choices.mistake from None
+            elif told is not None and not error.is_mistake:
                 raise told from None
-            elif mistake is None and refusal is not None and not error.is_mistake:
+            elif refusal is not None and not error.is_mistake:
                 raise refusal from None
-            elif mistake is None and reason is not None and error.tells_least:
-                raise reason from None
-            elif mistake is None:
+            elif choices.reason is not None and error.tells_least:
+                raise choices.reason from None
+            else:
                 raise
-            else:  # which is what Python says, however its loops are recorded
-                raise mistake from None
         finally:
             state.end()
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from jitflow.errors import UserImportError, as_user_error
 from jitflow.frontend.control.plain_tries import watch
-from jitflow.frontend.control.recursive import recursive
+from jitflow.frontend.control.retracing import retraced
 from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.outer_assignments import refuse_stores
@@ -84,7 +84,7 @@ class RecordedFunctions:
             self.inputs.guard_same(register, first)
             return recorded
         self.inputs.guard(function_guard(function, register, any_closure=self._is_another_each_time(register)))
-        return sharable(recursive(self._recording(function, register, defaults=True)))
+        return sharable(retraced(self._recording(function, register, defaults=True)))
 
     def _is_another_each_time(self, register: int) -> bool:
         """Whether the next call may well find another function of the same code, with cells of its own."""

@@ -21,7 +21,11 @@ from typing import Any
 from jitflow.errors import CompilerBug, UserError
 from jitflow.records import dataclass
 
-__all__ = ["GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Signal", "Site"]
+__all__ = ["GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Restarts", "Signal",
+           "Site", "StartAnew"]  # fmt: skip
+
+_MOST_LEFT_OUT = 8
+"""How often a trace leaves out a part of the program at one place, since others are found by going on."""
 
 
 class Choice(Enum):
@@ -99,6 +103,10 @@ class Restart(Signal):
         self.answer, self.is_wish = answer, is_wish
 
 
+class StartAnew(Signal):
+    """The trace has to start anew, with what it has learnt already."""
+
+
 class Choices:
     """The record of what earlier traces of a function have found out, for one call."""
 
@@ -111,6 +119,10 @@ class Choices:
         self._refused: set[Site] = set()
         self.refused_for: dict[Site, Exception] = {}
         """Why functions that call themselves are no functions of the running program."""
+        self.mistake: UserError | None = None
+        """What Python says of the program, while wishes are given up."""
+        self.reason: UserError | None = None
+        """Why the first of them was given up, of what says so."""
         self._goes_through = False
         self._has_pools = False
         self.is_guessing = True
@@ -118,9 +130,27 @@ class Choices:
         self._before_guesses: dict[str, Any] | None = None
         self._sources: dict[Site, dict[Site, None]] = {}
         """The sites at which arrays were merged that are merged at a site once more."""
+        self.moment = 0
+        """How many calls of helpers the trace has begun."""
+        self._first_asked: dict[Site, int] = {}
+        """The moment at which a trace has asked for a site first."""
+
+    def begin(self) -> None:
+        """A trace begins."""
+        self.moment = 0
+        self._first_asked.clear()
+
+    def forget_asked(self, moment: int) -> None:
+        """What the trace has asked for since a moment is taken back."""
+        self._first_asked = {site: first for site, first in self._first_asked.items() if first < moment}
+
+    def is_asked_since(self, moment: int, *sites: Site) -> bool:
+        """Whether the trace has asked for none of some sites before a moment."""
+        return all(self._first_asked.get(site, moment) >= moment for site in sites)
 
     def answer(self, site: Site) -> Any:
         """What is to be done at a site; None for what every trace does first."""
+        self._first_asked.setdefault(site, self.moment)
         return None if site in self._refused else self._answers.get(site)
 
     def answered(self, answer: Any) -> list[Site]:
@@ -146,6 +176,7 @@ class Choices:
 
     def is_settled(self, site: Site) -> bool:
         """Whether the question has been asked, with whatever answer."""
+        self._first_asked.setdefault(site, self.moment)
         return site in self._answers
 
     def note_sources(self, site: Site, *sources: Site) -> None:
@@ -170,6 +201,11 @@ class Choices:
         found = dict.fromkeys(other for site in sites for other in _reached(site, neighbours))
         return [site for site in found if isinstance(site, Site) and site not in sites]
 
+    def is_new(self, restart: Restart) -> bool:
+        """Whether what a trace was given up for is not known yet."""
+        first = restart.sites[0]
+        return first in self._refused or self._answers.get(first) != restart.answer
+
     def learn(self, reason: Restart, found: Iterable[Restart], *, is_doubtful: bool = False) -> None:
         """Record why a trace was given up, and what else it had ``found`` that the next one does differently.
 
@@ -178,11 +214,11 @@ class Choices:
         """
         restarts = [*found]
         if is_doubtful:
-            self._before_guesses = self._before_guesses or self._copy()
+            self._before_guesses = self._before_guesses or self.copy()
             reason = restarts[0]
             restarts = [one for one in reversed(restarts) if one.sites[0].choice == reason.sites[0].choice]
         first = reason.sites[0]
-        if self._answers.get(first) == reason.answer and first not in self._refused:
+        if not self.is_new(reason):
             raise CompilerBug(f"{first.choice.name} of {first.name} does not do", pass_name="trace")
         for restart in (*restarts, reason):
             self._answers |= dict.fromkeys(restart.sites, restart.answer)
@@ -198,39 +234,51 @@ class Choices:
         """Forget what was found since a part of the program was left out for the first time. False if nothing was."""
         if self._before_guesses is None:
             return False
-        self.__dict__.update(self._before_guesses)
-        self.is_guessing = False
+        self.take_back(self._before_guesses)
         return True
 
-    def _copy(self) -> dict[str, Any]:
+    def copy(self) -> dict[str, Any]:
         """What is known now."""
         return {name: copy(known) for name, known in vars(self).items()}
 
+    def take_back(self, known: dict[str, Any]) -> None:
+        """Know no more than when it was copied, and make no guesses."""
+        self.__dict__.update(known)
+        self.is_guessing = False
+
     def wishes(self, site: Site) -> bool:
         """Do at a site at once what need not be done: whether that has not been refused."""
+        self._first_asked.setdefault(site, self.moment)
         if site in self._refused:
             return False
         self._wishes[site] = None
         return True
 
-    def give_up_wishes(self, why: UserError) -> bool:
+    def give_up_wishes(self, why: UserError, since: int = 0) -> bool:
         """Refuse wishes, because with them the program cannot be compiled. False if there were none.
 
-        First those that may have to do with the function that is refused, the last ones before the others.
+        First those that may have to do with the function that is refused, the last ones before the others. All of them
+        are among those that the trace has asked for ``since`` a moment.
         """
         functions = {""} | {place.function for place in why.location.chain()} if why.location is not None else {""}
-        near = [site for site in self._wishes if site.function in functions]
-        given_up = (near or [*self._wishes])[-self._most_given_up :]
+        wishes = [site for site in self._wishes if self.is_asked_since(since, site)]
+        near = [site for site in wishes if site.function in functions]
+        given_up = (near or wishes)[-self._most_given_up :]
+        if not given_up:
+            return False
+        self.mistake = self.mistake or (why if why.is_mistake else None)
+        self.reason = self.reason or (None if why.tells_least else why)
         self._most_given_up *= 2
         self.refused_for |= {site: why for site in given_up if site.choice is Choice.RECURSIVE}
         if any(site.choice is Choice.CARRIED_CONTENTS for site in given_up):
-            self._answers.clear()  # which were found in other loops than there are now
+            for site in [site for site in self._answers if self.is_asked_since(since, site)]:
+                del self._answers[site]  # which was found in other loops than there are now
         elif any(site.choice is Choice.POOLED for site in given_up):  # and other containers held their objects
             self._answers = {site: answer for site, answer in self._answers.items() if self._is_kept(site, given_up)}
         self._refused.update(given_up)
         for site in given_up:
             del self._wishes[site]
-        return bool(given_up)
+        return True
 
     def _is_kept(self, site: Site, given_up: Sequence[Site]) -> bool:
         return site.choice is Choice.POOLED or site in self._refused or site in given_up
@@ -245,6 +293,65 @@ class Choices:
         self._refused.difference_update(sites)
         self._wishes = {site: None for site in self._wishes if site not in sites}
         return True
+
+
+class Restarts:
+    """What a trace has to start anew for."""
+
+    def __init__(self, choices: Choices) -> None:
+        choices.begin()
+        self.choices = choices
+        """What earlier traces have found out."""
+        self.restarts: list[Restart] = []
+        """For what the trace has to start anew: it is raised at once, unless more may be found by going on, and at the
+        end in case that the program has caught it."""
+        self.left_out = 0
+        """How often something was left out because the trace starts anew."""
+        self.is_provisional = False
+        """Whether something was taken back that may have left traces, so that the trace starts anew at last."""
+
+    def begin_anew(self, restart: Restart) -> Restart:
+        """What to raise so that the trace starts anew at once; at its end it does so anyway."""
+        self.restarts.append(restart)
+        return restart
+
+    def begin_anew_at_last(self, restart: Restart) -> None:
+        """Start the trace anew; at its end, if there may be more such sites: what it does wrong until then finds them.
+
+        Sites with another answer may only seem to be such, because of what it does wrong.
+        """
+        choice, answer = restart.sites[0].choice, restart.answer
+        others = [known for known in self.restarts if known.sites[0].choice == choice and known.answer != answer]
+        if not others and not all(map(self.is_noted, restart.sites)):
+            self.begin_anew(restart)
+            if not self.choices.was_asked(choice):
+                raise restart
+
+    def begin_anew_now(self) -> None:
+        """Raise the first of what the trace has to start anew for, if there is anything."""
+        if self.restarts:
+            raise self.restarts[0]
+        if self.is_provisional:
+            raise StartAnew
+
+    def leaves_out(self, restart: Restart) -> bool:
+        """Whether the trace goes on behind what it cannot do as it is, only to see what else there is of that kind.
+
+        From here on it may find what is not so in the program that it leaves a part out of.
+        """
+        site = restart.sites[0]
+        if not self.choices.is_guessing or not self.choices.was_asked(site.choice):
+            return False
+        if sum(site in known.sites for known in self.restarts) >= _MOST_LEFT_OUT:
+            return False
+        if restart not in self.restarts:
+            self.restarts.append(restart)
+        self.left_out += 1
+        return True
+
+    def is_noted(self, site: Site) -> bool:
+        """Whether the trace starts anew for a site at last."""
+        return any(site in known.sites for known in self.restarts)
 
 
 def _reached(start: Any, ways: Mapping[Any, Iterable[Any]]) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.frontend.recording.budget import MOST_WORK, REGION_WORK, Budget, spent
-from jitflow.frontend.recording.choices import Choice, Choices, Restart, Site
+from jitflow.frontend.recording.choices import Choice, Choices, Restart, Restarts, Site
 from jitflow.frontend.recording.locate import Locator
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Builder, Fact, Op, Region, TypeRuleError, Value
@@ -169,13 +169,12 @@ def refused_in_batch(what: str) -> UserNotImplementedError:
     )
 
 
-class Regions:
+class Regions(Restarts):
     """The function under construction. ``bottom`` is the frame that traces: the user's lines are above it."""
 
     def __init__(self, name: str, bottom: FrameType | None, choices: Choices) -> None:
+        super().__init__(choices)
         self.name = name
-        self.choices = choices
-        """What earlier traces have found out."""
         self.scope = self.root = Scope()
         self.parameters: list[Value] = []
         self.budget = Budget()
@@ -191,11 +190,6 @@ class Regions:
         """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.left_by: Exception | None = None
         """What a region inside the current one was left by."""
-        self.restarts: list[Restart] = []
-        """For what the trace has to start anew: it is raised at once, unless more may be found by going on, and at the
-        end in case that the program has caught it."""
-        self.left_out = 0
-        """How often something was left out because the trace starts anew."""
         self.device = ""
         """Where the program wants what it computes now; empty where it does not say."""
         self.exact = False
@@ -355,44 +349,6 @@ class Regions:
     def depth_of_calls(self) -> int:
         """How many calls of the user's functions lie in each other here."""
         return sum(1 for code in self.running_code() if not is_block(code))
-
-    def begin_anew(self, restart: Restart) -> Restart:
-        """What to raise so that the trace starts anew at once; at its end it does so anyway."""
-        self.restarts.append(restart)
-        return restart
-
-    def begin_anew_at_last(self, restart: Restart) -> None:
-        """Start the trace anew; at its end, if there may be more such sites: what it does wrong until then finds them.
-
-        Sites with another answer may only seem to be such, because of what it does wrong.
-        """
-        choice, answer = restart.sites[0].choice, restart.answer
-        others = [known for known in self.restarts if known.sites[0].choice == choice and known.answer != answer]
-        if not others and not all(map(self.is_noted, restart.sites)):
-            self.begin_anew(restart)
-            if not self.choices.was_asked(choice):
-                raise restart
-
-    def begin_anew_now(self) -> None:
-        """Raise the first of what the trace has to start anew for."""
-        if self.restarts:
-            raise self.restarts[0]
-
-    def leaves_out(self, restart: Restart) -> bool:
-        """Whether the trace goes on behind what it cannot do as it is, only to see what else there is of that kind.
-
-        From here on it may find what is not so in the program that it leaves a part out of.
-        """
-        if not self.choices.is_guessing or not self.choices.was_asked(restart.sites[0].choice):
-            return False
-        if restart not in self.restarts:
-            self.restarts.append(restart)
-        self.left_out += 1
-        return True
-
-    def is_noted(self, site: Site) -> bool:
-        """Whether the trace starts anew for a site at last."""
-        return any(site in known.sites for known in self.restarts)
 
     def forget(self, error: UserError) -> None:
         """Take back a refusal, because what was refused is not used."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
 from types import FrameType
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.recording.choices import Choices
 from jitflow.frontend.recording.regions import Knowledge, Regions, Scope
 from jitflow.ir.core import Fact
-from jitflow.ir.dims import Call, Dim, Expression, evaluate, maximum, substitute, symbol, symbols
+from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
 from jitflow.ir.dtypes import DTYPES
+from jitflow.ir.lengths import length
 from jitflow.ir.location import Loc
 from jitflow.records import dataclass
 
@@ -238,14 +238,7 @@ class Sizes(Regions):
 
 def is_long(dim: Dim) -> bool:
     """Whether a size is written with so many others that what is made of it would soon be too long to work with."""
-    return isinstance(dim, Expression) and _length(dim) > LONGEST
-
-
-@lru_cache(maxsize=1 << 12)
-def _length(dim: Dim) -> int:
-    """How many sizes and calls a dim is written with."""
-    atoms = [atom for monomial, _ in dim.terms for atom in monomial] if isinstance(dim, Expression) else []
-    return len(atoms) + sum(_length(operand) for atom in atoms if isinstance(atom, Call) for operand in atom.operands)
+    return length(dim) > LONGEST
 
 
 def _fact(left: Dim, relation: str, right: Dim) -> Fact:

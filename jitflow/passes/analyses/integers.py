@@ -21,6 +21,7 @@ from jitflow.ir.bounds import Bounds, Choice
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
 from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.lengths import length
 from jitflow.ir.types import Index, Scalar, Type, dims_of
 from jitflow.passes.analyses.comparisons import COMPARISONS, OPPOSITE
 from jitflow.passes.analyses.growth import EARLY, FURTHEST, SMALL_STEP, Growth, keeps_value
@@ -28,6 +29,8 @@ from jitflow.passes.analyses.growth import EARLY, FURTHEST, SMALL_STEP, Growth, 
 __all__ = ["Integers", "is_integer"]
 
 _MOST_TERMS = 8
+_LONGEST = 32
+"""Sizes and calls with which a number is written, at most."""
 
 
 def is_integer(value: Value) -> bool:
@@ -102,7 +105,7 @@ class Integers:
         if len(op.results) != 1:
             return None
         if op.name == "container_length":
-            return self._length(op.result)
+            return self._between(0, FURTHEST)
         if op.name == "constant":
             number = op.attributes["value"]
             return int(number) if isinstance(number, int) else None
@@ -118,7 +121,10 @@ class Integers:
         if op.name == "bitwise_and":
             return self._masked(op)
         dim = self._arithmetic(op)
-        if dim is None or (isinstance(dim, Expression) and len(dim.terms) > _MOST_TERMS):
+        if dim is None or length(dim) > _LONGEST:
+            divisor = self.dim(op.operands[1]) if op.name == "remainder" else None
+            return self._between(0, divisor - 1) if isinstance(divisor, int) and divisor > 0 else None
+        if isinstance(dim, Expression) and len(dim.terms) > _MOST_TERMS:
             return None
         if isinstance(kind, Index) or op.attributes.get("checked"):
             return dim
@@ -171,9 +177,10 @@ class Integers:
         op = self._producer(condition)
         return op is not None and op.name in ("less", "less_equal", "greater", "greater_equal")
 
-    def _length(self, value: Value) -> Dim:
+    def _between(self, lowest: int, highest: int) -> Dim:
+        """A number of which no more is known."""
         name = self._new_name()
-        self.bounds.name(name, signed=True, lower=[0], upper=[FURTHEST])
+        self.bounds.name(name, signed=True, lower=[lowest], upper=[highest])
         return symbol(name)
 
     def _masked(self, op: Op) -> Dim | None:
@@ -181,10 +188,7 @@ class Integers:
         masks = [dim for dim in map(self.dim, op.operands) if isinstance(dim, int) and dim >= 0]
         if not masks:
             return None
-        name = self._new_name()
-        self.bounds.name(name, signed=True, lower=[0], upper=[min(masks)])
-        self._dims[op.result] = symbol(name)
-        return symbol(name)
+        return self._between(0, min(masks))
 
     def _where(self, value: Value, dim: Dim, given: Sequence[Dim]) -> Dim:
         """What ``value``, which is ``dim``, comes to where something is given."""
