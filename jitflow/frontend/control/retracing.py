@@ -70,9 +70,12 @@ class _Before:
     def learns_of(self, restart: Restart | None) -> bool:
         """Whether the call can do otherwise the next time, and is to: ``restart`` is why, or it has left out something.
 
-        What it found out besides, and goes on with, is left to the end of the trace.
+        What it found out besides, and goes on with, is left to the end of the trace; and what it has left out in a
+        branch or loop to the call around that, so that calls in each other are not traced once more level by level.
         """
         trace, choices = self._trace, self._trace.choices
+        if restart is None and trace.scope is not trace.root:
+            return False
         found, left_out = trace.restarts[self._restarts :], trace.left_out > self._left_out
         reason = found[0] if left_out else restart
         if reason is None or not choices.is_new(reason) or self._mutables.has_moved():
