@@ -44,8 +44,13 @@ __all__ = ["FUNCTIONS", "repeat", "stretch"]
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     value = array_operand(a)
     if axis is None:
-        flat = new(values.reshape(value, (broadcasting.total_size(value),)))
-        return new(values.reshape(array_operand(roll(flat, shift, 0)), values.dims(value)))
+        flat = values.reshape(value, (broadcasting.total_size(value),))
+        return new(values.reshape(_rolled_along(flat, shift, 0), values.dims(value)))
+    return new(_rolled_along(value, shift, axis))
+
+
+def _rolled_along(value: Value, shift: Any, axis: Any) -> Value:
+    """One or several axes rolled, one by several shifts."""
     places = [normalized_axis(item, values.rank(value)) for item in sequence_of(axis)]
     shifts = list(shift) if isinstance(shift, tuple | list | range) else [shift] * len(places)
     if len(places) == 1:
@@ -57,7 +62,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         )
     for place, step in zip(places, shifts, strict=True):
         value = _rolled(value, step, place)
-    return new(value)
+    return value
 
 
 def _rolled(value: Value, shift: Any, axis: int) -> Value:
