@@ -126,14 +126,22 @@ HELPERS = {
 def test_helpers_find_out_by_themselves_what_they_need(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = []
-    monkeypatch.setattr(Choices, "begin", lambda choices, begin=Choices.begin: (begun.append(1), begin(choices)))
-    helpers = "".join(f"def h{i}(x, k=0):\n{HELPERS[name].format(i=i)}\n" for i in range(6))
-    calls = "".join(f"    r{i} = h{i}(x + {i}, k)\n" for i in range(6))
-    text = f"{helpers}def program(x, k):\n{calls}    return {', '.join(f'r{i}' for i in range(6))}\n"
-    program = load(text, tmp_path / name)
-    assert repr(jitflow.function(program)(X, 4)) == repr(program(X, 4))
-    assert len(begun) <= 3
+    recorded = [0]
+    add = Trace.add
+
+    def counted(trace: Trace, *args: Any, **keywords: Any) -> Any:
+        recorded[-1] += 1
+        return add(trace, *args, **keywords)
+
+    monkeypatch.setattr(Trace, "add", counted)
+    for size in (4, 8):
+        helpers = "".join(f"def h{i}(x, k=0):\n{HELPERS[name].format(i=i)}\n" for i in range(size))
+        calls = "".join(f"    r{i} = h{i}(x + {i}, k)\n" for i in range(size))
+        text = f"{helpers}def program(x, k):\n{calls}    return {', '.join(f'r{i}' for i in range(size))}\n"
+        program = load(text, tmp_path / f"{name}{size}")
+        recorded.append(0)
+        assert repr(jitflow.function(program)(X, 4)) == repr(program(X, 4))
+    assert recorded[2] <= 2.5 * recorded[1]
 
 
 def test_what_a_call_changed_before_it_began_anew_is_taken_back() -> None:

@@ -6,6 +6,7 @@ turns out to change on a decision that only the running program makes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -73,7 +74,8 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
     trace = current_trace()
     _, site = trace.state(ProgramLists).made.get(id(changed), (None, None))
     if site is None:
-        for frame in trace.user_frames():  # a function without control flow, of which no display is a hook
+        frames = trace.user_frames() if isinstance(changed, _DISPLAYED) else ()
+        for frame in frames:  # a function without control flow, of which no display is a hook
             if any(thing is changed for thing in frame.f_locals.values()):
                 begin_anew_rewritten(trace, frame)
         return
@@ -82,6 +84,8 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
     if isinstance(changed, dict | list) and not trace.choices.is_settled(slotted_site(site)):
         raise trace.begin_anew(Restart(slotted_site(site), is_wish=is_wish))
 
+
+_DISPLAYED = list, dict, set, deque
 
 SLOTTED = "slotted"
 """In the place of the type of a container: a dict has slots for its keys."""

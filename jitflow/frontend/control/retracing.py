@@ -3,9 +3,9 @@
 A trace that comes to know too late what it should have done starts anew (`recording.choices`). If a program of many
 helpers were traced anew for each, it would be traced as often as all of them together guess wrong. So a call in which
 that happens is taken back and made again with what has been learnt: the innermost one that had begun when the trace
-asked for it first. The trace goes on behind it to see what other helpers need, and starts anew at its end: the one that
-counts is one in which nothing was taken back. Therefore what cannot be taken back, such as arrays that have become
-memory, need not be.
+asked for it first, unless it is most of what was traced. The trace goes on behind it to see what other helpers need,
+and starts anew at its end: the one that counts is one in which nothing was taken back. Therefore what cannot be taken
+back, such as arrays that have become memory, need not be.
 """
 
 from __future__ import annotations
@@ -32,21 +32,31 @@ def retraced(function: Callable[..., Any]) -> Any:
         trace = active_trace()
         if trace is None:
             return function(*args, **kwargs)
-        before = _Before(trace, (function, *args, *kwargs.values()))
-        while True:
-            try:
-                result = recursive(function)(*args, **kwargs)
-                if not before.learns_of(None):
-                    return result
-            except Restart as restart:
-                if not before.learns_of(restart):
-                    raise
-            except UserError as error:
-                if not before.gives_up(error):
-                    raise
-            before.go_back()
+        if function in (running := trace.state(_Running)):  # the outermost call is the one to be made again
+            return recursive(function)(*args, **kwargs)
+        running.add(function)
+        try:
+            before = _Before(trace, (function, *args, *kwargs.values()))
+            while True:
+                try:
+                    result = recursive(function)(*args, **kwargs)
+                    if not before.learns_of(None):
+                        return result
+                except Restart as restart:
+                    if not before.learns_of(restart):
+                        raise
+                except UserError as error:
+                    if not before.gives_up(error):
+                        raise
+                before.go_back()
+        finally:
+            running.discard(function)
 
     return call
+
+
+class _Running(set[Callable[..., Any]]):
+    """The helpers that are being called."""
 
 
 class _Before:
@@ -59,7 +69,7 @@ class _Before:
         self._mutables = Mutables(reached, with_stores=True, own=())
         self._take_back = trace.trial()
         self._scope, self._knowledge, self._recalled = trace.scope, trace.knowledge.copy(), trace.scope.recalled
-        self._ops, self._loc = len(trace.builder.ops), trace.builder.loc
+        self._ops, self._loc, self._recorded = len(trace.builder.ops), trace.builder.loc, trace.recorded
         self._decisions, self._given_up = len(trace.decisions), set(trace.budget.given_up)
         self._settled = {} if trace.pins is None else dict(trace.pins.settled)
         self._restarts, self._left_out = len(trace.restarts), trace.left_out
@@ -78,7 +88,7 @@ class _Before:
             return False
         found, left_out = trace.restarts[self._restarts :], trace.left_out > self._left_out
         reason = found[0] if left_out else restart
-        if reason is None or not choices.is_new(reason) or self._mutables.has_moved():
+        if reason is None or not choices.is_new(reason) or not self._pays():
             return False
         if not choices.is_asked_since(self._moment, *reason.sites):
             return False
@@ -91,7 +101,7 @@ class _Before:
         """Whether the call goes without what it was guessed to need, or without wishes, because it is refused."""
         trace, choices = self._trace, self._trace.choices
         asks = isinstance(error, AttributeError)  # whoever looks for an attribute that need not be there
-        if error.is_mistake or asks or trace.scope is not trace.root or self._mutables.has_moved():
+        if error.is_mistake or asks or trace.scope is not trace.root or not self._pays():
             return False
         if found := trace.restarts[self._restarts :]:
             return self.learns_of(found[0])
@@ -102,6 +112,10 @@ class _Before:
             choices.learn(Restart(error.pin), ())
             return True
         return choices.give_up_wishes(error, self._moment)
+
+    def _pays(self) -> bool:
+        """Whether the call can be taken back, and is not most of what was traced: that may as well start anew."""
+        return not self._mutables.has_moved() and 2 * self._recorded > self._trace.recorded
 
     def go_back(self) -> None:
         """Take the call back."""

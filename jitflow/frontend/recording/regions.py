@@ -180,6 +180,8 @@ class Regions(Restarts):
         self.budget = Budget()
         self._work: Counter[Loc] = Counter()
         """How much was recorded for each place of the program."""
+        self.recorded = 0
+        """How many ops were, what was taken back included."""
         self.noted: Callable[[Op], None] = lambda _: None
         """Called with each op that is appended."""
         self.announced: Callable[[Op], None] | None = None
@@ -235,6 +237,7 @@ class Regions(Restarts):
         except TypeRuleError as error:
             operation = f"{name}({', '.join(str(operand.type) for operand in operands)}) {attributes or ''}"
             raise CompilerBug(str(error), pass_name="trace", operation=operation, location=builder.loc) from error
+        self.recorded += 1
         work = self._work[builder.loc] = self._work[builder.loc] + (REGION_WORK if regions else 1)
         if work > MOST_WORK:
             raise self.too_large()
