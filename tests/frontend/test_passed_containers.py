@@ -208,3 +208,14 @@ def test_a_named_tuple_with_attributes_beside_its_fields_is_refused():
     pair.factor = 5
     with pytest.raises(UserNotImplementedError, match="Pair, which a compiled function cannot take"):
         compiled(pair)
+
+
+def test_tuples_of_what_the_caller_passes():
+    def grown(items, more):
+        pairs = []
+        for item in more:
+            items.append([item])
+            pairs.append((tuple(items), tuple(items[-1])) if item > 1 else None)
+        return tuple(items), items, tuple(tuple(item) for item in items), pairs, tuple(more[:0])
+
+    check(grown, *(lambda n=n: ([[7]], [3, 1, 2, 5][:n]) for n in (4, 0, 1)), misses=3)

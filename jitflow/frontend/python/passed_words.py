@@ -243,12 +243,18 @@ class PassedWords:
         self._make_fresh(words, tables)
         objects = [None, *self._objects, *(self._fresh[number][0] for number in sorted(self._fresh))]
         reader = Told(told, words, objects)
+        tuples = [(held, number) for number, (_, held) in self._fresh.items()
+                  if held.kind == "tuple" and number in tables and number not in self._told]  # fmt: skip
+        for held, number in sorted(tuples, key=lambda one: _depth(one[0])):  # what is in them first
+            objects[number] = reader.tuple_of(held, *tables[number])
+            self._fresh[number] = objects[number], held
         for number, (start, rows) in tables.items():
             held = self._type_of(number)
-            if held == TEXT:
+            if held == TEXT or held.kind == "tuple":
                 continue
             reader.write(objects[number], held, self._before(number), start, rows)
             self._told[number] = words[start : start + rows * len(held.words)]
+        self._told.update((number, []) for _, number in tuples)
         self._known = objects
 
     def _before(self, number: int) -> list[int]:

@@ -31,10 +31,19 @@ class Told:
 
     def write(self, thing: Any, held: Container, before: list[int], start: int, rows: int) -> None:
         """Let an object hold so many entries, of which it held those ``before``."""
+        entries = self._entries_of(held)
+        entries.write(thing, entries, before, range(start, start + entries.width * rows, entries.width))
+
+    def tuple_of(self, held: Container, start: int, rows: int) -> tuple[Any, ...]:
+        """A tuple of so many entries."""
+        entries = self._entries_of(held)
+        return tuple(map(entries.item, range(start, start + entries.width * rows, entries.width)))
+
+    def _entries_of(self, held: Container) -> Entries:
         entries = self._entries.get(id(held))  # a type has no hash that is kept
         if entries is None:
             entries = self._entries[id(held)] = Entries(self, held)
-        entries.write(thing, entries, before, range(start, start + entries.width * rows, entries.width))
+        return entries
 
 
 class Entries:
