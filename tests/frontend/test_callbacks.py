@@ -373,3 +373,36 @@ def test_a_call_of_a_turn_sees_what_the_turns_before_have_appended():
     program(items, 3)
     assert seen == [(0, 1), (1, 2), (2, 3)]
     assert items == [0, 0, 1, 2]
+
+
+def called_in_a_branch(items, x, look):
+    items.append(1)
+    if x.sum() < 0:
+        look([*items])
+
+
+def called_in_a_loop(items, x, look):
+    items[0] = "begun"
+    for number in x:
+        look(number)
+
+
+def raised_in_a_branch(items, x, look):
+    items.append(len(x))
+    if x.sum() < 0:
+        raise ValueError("negative", tuple(items))
+
+
+@pytest.mark.parametrize("program", [called_in_a_branch, called_in_a_loop, raised_in_a_branch])
+def test_lists_are_stored_to_where_a_path_that_is_not_taken_calls_out(program):
+    def outcome(function, look, x):
+        items = [2, 3]
+        try:
+            function(items, x, look)
+        except ValueError as error:
+            return items, error.args
+        return items, None
+
+    compiled, look = jitflow.function(program), jitflow.callback(lambda thing: None)
+    for x in (np.ones(3), -np.ones(3), np.ones(0)):
+        assert outcome(compiled, look, x) == outcome(program, print, x)

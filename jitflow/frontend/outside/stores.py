@@ -302,9 +302,10 @@ class Stores:
             self._notes_of("kinds")[overlay.targets[name]] = 0
 
     def note_content(self) -> None:
-        """What was changed in lists and dicts has been made."""
-        for container in self.containers.values():
-            container.before = content_of(container.thing)
+        """What was changed in lists and dicts has been made; on one path, what is made in the end is made once more."""
+        if current_trace().scope is current_trace().root:
+            for container in self.containers.values():
+                container.before = content_of(container.thing)
         for tail, _, _ in self.tails.values():
             tail.clear()
 
