@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import jitflow
+from jitflow.errors import UserError
 from tests.truth.whole.same import assert_does_what_python_does
 
 
@@ -162,3 +165,49 @@ def named_tuples(n):
 
 def test_named_tuples():
     assert_does_what_python_does(named_tuples, [(3,), (0,)])
+
+
+class Plate:
+    def __init__(self, heat: Any) -> None:
+        self.heat, self.steps = heat, 0
+
+    @cached_property
+    def first(self) -> float:
+        return float(self.heat[0])
+
+    @cached_property
+    def total(self) -> Any:
+        return self.heat.sum() * self.first
+
+
+def found_behind_stores(plate, rise):
+    plate.heat[0] += rise
+    plate.steps += 1
+    first = plate.total
+    plate.heat[0] += rise
+    return first, plate.total, plate.first
+
+
+def found_in_front(plate, rise):
+    first = plate.total
+    plate.heat += rise
+    return first, plate.total, plate.heat.sum()
+
+
+@pytest.mark.parametrize("program", [found_behind_stores, found_in_front])
+def test_cached_properties_are_found_where_the_program_reads_them_first(program):
+    compiled, ours, theirs = jitflow.function(program), *(Plate(np.arange(1.0, 4)) for _ in range(2))
+    for _ in range(2):
+        assert compiled(ours, 2.0) == program(theirs, 2.0)
+        assert vars(ours).pop("heat").tolist() == vars(theirs).pop("heat").tolist()
+        assert vars(ours) == vars(theirs)
+        ours.heat, theirs.heat = np.arange(3.0), np.arange(3.0)
+
+
+def test_a_cached_property_that_only_one_path_finds_behind_stores_is_refused():
+    def found(plate):
+        plate.heat[0] += 1
+        return plate.first if plate.heat[1] > 1 else 0.0
+
+    with pytest.raises(UserError, match=r"on a decision of the run, the cached property plate\.first"):
+        jitflow.function(found)(Plate(np.arange(3.0)))

@@ -230,7 +230,8 @@ def _is_the_first(trace: Trace, error: Any) -> bool:
 
 def has_shown_something(trace: Trace) -> bool:
     """Whether the program has done something so far that can be seen from outside."""
-    ops = [*trace.builder.ops, *(op for outer in trace.builder.ops for region in outer.regions for op in walk(region))]
+    begun = [op for scope in trace.scope.around() for op in scope.builder.ops]
+    ops = [*begun, *(op for outer in begun for region in outer.regions for op in walk(region))]
     return trace.state(Stores).are_made or any(effect.kind in VISIBLE for op in ops for effect in op.own_effects)
 
 

@@ -7,13 +7,15 @@ are read where they are written, in the class, and asked what an object has.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from types import FunctionType, ModuleType
 from typing import Any
 
+from jitflow.frontend.control.raising import has_shown_something
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.special_methods import is_descriptor
-from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.outside.stores import Stores, refusal
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.runtime.guard_tests import class_member, has_own, lacks_own
 from jitflow.runtime.plan import Attribute, Made, Read, Satisfies
 
@@ -40,6 +42,8 @@ class Members:
             member = class_member(name, kind)
         except AttributeError:
             return MISSING
+        if isinstance(member, cached_property) and not is_class and has_shown_something(current_trace()):
+            return self._cached(thing, register, name, proxy, member)
         is_asked = is_descriptor(member, "__get__")
         if isinstance(member, property) and type(member.fget) is FunctionType and not is_class:
             path = f"{self._inputs.path(register)}.{name}"
@@ -60,6 +64,23 @@ class Members:
         if is_class:  # which asks with what stands for it
             return descriptor
         return descriptor._jitflow_special("__get__")(proxy(), proxy()._jitflow_read("__class__"))
+
+    def _cached(self, thing: Any, register: int, name: str, proxy: Callable[[], Any], member: Any) -> Any:
+        """What is found once: behind what the program has written, by what it has written."""
+        is_own = has_own(name, thing)
+        test, text = (has_own, "has") if is_own else (lacks_own, "lacks")
+        self._inputs.guard(Satisfies(register, partial(test, name), f"{text} an attribute {name} of its own"))
+        if is_own:
+            return MISSING
+        path, trace = f"{self._inputs.path(register)}.{name}", current_trace()
+        overlay = self._stores.overlays.get(register)
+        if trace.scope is not trace.root or (overlay is not None and name in overlay.targets):
+            raise refusal("computing, behind stores and on a decision of the run, the cached property", path,
+                          "read it in front of these, or make it a property")  # fmt: skip
+        cached = self._inputs.register(self._member_of(register, name, path, is_class=False), path)
+        value = self._take(member.func, Attribute(cached, "func"), path)(proxy())
+        setattr(proxy(), name, value)
+        return value
 
     def _member_of(self, register: int, name: str, path: str, is_class: bool) -> Made:
         """What the class of an object, or this class, has under a name, as it is written."""
