@@ -159,3 +159,19 @@ def test_what_a_call_changed_before_it_began_anew_is_taken_back() -> None:
         return fill(items, x, k), fill(items, x, k + 1), items
 
     assert repr(jitflow.function(program)(X, 3)) == repr(program(X, 3))
+
+
+def test_where_a_tree_is_made_python_soon_goes_through_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = []
+    monkeypatch.setattr(Trace, "add", lambda *a, add=Trace.add, **k: (recorded.append(1), add(*a, **k))[1])
+
+    def grow(x: Any, d: int, depth: int) -> dict[str, Any]:
+        if d == depth or x[0] > 9:
+            return {"value": x[1]}
+        return {"low": grow(x + 1, d + 1, depth), "high": grow(x + 2, d + 1, depth)}
+
+    def program(x: Any, depth: int) -> Any:
+        return grow(x, 0, depth)
+
+    assert repr(jitflow.function(program)(X, 2)) == repr(program(X, 2))
+    assert len(recorded) < 1800

@@ -291,6 +291,8 @@ class Regions(Restarts):
             return
         frames = again[-1]  # that of the outermost call
         site = recursion_site(frames[0].f_code)
+        if self.choices.answer(site) is None and site in self.choices.refused_for and len(frames) > MOST_WRITTEN_OUT:
+            raise self.choices.refused_for[site]  # Python goes through its calls next, and knows more of their ends
         if self.choices.answer(site) or self.choices.is_settled(site):
             return
         may_end = is_known_to_change(*map(_given, frames[:2]))
