@@ -278,9 +278,7 @@ class _Removal:
         return self._ret
 
     def _local(self, prefix: str) -> str:
-        name = self.fresh.name(prefix)
-        self.scope.bound.add(name)
-        return name
+        return self.scope.local(prefix, self.fresh)
 
 
 def _with(flags: tuple[str, ...], *more: str) -> tuple[str, ...]:

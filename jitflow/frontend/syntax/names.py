@@ -225,6 +225,12 @@ class Scope:
         """The names that a block of it can assign as cells."""
         return self.bound | self.declared_nonlocal | self.shared
 
+    def local(self, prefix: str, fresh: Fresh) -> str:
+        """A new name that is local to it."""
+        name = fresh.name(prefix)
+        self.bound.add(name)
+        return name
+
     def spell(self, name: str) -> str:
         """The name as the compiler spells it."""
         return mangled(name, self.owner)

@@ -146,9 +146,7 @@ class _Preparation:
         return value
 
     def _local(self, prefix: str) -> str:
-        name = self.fresh.name(prefix)
-        self.scope.bound.add(name)
-        return name
+        return self.scope.local(prefix, self.fresh)
 
 
 def _skips_assignment(value: ast.expr) -> bool:

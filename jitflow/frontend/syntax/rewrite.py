@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import dis
+import sys
 import weakref
 from collections.abc import Sequence
+from threading import Lock
 from types import CodeType, FunctionType
 
 from jitflow.frontend.syntax.build import CELL, ITEM, LAZY, cloned
@@ -26,8 +28,8 @@ __all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plai
 _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _RESERVED = frozenset({CELL, LAZY, ITEM})
-_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", "made", "match", "or", "ret",
-              "test", "then", "told", "tried", "value", "waiting")  # fmt: skip
+_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", "made", "match", "or", "rest",
+              "ret", "test", "then", "told", "tried", "value", "waiting")  # fmt: skip
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 
@@ -139,7 +141,27 @@ def is_straight(code: CodeType) -> bool:
 # -- rewriting -------------------------------------------------------------------------------------
 
 
+_DEEP = 10_000
+"""The limit of recursion for a function whose statements lie too deep in each other for the usual one."""
+_DEEPER = Lock()
+
+
 def _rewrite(code: CodeType) -> _Result:
+    try:
+        return _rewrite_within_limit(code)
+    except RecursionError:
+        with _DEEPER:
+            usual = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(usual, _DEEP))
+            try:
+                return _rewrite_within_limit(code)
+            except RecursionError:
+                return "its blocks are nested too deep"
+            finally:
+                sys.setrecursionlimit(usual)
+
+
+def _rewrite_within_limit(code: CodeType) -> _Result:
     seen = _LOOKS_AT_NAMES.intersection(code.co_names)
     try:
         found = find(code)
@@ -156,8 +178,6 @@ def _rewrite(code: CodeType) -> _Result:
         new = compiled(node, found.owner, code, CELL)
     except (Unreadable, Unusable) as reason:
         return str(reason)
-    except RecursionError:
-        return "its blocks are nested too deep"
     return Rewritten(_restored(new, code, fresh.blocks), node)
 
 

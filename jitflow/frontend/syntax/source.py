@@ -78,7 +78,7 @@ def find(code: CodeType) -> Found:
     try:
         found = _written(_index(text), code) or (_written(_index(brought), code) if brought != text else None)
         found = found or _written_for_pytest(text, code)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError) as error:
         raise Unreadable(f"{file} cannot be parsed") from error
     if found is None:
         raise Unreadable(f"the text of {file} is not what was compiled: it was edited, or rewritten on import")
@@ -95,7 +95,7 @@ def _written(index: _Index, code: CodeType) -> Found | None:
     for candidate in candidates:
         try:
             again = compiled(candidate.node, candidate.owner, code, imported=candidate.imported)
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError):
             continue
         if _same(again, code):
             if len(candidates) == 1 or list(again.co_positions()) == list(code.co_positions()):

@@ -45,6 +45,7 @@ from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
+from jitflow.frontend.syntax.nests import without_deep_nests
 from jitflow.frontend.syntax.prepare import assigns, prepared
 
 __all__ = ["rewrite_function"]
@@ -87,6 +88,7 @@ class _Rewriting:
         body = prepared(body, scope, self._fresh)
         unbound = maybe_unbound(body, scope)
         body, self._stops = without_jumps(body, scope, self._fresh)
+        body = without_deep_nests(body, lambda name: scope.local(name, self._fresh))
         overtaken = maybe_unbound(body, scope) - unbound
         self._expressions = self._make_expressions(unbound, overtaken)
         self._live = Liveness(body, scope, self._stops).live

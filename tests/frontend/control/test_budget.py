@@ -228,9 +228,14 @@ def test_what_is_too_large_is_refused_where_it_stands(program, message, monkeypa
     assert caught.value.mend
 
 
-def test_branches_lie_deep_in_each_other(tmp_path) -> None:
-    lines = ["def program(x, n):", *(f"    if n == {k}: return x * {k}" for k in range(140)), "    return x"]
-    deep, too_deep = ("\n".join([*lines[:length], lines[-1]]) for length in (70, 132))
-    assert "if" in jitflow.function(load(deep, tmp_path / "deep")).ir(X, 3, stage="traced")
-    with pytest.raises(UserNotImplementedError, match="lie more than 128 deep in each other"):
-        jitflow.function(load(too_deep, tmp_path / "too_deep"))(X, 3)
+@pytest.mark.parametrize("form", ["elif", "return", "match"])
+def test_chains_may_have_any_length(form: str, tmp_path) -> None:
+    lines = ["def program(x, n):", "    y = x", *(["    match n:"] if form == "match" else [])]
+    for k in range(150):
+        start = {"elif": f"    {'elif' if k else 'if'} n == {k}:", "return": f"    if n == {k}:"}
+        act = f"return x * {k}" if form == "return" or k == 140 else f"y = x + {k}"
+        lines.append(f"{start.get(form, f'        case {k}:')} {act}")
+    program = load("\n".join([*lines, "    return y"]), tmp_path / form)
+    compiled = jitflow.function(program)
+    for n in (0, 31, 32, 140, 149, 150):
+        assert compiled(2.5, n) == program(2.5, n)

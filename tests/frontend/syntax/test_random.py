@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jitflow.frontend.syntax import rewritten, why_not
+from jitflow.frontend.syntax import nests, rewritten, why_not
 from tests.frontend.syntax import reference, strict
 from tests.frontend.syntax.programs import program
 from tests.frontend.syntax.rebuilt import defined, outcome, rebuilt
@@ -99,3 +99,10 @@ def test_more_programs(part: int) -> None:
 def test_drawn_programs(choices: list[int], shows_locals: bool) -> None:
     drawn = iter(choices)
     check(program(lambda limit: next(drawn, 0) % limit, shows_locals=shows_locals))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_branches_in_pieces(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nests, "_DEEPEST", 1)
+    monkeypatch.setattr(nests, "_PIECE", 1)
+    check(program(random.Random(seed).randrange, shows_locals=bool(seed % 2)))
