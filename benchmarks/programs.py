@@ -93,11 +93,15 @@ def measure_program(name: str, workers: dict[str, Any], *, seconds: float, small
     return Line(name, measurements)
 
 
+_CHECKOUT = f"{Path(__file__).resolve().parents[1]}/"
+"""Where the files are that errors name: results that are stored say it by the checkout."""
+
+
 def _prepare(worker: Any, name: str, small: bool) -> Prepared:
     try:
         prepared: Prepared = worker.ask("prepare_program", name, small, limit=CALL_LIMIT)
     except RuntimeError as error:
-        return Prepared(error=str(error))
+        return Prepared(error=str(error).replace(_CHECKOUT, ""))
     return prepared
 
 
