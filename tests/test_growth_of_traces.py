@@ -59,6 +59,19 @@ def test_how_an_array_lies_is_asked_once_of_each_that_it_is_made_of(order: str, 
     assert repr(jitflow.function(program)(x)) == repr(program(x))
 
 
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many ops traces have recorded, counted in the last of these."""
+    counts, add = [0], Trace.add
+
+    def counted(trace: Trace, *args: Any, **keywords: Any) -> Any:
+        counts[-1] += 1
+        return add(trace, *args, **keywords)
+
+    monkeypatch.setattr(Trace, "add", counted)
+    return counts
+
+
 class Thing:
     def __init__(self, number: int) -> None:
         self.number = number
@@ -72,15 +85,7 @@ class Thing:
         ("    if x[0] > {i}:\n        keys['k{i}'] = {i}\n", "    for key in keys:\n        x = x * 2 + keys[key]\n"),
     ],
 )
-def test_slots_cost_what_they_hold(body: str, behind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = [0]
-    add = Trace.add
-
-    def counted(trace: Trace, *args: Any, **keywords: Any) -> Any:
-        recorded[-1] += 1
-        return add(trace, *args, **keywords)
-
-    monkeypatch.setattr(Trace, "add", counted)
+def test_slots_cost_what_they_hold(body: str, behind: str, tmp_path: Path, recorded: list[int]) -> None:
     for size in (4, 8):
         text = "def program(x, thing, items):\n    keys = {}\n" + "".join(body.format(i=i) for i in range(size))
         program = load(f"{text}{behind}    return keys, x\n", tmp_path / str(size))
@@ -123,17 +128,7 @@ HELPERS = {
 
 
 @pytest.mark.parametrize("name", HELPERS)
-def test_helpers_find_out_by_themselves_what_they_need(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded = [0]
-    add = Trace.add
-
-    def counted(trace: Trace, *args: Any, **keywords: Any) -> Any:
-        recorded[-1] += 1
-        return add(trace, *args, **keywords)
-
-    monkeypatch.setattr(Trace, "add", counted)
+def test_helpers_find_out_by_themselves_what_they_need(name: str, tmp_path: Path, recorded: list[int]) -> None:
     for size in (4, 8):
         helpers = "".join(f"def h{i}(x, k=0):\n{HELPERS[name].format(i=i)}\n" for i in range(size))
         calls = "".join(f"    r{i} = h{i}(x + {i}, k)\n" for i in range(size))

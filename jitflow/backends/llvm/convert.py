@@ -8,6 +8,8 @@ is selected only where it is in range; the comparison that decides is exact sinc
 
 from __future__ import annotations
 
+from functools import partial
+
 from jitflow.backends.llvm.emitter import Emitter, intrinsic_suffix
 from jitflow.backends.llvm.types import (
     Number,
@@ -160,13 +162,15 @@ def narrow_float(out: Emitter, type: Number, operand: str, target: DType) -> str
     return out.let(f"bitcast {vector_of('half', lanes)} {half} to {vector_of('i16', lanes)}")
 
 
+def _bits(lanes: int, value: int) -> str:
+    """32 bits, in every lane."""
+    return splat_literal(with_lanes(U32, lanes), str(value))
+
+
 def _widen_f16(out: Emitter, operand: str, lanes: int) -> str:
     """On the bits: the exponents of f16 are 112 lower in f32, where its subnormal numbers are subnormal, too."""
     bits, mask, text = vector_of("i32", lanes), vector_of("i1", lanes), vector_of("float", lanes)
-
-    def constant(value: int) -> str:
-        return splat_literal(with_lanes(U32, lanes), str(value))
-
+    constant = partial(_bits, lanes)
     half = out.let(f"zext {vector_of('i16', lanes)} {operand} to {bits}")
     magnitude = out.let(f"and {bits} {half}, {constant(0x7FFF)}")
     sign = out.let(f"shl {bits} {out.let(f'xor {bits} {half}, {magnitude}')}, {constant(16)}")
@@ -188,10 +192,7 @@ def _narrow_to_f16(out: Emitter, operand: str, lanes: int) -> str:
     What is below the smallest normal number is rounded by adding 0.5, whose last bit is that of a subnormal f16.
     """
     bits, mask, text = vector_of("i32", lanes), vector_of("i1", lanes), vector_of("float", lanes)
-
-    def constant(value: int) -> str:
-        return splat_literal(with_lanes(U32, lanes), str(value))
-
+    constant = partial(_bits, lanes)
     raw = out.let(f"bitcast {text} {operand} to {bits}")
     magnitude = out.let(f"and {bits} {raw}, {constant(0x7FFFFFFF)}")
     sign = out.let(f"lshr {bits} {out.let(f'xor {bits} {raw}, {magnitude}')}, {constant(16)}")
@@ -216,13 +217,8 @@ def _narrow_to_f16(out: Emitter, operand: str, lanes: int) -> str:
 
 def _narrow_to_bf16(out: Emitter, operand: str, lanes: int) -> str:
     """To nearest, ties to even, on the bits; NaN keeps its upper half and becomes quiet."""
-    bits, mask = vector_of("i32", lanes), vector_of("i1", lanes)
-    number = with_lanes(U32, lanes)
-
-    def constant(value: int) -> str:
-        return splat_literal(number, str(value))
-
-    text = vector_of("float", lanes)
+    bits, mask, text = vector_of("i32", lanes), vector_of("i1", lanes), vector_of("float", lanes)
+    constant = partial(_bits, lanes)
     raw = out.let(f"bitcast {text} {operand} to {bits}")
     upper = out.let(f"lshr {bits} {raw}, {constant(16)}")
     odd = out.let(f"and {bits} {upper}, {constant(1)}")

@@ -86,7 +86,6 @@ def _one_lane(out: Emitter, element: str, operand: str) -> str:
 
 def _store(out: Emitter, op: Op, type: Number, pointer: str, operand: str, mask: str | None) -> None:
     text, alignment, hint = memory_type(type), _alignment(op, type), ""
-    out.fork = None
     if mask is None:
         if op.attributes.get("streaming") and isinstance(type, Vector):
             alignment, hint = min(type.lanes * type.dtype.itemsize, LARGEST_ALIGNMENT), NONTEMPORAL
@@ -123,7 +122,7 @@ def _loaded_one_by_one(out: Emitter, op: Op, type: Vector, pointers: Iterable[st
 
 
 def _scatter(out: Emitter, op: Op, type: Vector, pointers: str, operand: str, mask: str | None) -> None:
-    text, lanes, out.fork = memory_type(type), type.lanes, None
+    text, lanes = memory_type(type), type.lanes
     name, mask_type = f"llvm.masked.scatter.{intrinsic_suffix(_raw(type))}.v{lanes}p0", f"<{lanes} x i1>"
     out.module.declare(name, "void", [text, f"<{lanes} x ptr>", mask_type])
     out.do(f"call void @{name}({text} {operand}, <{lanes} x ptr> align {_alignment(op, type)} {pointers}, "

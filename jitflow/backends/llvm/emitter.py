@@ -306,6 +306,8 @@ class Emitter:
         if row is None:
             raise CompilerBug(f"expected an op of kernels and host programs, got {op.name}", location=op.loc)
         results = row(self, op)
+        if self.fork is not None and any(effect.kind != "reads" for effect in op.own_effects):
+            self.fork = None  # what is read behind it is not read in front of it
         for value, operand in zip(op.results, results, strict=True):
             self.operands[value] = operand
             self.producers[value] = op

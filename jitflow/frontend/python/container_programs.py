@@ -33,7 +33,7 @@ __all__ = [
     "reverse",
     "rotate",
     "sift_down",
-    "sift_up",
+    "sink",
     "toggle",
     "total",
 ]
@@ -115,10 +115,10 @@ def require_room(items: Any, most: Any) -> Any:
 
 
 @program
-def sift_down(items: Any, place: Any) -> None:
-    """Let an item of a heap go towards the front until it is in order, as ``heapq`` does."""
+def sift_down(items: Any, start: Any, place: Any) -> None:
+    """Let an item of a heap go towards ``start`` until it is in order, as ``heapq`` does."""
     item = items[place]
-    while place > 0:
+    while place > start:
         parent = (place - 1) >> 1
         other = items[parent]
         if not items.is_less(item, other):
@@ -129,9 +129,9 @@ def sift_down(items: Any, place: Any) -> None:
 
 
 @program
-def sift_up(items: Any, place: Any) -> None:
-    """Let an item of a heap go to a leaf, and from there towards the front as far as where it was, the same."""
-    item, start, end = items[place], place, len(items)
+def sink(items: Any, place: Any) -> Any:
+    """Let an item of a heap go to a leaf, as ``heapq`` does first; returns where that is."""
+    item, end = items[place], len(items)
     child = 2 * place + 1
     while child < end:
         right = child + 1
@@ -140,14 +140,8 @@ def sift_up(items: Any, place: Any) -> None:
         items[place] = items[child]
         place = child
         child = 2 * place + 1
-    while place > start:
-        parent = (place - 1) >> 1
-        other = items[parent]
-        if not items.is_less(item, other):
-            break
-        items[place] = other
-        place = parent
     items[place] = item
+    return place
 
 
 @program

@@ -25,7 +25,8 @@ __all__ = ["HEAP_FUNCTIONS"]
 def _sift(heap: Any, place: Value, *, down: bool = False) -> None:
     """Put an item in its place, by an op where these are numbers, and else as Python's ``heapq`` does."""
     if has_objects(heap.held.item):
-        (programs.sift_down if down else programs.sift_up)(heap, python_int(place))
+        start = python_int(place)
+        programs.sift_down(heap, 0 if down else start, start if down else programs.sink(heap, start))
         return
     heap.require_order("heap order")
     heap.op("sift_item", place, **({"down": True} if down else {}))
