@@ -178,11 +178,15 @@ class Emitter:
         return self.let(f"call {result} @{name}({', '.join(arguments)})")
 
     def at(self, pointer: str, offset: str) -> str:
-        """The address ``offset`` bytes behind a pointer, computed in front of the loops that change neither."""
+        """The address ``offset`` bytes behind a pointer, computed in front of the loops that change neither.
+
+        A number is part of the instruction that reads there, where an address from in front of a loop is a register.
+        """
         if offset == "0":
             return pointer
         instruction = f"getelementptr i8, ptr {pointer}, i64 {offset}"
-        return self._before_loops.name(instruction, (pointer, offset), self.fresh) or self.let(instruction)
+        known = self._before_loops.name(instruction, (pointer, offset), self.fresh) if offset[0] == "%" else None
+        return known or self.let(instruction)
 
     @contextmanager
     def loop(self) -> Iterator[None]:

@@ -6,8 +6,10 @@ remembers it for as long as the loops that it varies along stay there. `kernel.p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value
@@ -185,9 +187,15 @@ class Elements:
     # Memory
 
     def offset(self, access: Access) -> Value:
-        """The byte offset of an access at the current position, each loop's share added in that loop's scope."""
+        """The byte offset of an access at the current position, each loop's share added in that loop's scope.
+
+        What several accesses add to where they begin is a sum of its own: a register for all of them, to which an
+        instruction adds the beginning.
+        """
         emitter = self.emitter
-        offset = self.start_of(access.buffer, access.offset)
+        start = self.start_of(access.buffer, access.offset)
+        shares = self._lie_so[frozenset(access.strides.items())] > 1
+        offset = emitter.size(0) if shares else start
         for scope in emitter.scopes:
             stride = access.strides.get(scope.loop, 0) if scope.loop is not None else 0
             if stride == 0 or scope.index is None:
@@ -199,7 +207,13 @@ class Elements:
                 found = emitter.arithmetic("add", offset, share)
                 emitter.store_cached(key, found)
             offset = found
-        return offset
+        return emitter.arithmetic("add", start, offset) if shares else offset
+
+    @cached_property
+    def _lie_so(self) -> Counter[frozenset[tuple[Loop, Dim]]]:
+        """How many arrays in memory go along with the loops by these strides."""
+        accesses = [*map(self.joined.access, self.nest.loads), *(access for _, _, access in self.outputs.values())]
+        return Counter(frozenset(access.strides.items()) for access in accesses)
 
     def start_of(self, buffer: Value, offset: Dim) -> Value:
         """A byte offset in front of all loops; in scratch memory, where this thread's part begins."""
