@@ -102,20 +102,25 @@ def filled(made: Any, held: Container, columns: Iterator[Any]) -> Any:
     return made
 
 
+_BY_NUMBERS = Container, Reference
+"""Types of which words are numbers of objects. A union would be made anew each time that it is asked for."""
+
+
 def _rows(item: Item, columns: Iterator[Any]) -> list[Any]:
     """The items of which the words stand in columns: arrays of numbers, and lists of containers."""
     if isinstance(item, tuple):
         return [*zip(*[_rows(part, columns) for part in item], strict=True)]
     if isinstance(item, Several):
         return _rows_of_several(item, columns)
-    if isinstance(item, Container | Reference):
-        return [*next(columns)]
-    assert isinstance(item, Scalar)
     column = next(columns)
+    if isinstance(item, _BY_NUMBERS):
+        return [*column]
+    assert isinstance(item, Scalar)
     if item.dtype.is_complex:
         parts, column = (column, next(columns)), np.empty(len(column), item.dtype.numpy)
         column.real, column.imag = parts
-    column = column.astype(item.dtype.numpy, copy=False)
+    dtype = item.dtype.numpy
+    column = column if column.dtype is dtype else column.astype(dtype)
     return column.tolist() if item.weak else [*column]
 
 
@@ -138,10 +143,9 @@ def _at(column: Any, rows: Any) -> Any:
 
 def of_columns(held: Container, *columns: Any) -> Any:
     """A container of numbers, or a text, of an array for each word of its entries."""
-    if held == TEXT:
+    if held.kind == TEXT.kind:
         return text_of_characters(columns[0])
-    made = unfilled(held)
-    return filled(made, held, iter(columns))
+    return filled(unfilled(held), held, iter(columns))
 
 
 class _Made(threading.local):
