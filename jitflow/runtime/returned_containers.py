@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.types import TEXT, Container, Item, Reference, Scalar, Several, words_of
-from jitflow.runtime.set_orders import fill_in_order, out_of_order
+from jitflow.runtime.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.texts import text_of_characters
 
 __all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "entries_of_words", "filled", "item_of_words",
@@ -34,10 +34,7 @@ def set_of(like: Any, keys: Sequence[Any]) -> Any:
     fill_in_order(made, [*keys])
     if type(like) is set:
         return made
-    for things in (made, keys):  # a copy of a set may have another order
-        if [*(found := frozenset(things))] == [*keys]:
-            return found
-    raise out_of_order()
+    return frozen_in_order(made, [*keys])
 
 
 def deque_of(maxlen: int | None, _: Any, *items: Any) -> Any:

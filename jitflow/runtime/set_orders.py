@@ -3,22 +3,24 @@
 Which place a key takes in CPython's table depends on the keys that were there before it, so keys that are added in the
 order in which another set has them may stand in another one: where two want one place, the second had to go on. So
 places are found for a size of the table that could be those of the other set, and each key is added when all places
-that it would rather have are taken: by keys, or by others that are removed in the end. A copy of a set has a table of
-another size than one that has grown, so keys in the places that they would rather have all others may come by a copy.
+that it would rather have are taken: by keys, or by others that are removed in the end. A set to which many are joined
+at once has a table of another size than one that has grown key by key, so the first keys may be joined at once.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice, permutations
 from typing import Any
 
-__all__ = ["fill_in_order", "order_of_adding", "out_of_order"]
+__all__ = ["fill_in_order", "frozen_in_order", "order_of_adding", "out_of_order"]
 
 _SIZES = tuple(1 << power for power in range(3, 24))
 _MOST_PROBES = 16
 _ATTEMPTS = 400
+_FEW = 6
+"""So few keys may come in every order there is."""
 _LARGEST = 500
 """For so many keys an order is searched for that nothing tells."""
 
@@ -38,8 +40,8 @@ def out_of_order() -> NotImplementedError:
     return NotImplementedError("a set is returned whose order tells of keys that were removed: return sorted(...)")
 
 
-class _Copied:
-    """Keys that are copied from another set, before any are added."""
+class _AtOnce:
+    """Keys that are joined to an empty set, which gets a table that is large enough for all of them."""
 
     def __init__(self, keys: Sequence[Any]) -> None:
         self.keys = keys
@@ -56,25 +58,61 @@ def fill_in_order(made: set[Any], keys: Sequence[Any]) -> None:
     if [*made] == keys:
         return
     order = next(_orders(keys), None)
-    if order is None:
-        raise out_of_order()
-    made.clear()
-    _add(made, order)
+    if order is not None:
+        made.clear()
+        _add(made, order)
+        return
+    for first, joined in _joined(keys):
+        made.clear()
+        made.update(first)
+        made.update(joined)
+        if [*made] == [*keys]:
+            return
+    raise out_of_order()
+
+
+def frozen_in_order(made: set[Any], keys: Sequence[Any]) -> frozenset[Any]:
+    """A frozenset that goes through these keys as they stand here, of a set that does.
+
+    Nothing can be removed from one, and a copy of a set may have another order.
+    """
+    for found in chain((frozenset(made),), (frozenset(first).union(joined) for first, joined in _joined(keys))):
+        if [*found] == [*keys]:
+            return found
+    raise out_of_order()
+
+
+def _joined(keys: Sequence[Any]) -> Iterator[tuple[Sequence[Any], dict[Any, None]]]:
+    """Keys that come one by one, and those that are joined to them at once, for which the table is made large enough.
+
+    Few keys come in every order there is, more as they would stand in tables of any size.
+    """
+    orders = permutations(keys) if len(keys) <= _FEW else (order for _, _, order in _by_places(keys))
+    for order in chain((keys,), orders):
+        if len(order) == len(keys):
+            yield order, {}
+            counts = ((count, known) for count in range(len(order) + 1) for known in range(count + 1))
+            yield from ((order[:count], dict.fromkeys(order[known:])) for count, known in counts)
 
 
 def _orders(keys: Sequence[Any]) -> Iterator[list[Any]]:
     """Orders that do, with keys that are removed in the end."""
-    starts, copies = [[*keys]], []
-    for size in _SIZES:
-        if len(keys) < size <= 64 * (len(keys) + 8) and (places := _places(keys, size)) is not None:
-            order = _in_turn(keys, places, size)
-            free = (place for place in range(size - 1, -1, -1) if place not in {*places})
-            wide = [_Filler(place) for place in islice(free, size * 3 // 20 + 1)]
-            starts += [order, [*wide, *order]]  # the table comes to its size as it would, or is as large from there on
-            copies.append(_begun_by_copy(keys, places, order, size))
-    yield from (start for start in (*starts, *copies) if not _wrong(keys, start))
+    starts, joined = [[*keys]], []
+    for size, places, order in _by_places(keys):
+        free = (place for place in range(size - 1, -1, -1) if place not in {*places})
+        wide = [_Filler(place) for place in islice(free, size * 3 // 20 + 1)]
+        starts += [order, [*wide, *order]]  # the table comes to its size as it would, or is as large from there on
+        joined.append(_begun_at_once(places, order, size))
+    yield from (start for start in (*starts, *joined) if not _wrong(keys, start))
     if len(keys) <= _LARGEST:
         yield from filter(None, (_searched(keys, start) for start in starts))
+
+
+def _by_places(keys: Sequence[Any]) -> Iterator[tuple[int, list[int], list[Any]]]:
+    """Sizes that the table may have, places for the keys there, and an order in which they come to stand there."""
+    for size in _SIZES:
+        if len(keys) < size <= 64 * (len(keys) + 8) and (places := _places(keys, size)) is not None:
+            yield size, places, _in_turn(keys, places, size)
 
 
 def _searched(keys: Sequence[Any], order: list[Any]) -> list[Any] | None:
@@ -149,19 +187,18 @@ def _in_turn(keys: Sequence[Any], places: Sequence[int], size: int) -> list[Any]
     return order
 
 
-def _begun_by_copy(keys: Sequence[Any], places: Sequence[int], order: Sequence[Any], size: int) -> list[Any]:
-    """An order that begins with a copied set of so many keys that the table gets this size."""
-    copied = [key for key, place in zip(keys, places, strict=True) if hash(key) % size == place][: size // 2 - 1]
+def _begun_at_once(places: Sequence[int], order: Sequence[Any], size: int) -> list[Any]:
+    """The order, where so many keys are joined at once that the table gets this size."""
+    joined = [*order[: size // 2 - 1]]
     free = (place for place in range(size) if place not in {*places})
-    copied += [_Filler(place) for place in islice(free, max(0, size // 4 + (size == 16) - len(copied)))]
-    known = {id(key) for key in copied}
-    return [_Copied(copied), *(key for key in order if id(key) not in known)]
+    joined += [_Filler(place) for place in islice(free, max(0, size // 4 + (size == 16) - len(joined)))]
+    return [_AtOnce(joined), *order[size // 2 - 1 :]]
 
 
 def _add(made: set[Any], order: Sequence[Any]) -> None:
     for key in order:
-        if type(key) is _Copied:
-            made.update({*key.keys})
+        if type(key) is _AtOnce:
+            made.update(dict.fromkeys(key.keys))
         else:
             made.add(key)
     made.difference_update([key for key in made if type(key) is _Filler])
@@ -172,4 +209,4 @@ def _wrong(keys: Sequence[Any], order: Sequence[Any]) -> list[int]:
     made: set[Any] = set()
     _add(made, order)
     wrong = {id(key) for key, other in zip(keys, made, strict=True) if key is not other}
-    return [place for place, key in enumerate(order) if id(key) in wrong] if wrong else []
+    return [place for place, key in enumerate(order) if id(key) in wrong or type(key) is _AtOnce] if wrong else []
