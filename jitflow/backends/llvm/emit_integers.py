@@ -114,9 +114,20 @@ def _truncated(operation: str) -> Arithmetic:
 
     def emit(out: Emitter, type: Number, a: str, b: str) -> str:
         sign = "s" if type.dtype.kind == "i" else "u"
+        power = int(b).bit_length() - 1 if b.isdigit() and int(b).bit_count() == 1 else 0
+        if operation == "div" and sign == "s" and power and not lanes_of(type):
+            return _shifted(out, type, a, power)
         return out.let(f"{sign}{operation} {register_type(type)} {a}, {b}")
 
     return emit
+
+
+def _shifted(out: Emitter, type: Number, a: str, power: int) -> str:
+    """``a / 2**power``, rounded towards zero: sizes are divided in code that is generated without looking for this."""
+    text, bits = register_type(type), type.dtype.bits
+    negative = out.let(f"ashr {text} {a}, {bits - 1}")
+    rounded = out.let(f"lshr {text} {negative}, {bits - power}")
+    return out.let(f"ashr {text} {out.let(f'add {text} {a}, {rounded}')}, {power}")
 
 
 def _fmod(out: Emitter, type: Number, a: str, b: str) -> str:

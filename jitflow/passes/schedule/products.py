@@ -343,7 +343,7 @@ def _narrow(factors: Factors, depth: Dim, block: Dim, cache: int, figures: Figur
 
 def _exceeds(size: Dim, most: int) -> Dim:
     """1 where a size is larger than this, else 0."""
-    return minimum(size // (most + 1), 1)
+    return minimum(maximum(size - most, 0), 1)
 
 
 def _prefers_packed_left(factors: Factors, cache: int) -> Dim:

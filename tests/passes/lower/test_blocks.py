@@ -59,7 +59,7 @@ def test_schedules_can_be_read() -> None:
     program = lower(run_passes(parse(DENSE), FUSION_PIPELINE), CPU)
     (text,) = [one.text(name) for name, one in program.scheduled.items()]
     assert "\nblocks @kernel_0 (rows: n, steps: k, columns: m) {\n" in text
-    assert "  packs = many*min((right_bytes // 65537), 1)\n  across = " in text
+    assert "  packs = many*min(max(right_bytes - 65536, 0), 1)\n  across = " in text
     assert "multiply 8 x 48 in lanes of 16 columns, the right matrix packed where packs\n" in text
     assert "what follows, on these rows\n" in text
 
