@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -25,10 +25,6 @@ __all__ = ["ENGINE", "Engine"]
 
 _LEVELS: dict[Work, int] = {"calls": 0, "turns": 1, "vectors": 1, "loops": 2}
 """Levels of code generation. For straight vector code, level 2 gives what level 1 gives; level 0 spills everything."""
-
-
-_EFFORT: dict[Work, float] = {"calls": 0.2, "turns": 1, "vectors": 1, "loops": 10}
-"""How long LLVM takes for a letter, beside vector code."""
 
 
 class Engine:
@@ -57,9 +53,14 @@ class Engine:
 
     def generate(self, modules: Sequence[ModuleCode]) -> list[bytes]:
         """Object code of the modules. Raises RuntimeError where LLVM refuses one."""
-        longest_first = sorted(modules, key=lambda code: -_EFFORT[code.work] * len(code.text))
-        with _switched():
-            codes = dict(zip(longest_first, at_once(self._object, longest_first), strict=True))
+        scalar = [code for code in modules if code.work == "loops"]
+        if scalar:  # and what takes no switches, so that a processor has something to do beside
+            scalar += [code for code in modules if code.work == "calls"]
+        others = [code for code in modules if code not in scalar]
+        with _keeping_selections():
+            codes = dict(zip(scalar, at_once(self._object, scalar), strict=True))
+            with _keeping_addresses():
+                codes |= zip(others, at_once(self._object, others), strict=True)
         return [codes[code] for code in modules]
 
     def _object(self, code: ModuleCode) -> bytes:
@@ -74,11 +75,12 @@ class Engine:
 
     def assembly(self, modules: Sequence[ModuleCode]) -> list[str]:
         """The assembly text of the modules."""
-        with _switched():
+        with _keeping_selections():
             return [self._assembly(module) for module in modules]
 
     def _assembly(self, code: ModuleCode) -> str:
-        with self._machine(code.work) as machine, self._optimised(code, machine) as module:
+        addresses = nullcontext() if code.work == "loops" else _keeping_addresses()
+        with addresses, self._machine(code.work) as machine, self._optimised(code, machine) as module:
             return str(machine.emit_assembly(module))
 
     @contextmanager
@@ -107,7 +109,7 @@ class Engine:
         are to be ``kept`` as they are. Raises RuntimeError where LLVM refuses it.
         """
         with (
-            self.lock, _switched(), llvm.create_context() as context,
+            self.lock, _keeping_selections(), llvm.create_context() as context,
             self._machine("loops", target) as machine, llvm.parse_assembly(self.header(target), context) as whole,
         ):  # fmt: skip
             for code in modules:
@@ -139,37 +141,38 @@ def _run_loop_passes(machine: Any, module: Any) -> None:
     options.loop_vectorization = options.slp_vectorization = True
     options.loop_interleaving = options.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, options)
-    passes = builder.getModulePassManager()
-    passes.add_loop_strength_reduce_pass()
-    run_passes(passes, module, builder)
-
-
-_SWITCHES = {"disable-lsr": True, "x86-cmov-converter": False}
-"""What code generation does otherwise, by switches of LLVM's, which are those of the process.
-
-Vector code has the addresses that it should have (`Emitter.at`), so looking for better ones in loops, which is called
-strength reduction, takes a quarter of the time for nothing; in scalar loops, where LLVM's passes have moved them about,
-it is one of these. Branches that are made of selections in loops are expected to be foretold, which the smaller of two
-elements is not.
-"""
+    run_passes(builder.getModulePassManager(), module, builder)
 
 
 @contextmanager
-def _switched() -> Iterator[None]:
-    """Set the switches for a while."""
-    for name, on in _switches().items():
-        llvm.set_option("jitflow", f"-{name}={str(on).lower()}")
+def _keeping_selections() -> Iterator[None]:
+    """Keep code generation from making branches of selections in loops.
+
+    It expects them to be foretold, which the smaller of two elements is not.
+    """
+    if not llvm.get_process_triple().startswith("x86_64"):
+        yield
+        return
+    with _switched("x86-cmov-converter", within=False):
+        yield
+
+
+def _keeping_addresses() -> AbstractContextManager[None]:
+    """Keep code generation from looking for better addresses in loops (strength reduction), a quarter of its time.
+
+    Those in vector code are what they should be (`Emitter.at`). In scalar loops LLVM's passes have moved them about.
+    """
+    return _switched("disable-lsr", within=True)
+
+
+@contextmanager
+def _switched(name: str, *, within: bool) -> Iterator[None]:
+    """Set a switch of LLVM's, which is one of the process."""
+    llvm.set_option("jitflow", f"-{name}={str(within).lower()}")
     try:
         yield
     finally:
-        for name, on in _switches().items():
-            llvm.set_option("jitflow", f"-{name}={str(not on).lower()}")
-
-
-@cache
-def _switches() -> dict[str, bool]:
-    x86 = llvm.get_process_triple().startswith("x86_64")
-    return {name: on for name, on in _SWITCHES.items() if x86 or not name.startswith("x86")}
+        llvm.set_option("jitflow", f"-{name}={str(not within).lower()}")
 
 
 ENGINE = Engine()
