@@ -98,6 +98,13 @@ def test_slots_cost_what_they_hold(body: str, behind: str, tmp_path: Path, recor
     assert recorded[2] <= 4.4 * recorded[1]
 
 
+def test_slices_of_what_was_sliced_may_be_any_number(tmp_path: Path) -> None:
+    lines = "    x = x[k // 9 :] * 1.01\n" * 200
+    program = load(f"def program(x, k):\n{lines}    return x\n", tmp_path / "slices")
+    x = np.linspace(1, 2, 300)
+    np.testing.assert_array_equal(jitflow.function(program)(x, 9), program(x, 9))
+
+
 def test_integers_that_are_computed_of_each_other_stay_short(tmp_path: Path) -> None:
     lines = "".join(f"    k = (k * 3 + {i}) % 1007\n" for i in range(200))
     program = load(f"def program(k):\n{lines}    return k\n", tmp_path / "integers")

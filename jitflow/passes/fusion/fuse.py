@@ -36,7 +36,7 @@ from jitflow.passes.fusion.fused_region import Group, fusion_op, is_fusable, sch
 from jitflow.passes.fusion.group_loops import GroupLoops, Nest
 from jitflow.passes.fusion.group_order import GroupOrder
 from jitflow.passes.schedule.cost import LARGEST_KERNEL
-from jitflow.records import dataclass
+from jitflow.records import cached, dataclass
 
 __all__ = ["fuse"]
 
@@ -284,12 +284,16 @@ class _Fusion:
         """An op that is no kernel, with its regions fused."""
         if not op.regions or op.name == "fusion":
             return op
+        regions = tuple(_Fusion(region, self.program, *self.known_inside).run() for region in op.regions)
+        return replace(op, regions=regions)
+
+    @cached
+    def known_inside(self) -> tuple[dict[Value, Op], frozenset[str]]:
+        """What regions inside of this one know of it."""
         known = {
             value: producer for value, producer in self.producer.items() if is_free(producer) or producer.name == "load"
         }
-        sizes = self.sizes.union(*(bound_sizes(other) for other in self.region.body))
-        regions = tuple(_Fusion(region, self.program, known, sizes).run() for region in op.regions)
-        return replace(op, regions=regions)
+        return known, self.sizes.union(*(bound_sizes(other) for other in self.region.body))
 
     def _fusion_op(self, group: Group) -> Op:
         members = set(group.ops)

@@ -94,7 +94,7 @@ class _Narrowing:
             return len(parts) == 1 and self.around[parts[0]] is self.around[op] and not _cuts_ones(parts[0])
         (around, *others) = {self.around[part] for part in parts}
         inside = None if around is self.around[op] else around
-        if others or not self.is_of_memory(op, cheap=inside is not None):
+        if others or not self.of_memory[op, inside is not None]:
             return False
         if inside is not None and (self.around[inside] is not self.around[op] or _has_single_elements(parts)):
             return False
@@ -105,24 +105,35 @@ class _Narrowing:
         """Proofs, which most functions need none of."""
         return Extents(self.function)
 
-    def is_of_memory(self, op: Op, cheap: bool) -> bool:
-        """Whether what an op computes of is in memory anyway, or narrows with it."""
-        if cheap and op.name not in _CHEAP:
-            return False
-        return all(self.is_in_memory(operand, op, cheap) for operand in op.operands if dims_of(operand.type))
+    @cached
+    def of_memory(self) -> dict[tuple[Op, bool], bool]:
+        """Whether what an op computes of, or shows, is in memory anyway, or narrows with it: ``cheap`` in loops or not.
 
-    def is_in_memory(self, value: Value, user: Op, cheap: bool) -> bool:
+        Narrowing an op changes none of it for those in front, which alone are asked from there on.
+        """
+        found: dict[tuple[Op, bool], bool] = {}
+        for op in walk(self.function.region):
+            found |= {(op, cheap): self.is_of_memory(op, cheap, found) for cheap in (False, True)}
+        return found
+
+    def is_of_memory(self, op: Op, cheap: bool, known: Mapping[tuple[Op, bool], bool]) -> bool:
+        if self.is_whole(op):
+            operands = [operand for operand in op.operands if dims_of(operand.type)]
+            return (not cheap or op.name in _CHEAP) and all(
+                self.is_in_memory(operand, op, cheap, known) for operand in operands
+            )
+        if "view" not in op.definition.traits:
+            return op.name in _IN_MEMORY
+        shown = op.operands[0]
+        source = self.producers.get(shown)
+        is_passable = source is None or not self.is_whole(source) or _is_passable(op)
+        return is_passable and self.is_in_memory(shown, op, cheap, known)
+
+    def is_in_memory(self, value: Value, user: Op, cheap: bool, known: Mapping[tuple[Op, bool], bool]) -> bool:
         producer = self.producers.get(value)
         if producer is None or not dims_of(value.type) or self.around[producer] is not self.around[user]:
             return True
-        if self.is_whole(producer):
-            return list(self.users[value]) == [user] and self.is_of_memory(producer, cheap)
-        if "view" not in producer.definition.traits:
-            return producer.name in _IN_MEMORY
-        (shown,) = producer.operands
-        source = self.producers.get(shown)
-        passable = source is None or not self.is_whole(source) or _is_passable(producer)
-        return passable and self.is_in_memory(shown, producer, cheap)
+        return known[producer, cheap] and (not self.is_whole(producer) or list(self.users[value]) == [user])
 
     def narrow(self, op: Op) -> None:
         """Compute an op by the parts that are read of it."""
