@@ -22,6 +22,22 @@ REPEATED = {
     "lists": ("    a{i} = []\n    if x[0] > {i}:\n        a{i}.append(x[1])\n", "a0, a5", (X,)),
     "loops": ("    a{i} = []\n    for j in range(k):\n        a{i}.append(j)\n", "a0, a5", (X, 3)),
     "kinds": ("    a{i} = [1]\n    for j in range(k):\n        a{i}.append(x[j])\n", "a0, a5", (X, 3)),
+    "indexed": (
+        "    a{i} = []\n    for j in range(k):\n        if x[j]:\n            a{i}.append(x[j])\n    x = x + a{i}[0]\n",
+        "a0, a5",
+        (X, 3),
+    ),
+    "counted": (
+        "    d{i} = {{}}\n    for j in range(k):\n        d{i}[j % 2] = d{i}.get(j % 2, 0) + x[j]\n    x += d{i}[1]\n",
+        "d0, d5",
+        (X, 3),
+    ),
+    "held": (
+        "    h{i} = [[]]\n    for j in range(k):\n        h{i}[0].append(j)\n    x = x + h{i}[0][2]\n",
+        "h0, h5",
+        (X, 3),
+    ),
+    "sorted": ("    x = x + sorted([k, x[{i}], 1.5])[1]\n", "x", (X, 3)),
     "comprehensions": ("    k += sum([v * {i} for v in x])\n", "k", (X, 0.0)),
     "dicts": ("    d{i} = {{}}\n    if x[0] > {i}:\n        d{i}['k'] = x\n", "d0, d5", (X,)),
     "aliases": (

@@ -108,9 +108,9 @@ def begin_anew_with_asked(error: UserError, turns: int | None) -> None:
     for items in (items for lists in (here, *(lists for _, lists in asked.around)) for items in lists):
         made = trace.state(ProgramLists).made.get(id(items))
         held = None if made is None else surface.container_type(items)
-        if made is None or not isinstance(held, Container) or not held.words or trace.choices.is_settled(made[1]):
+        if made is None or not isinstance(held, Container) or not held.words or trace.choices.is_settled(made.site):
             continue
-        found.append(trace.begin_anew(Restart(made[1], held, is_wish=True)))
+        found.append(trace.begin_anew(Restart(made.site, held, is_wish=True)))
     if found:
         raise found[0]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.cells import UNBOUND, Cells
-from jitflow.frontend.control.changing_lists import is_made
+from jitflow.frontend.control.changing_lists import go_on_with_others, is_made
 from jitflow.frontend.control.contents import Changes
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.local_types import kind_of
@@ -63,6 +63,8 @@ def decide(
     names = (*state, *temporaries)
     before, objects = cells.read(names), Changes(cells.contents(), cells.own())
     note_reached(objects.before)
+    trace = current_trace()
+    left_out, known = trace.left_out, len(trace.restarts)
 
     def trace_one(run: Callable[[], Any]) -> Path:
         cells.write(before)
@@ -80,6 +82,8 @@ def decide(
     give_numbers(merged, numbered)
     objects.write({name: merged.pop(name) for name in contents})
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
+    if trace.left_out > left_out:
+        go_on_with_others(cells, known)
     if all(path.ended for path in paths):
         raise EndOfPath
 

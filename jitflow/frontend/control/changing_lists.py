@@ -9,25 +9,36 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from jitflow.frontend.control.cells import Cells
+from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.tracers.base import begin_anew_rewritten
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
 
-__all__ = ["AT_LAST", "SLOTTED", "ProgramLists", "begin_anew_beside", "begin_anew_with", "begin_anew_with_slots",
-           "container_type", "drain_lists", "form_of_dict", "is_made", "is_made_inside", "is_reference", "made_like",
-           "site_of_making", "slotted_site"]  # fmt: skip
+__all__ = ["AT_LAST", "SLOTTED", "MadeHere", "ProgramLists", "begin_anew_beside", "begin_anew_with",
+           "begin_anew_with_slots", "container_type", "drain_lists", "form_of_dict", "go_on_with_others", "is_made",
+           "is_made_inside", "is_reference", "made_like", "site_of_making", "slotted_site"]  # fmt: skip
+
+
+class MadeHere(NamedTuple):
+    """A container of Python's that a statement has made, and the region in which that was."""
+
+    thing: Any
+    site: Site
+    home: Scope
 
 
 class ProgramLists(Undoable):
     """The lists that statements have made, by identity, and where; and those that are part of the running program."""
 
     def __init__(self) -> None:
-        self.made: dict[int, tuple[Any, Site]] = {}
+        self.made: dict[int, MadeHere] = {}
         self.growing: list[Any] = []
         self.making = 0
         """How many calls of classes of containers are going on: ``list(map(list, rows))`` makes lists in one."""
@@ -54,8 +65,9 @@ def site_of_making(name: str) -> Site:
 def made_like(items: Any, made: Any) -> Any:
     """``made``, a list or dict which takes the place of ``items``."""
     trace = active_trace()
-    if trace is not None and id(items) in trace.state(ProgramLists).made:
-        trace.state(ProgramLists).made[id(made)] = made, trace.state(ProgramLists).made[id(items)][1]
+    known = None if trace is None else trace.state(ProgramLists).made.get(id(items))
+    if trace is not None and known is not None:
+        trace.state(ProgramLists).made[id(made)] = MadeHere(made, known.site, trace.scope)
     return made
 
 
@@ -72,13 +84,14 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
     is refused. A list or dict that can be none has slots (`outside.slots`).
     """
     trace = current_trace()
-    _, site = trace.state(ProgramLists).made.get(id(changed), (None, None))
-    if site is None:
+    known = trace.state(ProgramLists).made.get(id(changed))
+    if known is None:
         frames = trace.user_frames() if isinstance(changed, _DISPLAYED) else ()
         for frame in frames:  # a function without control flow, of which no display is a hook
             if any(thing is changed for thing in frame.f_locals.values()):
                 begin_anew_rewritten(trace, frame)
         return
+    site = known.site
     if held != SLOTTED and not trace.choices.is_settled(site):
         raise trace.begin_anew(Restart(site, held or surface.container_type(changed), is_wish=is_wish))
     if isinstance(changed, dict | list) and not trace.choices.is_settled(slotted_site(site)):
@@ -86,6 +99,33 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
 
 
 _DISPLAYED = list, dict, set, deque
+
+
+def go_on_with_others(cells: Cells, known: int) -> None:
+    """Behind a statement that was left out since it changes containers, let the trace go on with those of the next one.
+
+    In Python's, what follows would find less than the program does, and fail. ``known`` is for how much the trace had
+    to start anew before the statement.
+    """
+    trace = current_trace()
+    answers = {site: restart.answer for restart in trace.restarts[known:] for site in restart.sites}
+    others: dict[int, Any] = {}
+
+    def other(thing: Any) -> Any:
+        made = trace.state(ProgramLists).made.get(id(thing))
+        if made is None or made.site not in answers or made.home is not trace.scope:
+            return thing
+        if id(thing) not in others:
+            others[id(thing)] = surface.container_made_anew(thing, made.site, answers[made.site])
+        return others[id(thing)]
+
+    if any(site.choice is Choice.GROWING for site in answers):
+        for held in Mutables(cells.contents()).all():
+            for key in held.keys if isinstance(held.content, list | dict) else ():
+                if (found := other(held.item(key))) is not held.item(key):
+                    held.set_item(key, found)
+        cells.write({name: other(thing) for name, thing in cells.read([*cells.names()]).items()})
+
 
 SLOTTED = "slotted"
 """In the place of the type of a container: a dict has slots for its keys."""

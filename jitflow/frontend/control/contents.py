@@ -19,7 +19,7 @@ import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.changing_lists import begin_anew_with, form_of_dict
+from jitflow.frontend.control.changing_lists import begin_anew_with, container_type, form_of_dict
 from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, container_in
@@ -114,7 +114,8 @@ class Changes:
                 held.thing.complete(content)
             if not all(map(held.is_of_form, contents)):
                 try:
-                    begin_anew_with(held.thing, form_of_dict(*contents))
+                    told = form_of_dict(*contents) or container_type(held.thing, max(contents, key=len))
+                    begin_anew_with(held.thing, told)
                 except Restart as restart:
                     if not current_trace().leaves_out(restart):
                         raise

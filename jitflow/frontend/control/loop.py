@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.asked_items import begin_anew_choosing, begin_anew_with_asked, writing_out
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
-from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with
+from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with, go_on_with_others
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import not_, truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
@@ -80,12 +80,22 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
     if test is not None:
         source.require_end()
     try:
-        _over(source, loop, body, test)
-    except Restart as restart:
-        if not current_trace().leaves_out(restart):
-            raise
+        _as_guessed(cells, lambda: _over(source, loop, body, test))
     finally:
         source.end()
+
+
+def _as_guessed(cells: Cells, record: Callable[[], None]) -> None:
+    """Record a loop, or leave it out where the trace has to start anew for it, and go on as far as that can be."""
+    trace = current_trace()
+    left_out, known = trace.left_out, len(trace.restarts)
+    try:
+        record()
+    except Restart as restart:
+        if not trace.leaves_out(restart):
+            raise
+    if trace.left_out > left_out:
+        go_on_with_others(cells, known)
 
 
 _FRESH = (list, tuple, enumerate, zip, reversed)
@@ -282,11 +292,8 @@ def _too_many_turns(error: UserError, count: int) -> UserError:
 
 def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """``while test(): ...``."""
-    try:
-        _while(test, body, Cells(body, test), state, temporaries, body)
-    except Restart as restart:
-        if not current_trace().leaves_out(restart):
-            raise
+    cells = Cells(body, test)
+    _as_guessed(cells, lambda: _while(test, body, cells, state, temporaries, body))
 
 
 def _while(

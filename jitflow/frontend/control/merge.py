@@ -252,7 +252,7 @@ class Slot:
 
     def _give_up(self, trace: Trace) -> None:
         """It cannot be a place that the caller gets: if it is one for that alone, start anew with a value."""
-        if trace.choices.answer(self.site) == SHOWN:
+        if trace.choices.answer(self.site) == SHOWN and not trace.is_noted(self.site):
             beside = [site for site in trace.choices.connected(self.site) if trace.choices.answer(site) == SHOWN]
             trace.begin_anew_at_last(Restart(self.site, OBJECTS, others=beside))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from jitflow.frontend.control.changing_lists import ProgramLists, slotted_site
+from jitflow.frontend.control.changing_lists import MadeHere, ProgramLists, slotted_site
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.stores import PASSED_TOGETHER, Stores
@@ -61,8 +61,8 @@ def passed_container(inputs: Inputs, thing: Any, register: int) -> ProgramContai
 
 def may_be_passed(outside: Any) -> Any:
     """A list or dict that goes on as one of Python's, until the program asks what only the run knows."""
-    site = Site(Choice.PASSED, outside.path)
-    current_trace().state(ProgramLists).made[id(outside)] = outside, site
+    trace = current_trace()
+    trace.state(ProgramLists).made[id(outside)] = MadeHere(outside, Site(Choice.PASSED, outside.path), trace.scope)
     return outside
 
 

@@ -369,7 +369,7 @@ def as_item(thing: Any) -> Any:
     trace = current_trace()
     known = trace.state(ProgramLists).made.get(id(thing))
     if known is not None:
-        raise trace.begin_anew(Restart(known[1], type_of_container(thing) or True))
+        raise trace.begin_anew(Restart(known.site, type_of_container(thing) or True))
     raise refusal(
         f"a {type(thing).__name__} of Python's that is put into one of the running program",
         "make it by a display or comprehension in the compiled function: row = [...]",

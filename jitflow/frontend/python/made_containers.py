@@ -18,6 +18,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.changing_lists import (
     AT_LAST,
     SLOTTED,
+    MadeHere,
     ProgramLists,
     begin_anew_with,
     site_of_making,
@@ -118,13 +119,18 @@ def is_of_program(name: str) -> bool:
 def _made(items: Any, site: Site) -> Any:
     trace = current_trace()
     answer = trace.choices.answer(site)
-    kind = type(items).__name__
     slotted = trace.choices.answer(slotted_site(site)) if type(items) in SLOTTED_KINDS else None
     if answer is None or slotted == AT_LAST:
         if slotted:
             items = SLOTTED_KINDS[type(items)].of(items)
-        trace.state(ProgramLists).made[id(items)] = items, site
+        trace.state(ProgramLists).made[id(items)] = MadeHere(items, site, trace.scope)
         return items
+    return _of_program(items, site, answer)
+
+
+def _of_program(items: Any, site: Site, answer: Any) -> Any:
+    """The container of the running program in the place of one of Python's."""
+    kind = type(items).__name__
     if kind == "list" and (isinstance(answer, Form) or _is_differentiated()):
         return Growing(items, site.name, site, answer if isinstance(answer, Form) else None)
     found = made(kind, site, answer, items.maxlen if type(items) is collections.deque else None)
@@ -132,6 +138,9 @@ def _made(items: Any, site: Site) -> Any:
         found.factory = items.default_factory
     _fill(found, items)
     return found
+
+
+surface.install(container_made_anew=_of_program)
 
 
 @raising_for_the_program
@@ -325,8 +334,9 @@ def _sorted(items: Any, key: Any, reverse: Any) -> Any:
     if isinstance(items, Slotted):
         items = items.gone_through() if (known := items.known_items()) is None else [*known]
     found = _constructed(builtins.list, items)
-    if type(found) is list:
-        begin_anew_with(found)
+    if type(found) is list:  # which nobody else knows
+        made = current_trace().state(ProgramLists).made[id(found)]
+        found = _of_program(found, made.site, type_of_container(found))
     found.sort(key=key, reverse=reverse)
     return found
 

@@ -44,7 +44,7 @@ def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
     """Start the trace anew if a dict or set of Python's is asked for a key of the running program."""
     trace = current_trace()
     known = None if isinstance(container, list) else trace.state(ProgramLists).made.get(id(container))
-    if known is None or trace.choices.is_settled(known[1]):
+    if known is None or trace.choices.is_settled(known.site):
         return
     is_wish = not is_running_key(key)
     if is_wish and not _is_position(key):
@@ -55,7 +55,7 @@ def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
         held = Container(kind="set", key=key_type)
     elif key_type is not None and kind is not None and type(container) in (dict, OutsideDict, SlottedDict):
         held = Container(kind="dict", key=key_type, item=kind)
-    raise trace.begin_anew(Restart(known[1], held, is_wish=is_wish or isinstance(container, SlottedDict)))
+    raise trace.begin_anew(Restart(known.site, held, is_wish=is_wish or isinstance(container, SlottedDict)))
 
 
 surface.install(restart_keyed=restart_keyed)

@@ -68,6 +68,8 @@ class Surface:
         """Whether it is an object that paths or turns have left, so that only the running program knows which."""
         self.container_type: Callable[[Any], Any] = lambda thing: True
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
+        self.container_made_anew: Callable[[Any, Any, Any], Any] = _missing
+        """What the next trace makes at a site in the place of one of Python's, with an answer."""
         self.restart_keyed: Callable[[Any, Any, Any], None] = _missing
         """Starts the trace anew where a dict of Python's, or with slots, is asked for a key that only the run knows."""
         self.chosen_item: Callable[..., Any] = _missing
