@@ -10,6 +10,7 @@ import pytest
 
 import jitflow
 from benchmarks.compile_time import load
+from jitflow.frontend.control import joining
 from jitflow.frontend.recording.choices import Choices
 from jitflow.frontend.recording.trace import Trace
 
@@ -112,6 +113,25 @@ def test_slots_cost_what_they_hold(body: str, behind: str, tmp_path: Path, recor
             shown.append(repr((call(X - 5.0 + size, Thing(1), items), [one.number for one in items])))
         assert shown[0] == shown[1]
     assert recorded[2] <= 4.4 * recorded[1]
+
+
+@pytest.mark.parametrize("made", ["[0.0] * {}", "{{i: 0.0 for i in range({})}}"])
+def test_a_branch_merges_of_an_object_what_it_changes(
+    made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts, agreeing = [0], joining.agreeing
+
+    def counted(things: Any) -> bool:
+        counts[-1] += 1
+        return agreeing(things)
+
+    monkeypatch.setattr(joining, "agreeing", counted)
+    for size in (8, 16):
+        lines = "".join(f"    if x[{i % 8}] > 2:\n        a[{i}] = x[0]\n" for i in range(size))
+        program = load(f"def program(x):\n    a = {made.format(size)}\n{lines}    return a\n", tmp_path / str(size))
+        counts.append(0)
+        assert repr(jitflow.function(program)(X)) == repr(program(X))
+    assert counts[2] <= 2.5 * counts[1]
 
 
 def test_slices_of_what_was_sliced_may_be_any_number(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class Changes:
         self.before = Mutables(reached, with_stores=True, own=own)
         self._left: dict[HasLocals, dict[int, Any]] = {}
         self._names: dict[str, tuple[int, Any]] = {}
-        """What is merged: all that an object holds, or one part of what more may come to be known of."""
+        """What is merged: an item of an object, or all that it holds where nothing stands under a key."""
 
     def take_back(self, path: HasLocals) -> None:
         """A path has been traced: what it has changed is given back."""
@@ -121,8 +121,10 @@ class Changes:
                         raise
                     continue
                 raise _refused(held)
-            for part in _changed_parts(held, contents) if isinstance(held.thing, Open) else (None,):
-                name = f"an item of {held.word} {len(self._names)}"
+            number = len({known for known, _ in self._names.values()})
+            changed = _changed_parts(held, contents) if isinstance(held.content, list | dict) else {0: None}
+            for position, part in changed.items():
+                name = f"an item of {held.word} {number}.{position}"
                 self._names[name] = key, part
                 for path, content in zip(paths, contents, strict=True):
                     path.locals[name] = content if part is None else content[part]
@@ -138,11 +140,11 @@ class Changes:
                 self.before.behind(key).set_item(part, resolved(content))
 
 
-def _changed_parts(held: Held, contents: Sequence[Any]) -> list[Any]:
-    """Of an object of which more may come to be known, the parts that are not on all paths what they were."""
+def _changed_parts(held: Held, contents: Sequence[Any]) -> dict[int, Any]:
+    """The keys under which an object does not hold on all paths what it held, by their positions."""
     others = [content for content in contents if content is not held.content]
-    found = (part for content in others for part, before in held.content.items() if content[part] is not before)
-    return [*dict.fromkeys(found)]
+    return {position: key for position, key in enumerate(held.keys)
+            if any(content[key] is not held.content[key] for content in others)}  # fmt: skip
 
 
 def _refused(held: Held) -> UserError:
