@@ -7,7 +7,7 @@ are read where they are written, in the class, and asked what an object has.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property, partial, partialmethod
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -44,7 +44,7 @@ class Members:
             return MISSING
         if isinstance(member, cached_property) and not is_class and has_shown_something(current_trace()):
             return self._cached(thing, register, name, proxy, member)
-        is_asked = is_descriptor(member, "__get__")
+        is_asked = is_descriptor(member, "__get__") or (is_class and isinstance(member, partialmethod))
         if isinstance(member, property) and type(member.fget) is FunctionType and not is_class:
             path = f"{self._inputs.path(register)}.{name}"
             property_ = self._inputs.register(self._member_of(register, name, path, is_class), path)

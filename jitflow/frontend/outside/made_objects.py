@@ -29,8 +29,8 @@ from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import walk
 
-__all__ = ["MADE_OF", "STANDS_FOR", "Classes", "fields_of", "functions_in", "is_made_object", "known_as", "made_class",
-           "made_with", "runs_unseen", "users_class"]  # fmt: skip
+__all__ = ["MADE_OF", "STANDS_FOR", "Classes", "bound_member", "fields_of", "functions_in", "is_made_object",
+           "known_as", "made_class", "made_with", "runs_unseen", "unbound_partial", "users_class"]  # fmt: skip
 
 _DECISIVE = frozenset(
     ["__new__", "__init_subclass__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"]
@@ -236,9 +236,58 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
 _OF_TUPLES = ("_fields", "_field_defaults", "_make")
 
 
-def _is_bound(member: Any) -> bool:
-    """Whether Python makes a method of a member of a class by giving it the object as its first argument."""
-    return isinstance(member, FunctionType | CACHED_FUNCTION) or is_compiled(member)
+def bound_member(found: Any, name: str, member: Any, thing: Any, owner: Any) -> Any:
+    """What Python makes of a member of a class that is read through ``thing``, or through the class if it is None.
+
+    ``found`` stands for the member as the class gives it, ``owner`` for the class of the thing: the one that the member
+    is written in may be a base.
+    """
+    if is_descriptor(member, "__get__"):
+        return found._jitflow_special("__get__")(thing, owner)
+    if isinstance(member, classmethod):
+        is_run_as_it_is = issubclass(type(found.__self__), type)
+        return MethodType(found.__func__, owner._jitflow_traced() if is_run_as_it_is else owner)
+    if isinstance(member, functools.partialmethod):
+        return unbound_partial(found) if thing is None else MethodType(unbound_partial(found), thing)
+    if thing is None or isinstance(member, staticmethod):
+        return found
+    if isinstance(member, property):
+        return found.fget(thing)
+    if isinstance(member, functools.cached_property):
+        return _cached(found, name, thing)
+    if isinstance(member, FunctionType | CACHED_FUNCTION) or is_compiled(member):
+        return MethodType(found, thing)
+    if hasattr(type(member), "__get__"):
+        raise _unseen(name, member)
+    return found
+
+
+def unbound_partial(method: Any) -> Callable[..., Any]:
+    """What a partial method is that is read through its class."""
+    return lambda thing, *args, **kwargs: method.func(thing, *method.args, *args, **{**method.keywords, **kwargs})
+
+
+def _cached(found: Any, name: str, thing: Any) -> Any:
+    """What a cached property has computed for an object."""
+    if name in thing.__dict__:
+        return thing.__dict__[name]
+    value = found.func(thing)
+    if is_made_object(thing):
+        thing.__dict__[name] = value  # an object that takes no stores has room for this
+    else:
+        setattr(thing, name, value)
+    return value
+
+
+def _unseen(name: str, member: Any) -> UserError:
+    kind = type(member).__name__
+    return located(
+        UserNotImplementedError(
+            f"{name} of an object that the program makes is a {kind}, a descriptor, which would run unseen",
+            expected="methods, properties and attributes",
+            mend="make the object outside the compiled function, or write a property",
+        )
+    )
 
 
 class _Member:
@@ -252,20 +301,7 @@ class _Member:
         if thing is not None and not is_first and self._is_in(thing):
             return vars(thing)[self._name]
         found = self._proxy._jitflow_read(self._name)
-        if is_descriptor(self._member, "__get__"):
-            return found._jitflow_special("__get__")(thing, known_as(owner))
-        if thing is None or isinstance(self._member, staticmethod | classmethod):
-            return found
-        if isinstance(self._member, property):
-            return found.fget(thing)
-        if isinstance(self._member, functools.cached_property):
-            vars(thing)[self._name] = value = found.func(thing)
-            return value
-        if _is_bound(self._member):
-            return MethodType(found, thing)
-        if hasattr(type(self._member), "__get__"):
-            raise self._unseen()
-        return found
+        return bound_member(found, self._name, self._member, thing, known_as(owner))
 
     @raising_for_the_program
     def __set__(self, thing: Any, value: Any) -> None:
@@ -274,7 +310,7 @@ class _Member:
         elif is_descriptor(self._member, "__set__"):
             self._proxy._jitflow_read(self._name)._jitflow_special("__set__")(thing, value)
         elif hasattr(type(self._member), "__set__"):
-            raise self._unseen()
+            raise _unseen(self._name, self._member)
         else:
             vars(thing)[self._name] = value
 
@@ -294,16 +330,6 @@ class _Member:
         holder = self._member if getattr(self._member, part) is None else self._proxy._jitflow_read(self._name)
         found: Callable[..., None] = getattr(holder, otherwise if holder is self._member else part)
         return found
-
-    def _unseen(self) -> UserError:
-        kind = type(self._member).__name__
-        return located(
-            UserNotImplementedError(
-                f"{self._name} of an object that the program makes is a {kind}, a descriptor, which would run unseen",
-                expected="methods, properties and attributes",
-                mend="make the object outside the compiled function, or write a property",
-            )
-        )
 
     def _is_in(self, thing: Any) -> bool:
         has_dict = type(thing).__dictoffset__ != 0

@@ -6,6 +6,7 @@ They let the program read, and record each read. Stores to attributes and items 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.attribute_stores import delete_attribute, store_attribute
 from jitflow.frontend.outside.hashed import Hashed
-from jitflow.frontend.outside.made_objects import made_class, runs_unseen
+from jitflow.frontend.outside.made_objects import made_class, runs_unseen, unbound_partial
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import note_class
 from jitflow.frontend.outside.purity import named_class, text_inside
@@ -207,8 +208,12 @@ class ClassProxy(ObjectProxy):
         if name in ("__class__", "__deepcopy__") or name.startswith("_jitflow_"):
             return object.__getattribute__(self, name)
         found = self._jitflow_read(name)
-        if type(found) is ObjectProxy and is_descriptor(found._jitflow_object, "__get__"):
+        if type(found) is not ObjectProxy:
+            return found
+        if is_descriptor(found._jitflow_object, "__get__"):
             return found._jitflow_special("__get__")(None, self)
+        if type(found._jitflow_object) is functools.partialmethod:
+            return unbound_partial(found)
         return found
 
     def __repr__(self) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from types import FunctionType, MethodType
 from typing import Any
 
-from jitflow.errors import UserAttributeError, UserRuntimeError
-from jitflow.frontend.outside.made_objects import is_made_object, known_as
-from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ClassProxy, ObjectProxy
+from jitflow.errors import UserAttributeError, UserRuntimeError, UserTypeError
+from jitflow.frontend.outside.made_objects import bound_member, is_made_object, known_as
+from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ClassProxy
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.tracers import located
 
@@ -17,34 +16,41 @@ __all__ = ["SuperProxy", "new_object", "super_"]
 
 
 class SuperProxy:
-    """``super()`` of a proxied object: reads along the classes behind ``kind``."""
+    """``super()`` of what stands for an object, or for a class: reads along the classes behind ``kind``."""
 
     __slots__ = ("_jitflow_kind", "_jitflow_thing")
 
-    def __init__(self, kind: type, thing: ObjectProxy) -> None:
+    def __init__(self, kind: type, thing: Any) -> None:
         self._jitflow_kind = kind
         self._jitflow_thing = thing
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__deepcopy__") or name.startswith("_jitflow_"):
             return object.__getattribute__(self, name)
-        thing = self._jitflow_thing
-        kind = known_as(type(thing)) if is_made_object(thing) else thing._jitflow_read("__class__")
-        order, classes = kind._jitflow_object.__mro__, kind._jitflow_read("__mro__")
+        thing, owner = self._jitflow_thing, _class_behind(self._jitflow_thing, self._jitflow_kind)
+        order, classes = owner._jitflow_object.__mro__, owner._jitflow_read("__mro__")
         for position in range(order.index(self._jitflow_kind) + 1, len(order)):
             if name not in vars(order[position]):
                 with suppress(AttributeError):  # a read that notices when the class gets it
                     getattr(classes[position], name)
                 continue
+            instance = None if owner is thing else thing
             if order[position] is object:
-                return getattr(object, name).__get__(thing)
-            found = getattr(classes[position], name)
-            member = vars(order[position])[name]
-            if isinstance(member, property):
-                return found.fget(thing)
-            is_method = isinstance(found, FunctionType) and not isinstance(member, staticmethod)
-            return MethodType(found, thing) if is_method else found
+                return getattr(object, name).__get__(instance, object)
+            found, member = classes[position]._jitflow_read(name), vars(order[position])[name]
+            return bound_member(found, name, member, instance, owner)
         raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))
+
+
+def _class_behind(thing: Any, kind: type) -> Any:
+    """What stands for the class along which ``super(kind, thing)`` reads."""
+    if type(thing) is ClassProxy:
+        owner = thing
+    else:
+        owner = known_as(type(thing)) if is_made_object(thing) else thing._jitflow_read("__class__")
+    if not issubclass(owner._jitflow_object, kind):
+        raise located(UserTypeError("super(type, obj): obj must be an instance or subtype of type"))
+    return owner
 
 
 def new_object(kind: Any, *args: Any, **kwargs: Any) -> Any:
@@ -64,5 +70,5 @@ def super_(*args: Any) -> Any:
     kind, thing = args
     if isinstance(kind, ClassProxy):
         kind = kind._jitflow_object
-    is_foreign = type(thing) in (*OBJECT_PROXIES, RecordProxy) or is_made_object(thing)
+    is_foreign = type(thing) in (*OBJECT_PROXIES, ClassProxy, RecordProxy) or is_made_object(thing)
     return SuperProxy(kind, thing) if is_foreign else super(kind, thing)
