@@ -367,3 +367,9 @@ def containers_of_generators(x):
 @pytest.mark.parametrize("program", [sums_of_generators, containers_of_generators])
 def test_generator_expressions_in_each_other(program):
     assert_does_what_python_does(program, [(X,), (X[::-1] - 2,), (X * 1.5,)])
+
+
+def test_a_lambda_with_a_comprehension_is_a_function_like_others():
+    """A lambda has no statement for the loop that a comprehension becomes, so it was Python's own, and refused."""
+    positive = lambda x: [int(v) for v in x if v > 4]  # noqa: E731 - this is about lambdas
+    assert jitflow.function(positive)(X) == positive(X)

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["CELL", "COMPARISONS", "ITEM", "LAZY", "assign", "block", "children", "cloned", "constant", "hook",
-           "is_constant", "lazy", "load", "negated", "no_type_parameters", "placed", "returned", "spelled"]  # fmt: skip
+__all__ = ["CELL", "COMPARISONS", "ITEM", "LAMBDA", "LAZY", "assign", "block", "children", "cloned", "constant",
+           "hook", "is_constant", "lazy", "load", "negated", "no_type_parameters", "placed", "returned",
+           "spelled"]  # fmt: skip
 
 CELL = "jit__"
 """The free variable of rewritten code that holds the hooks."""
@@ -15,6 +16,8 @@ LAZY = "lazy__"
 """The parameter ``*lazy__`` (always empty) tells the lambdas of the rewriting from the user's own."""
 ITEM = "item__"
 """The parameter of the body of a ``for`` loop."""
+LAMBDA = "lambda"
+"""What a lambda is called that became a function in front of its statement: ``lambda__1``, to the user ``<lambda>``."""
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",

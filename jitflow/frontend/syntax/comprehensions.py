@@ -12,6 +12,9 @@ reference says it is, and so is a generator expression that a function goes thro
 
     jit__.listed(xs, lambda item__: [f(x) for x in item__ if t(x)], each__1, True)
 
+A lambda has no place for such a function, so one that holds a comprehension becomes a function itself, in front of its
+statement.
+
 ``any``, ``all``, ``sum`` and ``next`` of a generator expression have loops of their own, without a list.
 
 Since Python 3.12 a comprehension is compiled into its function, and its variables are saved and restored around it. For
@@ -35,6 +38,7 @@ from collections.abc import Collection
 
 from jitflow.frontend.syntax.build import (
     ITEM,
+    LAMBDA,
     assign,
     block,
     children,
@@ -44,15 +48,17 @@ from jitflow.frontend.syntax.build import (
     lazy,
     load,
     negated,
+    no_type_parameters,
     placed,
     returned,
 )
-from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, parameters_of
+from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, is_suspendable, parameters_of
 
 __all__ = ["Comprehension", "can_loop", "consumer", "decides", "flatten", "gathers", "loop_of", "names_of_items",
-           "over_item", "rename"]  # fmt: skip
+           "over_item", "rename", "with_place"]  # fmt: skip
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _CONSUMERS = frozenset(
     """
     all any Counter deque dict fsum join list max min next prod set sorted sum tuple
@@ -73,6 +79,17 @@ def can_loop(node: Comprehension | ast.GeneratorExp) -> bool:
     """Whether a comprehension may become a function: it neither waits nor assigns names of the one around."""
     kept = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(part, kept) or getattr(part, "is_async", 0) for part in ast.walk(node))
+
+
+def with_place(function: ast.Lambda, fresh: Fresh, is_defined_here: bool = True) -> ast.FunctionDef | None:
+    """A lambda as a function, if it holds a comprehension. One that is defined here computes its defaults here."""
+    defaults = (*function.args.defaults, *function.args.kw_defaults) if is_defined_here else ()
+    wants = any(isinstance(part, _COMPREHENSIONS) for part in ast.walk(function.body))
+    if not wants or is_suspendable(function) or not all(isinstance(value, ast.Constant | None) for value in defaults):
+        return None
+    body: list[ast.stmt] = [returned(function.body)]
+    found = ast.FunctionDef(fresh.name(LAMBDA), function.args, body, [], **no_type_parameters(ast.FunctionDef))
+    return placed(found, function)
 
 
 def decides(node: ast.AST) -> bool:
@@ -196,7 +213,7 @@ def _rename_inside(node: ast.AST, names: dict[str, str]) -> None:
 def _rename(node: ast.AST, names: dict[str, str]) -> None:
     if isinstance(node, ast.Name):
         node.id = names.get(node.id, node.id)
-    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+    elif isinstance(node, _COMPREHENSIONS):
         _rename(node.generators[0].iter, names)
         _rename_inside(node, _without(names, _targets(node)))
     elif isinstance(node, FUNCTIONS):

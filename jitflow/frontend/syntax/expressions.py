@@ -49,6 +49,7 @@ from jitflow.frontend.syntax.comprehensions import (
     names_of_items,
     over_item,
     rename,
+    with_place,
 )
 from jitflow.frontend.syntax.displays import (
     has_known_keys,
@@ -328,7 +329,10 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.visit(node.args)
-        return node if is_suspendable(node) else self._function(node)
+        if self._define is None or (function := with_place(node, self._fresh)) is None:
+            return node if is_suspendable(node) else self._function(node)
+        self._define(function)
+        return placed(load(function.name), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         name_containers([node.elt])

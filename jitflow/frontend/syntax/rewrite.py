@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from threading import Lock
 from types import CodeType, FunctionType
 
-from jitflow.frontend.syntax.build import CELL, ITEM, LAZY, cloned
+from jitflow.frontend.syntax.build import CELL, ITEM, LAMBDA, LAZY, cloned
+from jitflow.frontend.syntax.comprehensions import with_place
 from jitflow.frontend.syntax.jumps import Unusable
 from jitflow.frontend.syntax.methods import HIDDEN
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
@@ -28,8 +29,8 @@ __all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plai
 _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _RESERVED = frozenset({CELL, LAZY, ITEM})
-_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", "made", "match", "or", "rest",
-              "ret", "test", "then", "told", "tried", "value", "waiting")  # fmt: skip
+_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", LAMBDA, "made", "match", "or",
+              "rest", "ret", "test", "then", "told", "tried", "value", "waiting")  # fmt: skip
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 
@@ -173,6 +174,8 @@ def _rewrite_within_limit(code: CodeType) -> _Result:
             return "it is a generator or asynchronous"
         _refuse_clashes(node)
         fresh = Fresh()
+        if isinstance(node, ast.Lambda):
+            node = with_place(node, fresh, is_defined_here=False) or node
         if not rewrite_function(node, found.owner, fresh, "__class__" in code.co_freevars):
             return ""
         new = compiled(node, found.owner, code, CELL)
@@ -214,6 +217,8 @@ def _renamed(code: CodeType, name: str, qualified: str, blocks: set[str], inside
 
 
 def _inner(code: CodeType, name: str, inside: str, blocks: set[str]) -> CodeType:
+    if code.co_name.rpartition("__")[0] == LAMBDA:
+        return _renamed(code, "<lambda>", f"{inside}.<lambda>", blocks)
     is_lazy = code.co_flags & 0x04 and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] == LAZY
     if code.co_name in blocks or is_lazy:
         owner = inside.removesuffix(".<locals>")

@@ -361,6 +361,16 @@ def comprehensions(n):
 
 
 @case(3)
+def comprehensions_in_lambdas(n):
+    limit = 2
+    kept = lambda xs, least=1: [x for x in xs if x >= least and x != limit]
+    inner = lambda xs: (lambda least: {x for x in xs if x > least})(1)
+    best = max(range(n), key=lambda k: sum(x for x in range(k) if x != n))
+    doubled = (lambda xs: [y for x in xs if (y := x * 2) > n])(range(n))
+    return kept(range(n + 2)), inner(range(n + 2)), kept.__name__, kept.__qualname__, best, doubled
+
+
+@case(3)
 def comprehensions_hide_names(x):
     before = [x for x in range(x)]
     if x > 2:
