@@ -32,9 +32,10 @@ def callback(fn: Callable[..., Any], result_spec: Any = None) -> Callback:
 
     Use it for what is not compiled: ``jitflow.callback(fn, result_spec)(*args)``. ``fn`` gets the arguments as NumPy
     arrays (copies, which it may keep) and numbers, and holds the GIL. Calls happen in the program's order, as do prints
-    and other callbacks. ``result_spec`` says what comes back, as a `Spec` or nested tuples of them, ``None`` for
-    nothing: ``Spec("f64", x.shape)`` is an array of that dtype and shape, ``Spec("f64", ("k",))`` one whose length only
-    the call shows, ``Spec("float")`` a Python number.
+    and other callbacks. The program sees what ``fn`` does to arrays. Objects, lists, dicts and globals it has read when
+    the call began, so what ``fn`` changes in those is there for the next call. ``result_spec`` says what comes back, as
+    a `Spec` or nested tuples of them, ``None`` for nothing: ``Spec("f64", x.shape)`` is an array of that dtype and
+    shape, ``Spec("f64", ("k",))`` one whose length only the call shows, ``Spec("float")`` a Python number.
 
     Outside of a compiled function it just calls ``fn``. What ``fn`` raises is raised at the line of the call, with its
     own traceback below. Raises TypeError where it returns something else than ``result_spec`` says.
