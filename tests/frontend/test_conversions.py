@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from tests.compare import assert_same
 from tests.frontend.interpreted import interpreted
 
@@ -97,3 +98,15 @@ def test_what_integer_scalars_have_of_numbers(number):
         return v.is_integer(), v.bit_count(), v.numerator, v.denominator
 
     assert_same(interpreted(program)(number), program(number))
+
+
+def test_ints_beyond_64_bits_compare_as_pythons_do() -> None:
+    """Bounds that nothing reaches, as 10**20, raised an OverflowError."""
+
+    def compared(n):
+        beyond = (10**20, 2**63, 2**64 + 1, -(2**63) - 1, -(2**70) + 1, 2**1100, -(2**1100))
+        found = [(n < k, n <= k, n > k, n >= k, n == k, n != k, k < n, k >= n, k == n) for k in beyond]
+        return found, n in (1, 2**64)
+
+    for n in (5, True, 2.5, 2.0**63, 2.0**64, -(2.0**70), 1.7e308, float("inf"), float("-inf"), float("nan")):
+        assert jitflow.function(compared)(n) == compared(n)

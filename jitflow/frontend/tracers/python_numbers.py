@@ -10,16 +10,12 @@ Not as Python: the quotient of two ints of more than 53 bits is rounded twice.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from jitflow.errors import (
-    UserAttributeError,
-    UserNotImplementedError,
-    UserTypeError,
-    UserZeroDivisionError,
-)
+from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError, UserZeroDivisionError
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import as_scalar, unless
 from jitflow.frontend.tracers.base import Tracer, located
@@ -44,6 +40,7 @@ _COMPARISONS = {
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
 }  # fmt: skip
 _OPERATORS = {op: name for name, op in _COMPARISONS.items()}
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _BITS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 
 
@@ -53,6 +50,10 @@ def apply(name: str, *operands: Any) -> Any:
         return _unary(name, *operands)
     left, right = operands
     if name in _COMPARISONS:
+        if _is_beyond(left):
+            name, left, right = _MIRRORED[name], right, left
+        if _is_beyond(right):
+            return _compare_with_beyond(name, lift(left), right)
         return _compare(name, lift(left), lift(right))
     if name == "divmod":
         return _quotient("floordiv", left, right), _quotient("mod", left, right)
@@ -198,6 +199,29 @@ def _compare(name: str, left: Value, right: Value) -> Any:
         return wrap(_compare_exactly(op, left, right))
     first, second, _ = _promote(left, right, BOOL)
     return wrap(emit(op, first, second))
+
+
+def _is_beyond(operand: Any) -> bool:
+    """Whether this is an int of Python's that 64 bits do not hold: a bound that nothing reaches, as a rule."""
+    return issubclass(type(operand), int) and not -(1 << 63) <= operand < 1 << 63
+
+
+def _compare_with_beyond(name: str, left: Value, beyond: int) -> Any:
+    """A number against such an int, which all ints are on one side of; floats meet it, or the float next to it."""
+    kind = dtype_of_value(left)
+    if kind == C128 and name not in ("eq", "ne"):
+        raise _unsupported(name, left, number(0, I64))
+    try:
+        nearest = float(beyond)
+    except OverflowError:
+        nearest = math.inf if beyond > 0 else -math.inf
+    if kind in (BOOL, I64) or (nearest != beyond and name in ("eq", "ne")):
+        return wrap(number(getattr(operator, name)(0, beyond), BOOL))
+    op = _COMPARISONS[name]
+    if nearest != beyond:
+        is_above = nearest > beyond
+        op = {"l": "less" if is_above else "less_equal", "g": "greater_equal" if is_above else "greater"}[name[0]]
+    return wrap(emit(op, left, number(nearest, kind)))
 
 
 def _compare_exactly(op: str, left: Value, right: Value) -> Value:
