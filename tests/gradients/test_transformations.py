@@ -137,6 +137,21 @@ def test_jacobian_and_hessian() -> None:
     np.testing.assert_allclose(product, 6 * X * A[1])
 
 
+def test_the_result_may_have_a_size_that_the_function_finds() -> None:
+    """Cotangents have a size of their own, which was compared where nobody knew that of the result."""
+
+    def squares(x):
+        return x[x > 0] ** 2
+
+    x = np.array([1.0, -2.0, 3.0])
+    _, pullback = jitflow.vjp(squares, x)
+    assert np.array_equal(pullback(np.array([1.0, 10.0]))[0], [2.0, 0.0, 60.0])
+    assert np.array_equal(jitflow.jacobian(squares)(x), [[2.0, 0.0, 0.0], [0.0, 0.0, 6.0]])
+    assert jitflow.jacobian(squares)(-np.ones(2)).shape == (0, 2)
+    with pytest.raises(ValueError, match=r"\(3,\) .* \(2,\)"):
+        pullback(np.ones(3))
+
+
 def test_the_jacobian_of_a_number_whose_type_the_program_decides() -> None:
     def until(x: Any) -> Any:
         total = 0

@@ -33,7 +33,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.frontend.transforms.left_behind import Around
 from jitflow.frontend.transforms.reruns import refuse_changes, refuse_left_behind
-from jitflow.frontend.transforms.tangents import cotangents_of, own_containers, tangents_of
+from jitflow.frontend.transforms.tangents import cotangents_of, own_containers, tangents_of, weighed
 from jitflow.frontend.transforms.traced import Chosen, Traced
 from jitflow.ir.core import Value
 from jitflow.ir.types import Place, Scalar, Tensor, Variable
@@ -225,11 +225,18 @@ def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents
 
     ``repeats`` is what runs the function once more than that. Raises UserNotImplementedError if it may not.
     """
-    traced = trace_function(fn, chosen, kwargs, alone)
+    around, weights = current_trace().scope, cotangents
+
+    def weighed_result(result: Any) -> tuple[Any, None]:
+        nonlocal weights
+        found, weights = weighed(result, cotangents, around)
+        return found, None
+
+    traced = trace_function(fn, chosen, kwargs, weighed_result)
     if repeats:
         refuse_changes(traced.region, repeats)
         refuse_left_behind(traced, repeats)
-    return in_structure(traced, reverse(traced, cotangents_of(traced, cotangents))[1])
+    return in_structure(traced, reverse(traced, cotangents_of(traced, weights))[1])
 
 
 def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[Any]:

@@ -16,16 +16,19 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import converted, kind_of
+from jitflow.frontend.control.switching import of_one_kind
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.records import RecordProxy, is_record
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.regions import Scope
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.frontend.transforms.traced import Traced
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 
-__all__ = ["as_cotangent", "cotangents_of", "items_like", "own_containers", "tangents_of"]
+__all__ = ["as_cotangent", "cotangents_of", "items_like", "own_containers", "tangents_of", "weighed"]
 
 
 def tangents_of(traced: Traced, tangents: Sequence[Any]) -> list[Value]:
@@ -45,6 +48,27 @@ def cotangents_of(traced: Traced, given: Any) -> list[Value]:
     items = items_like(flatten(result), result, given, "a cotangent", "the result")
     outputs = traced.region.yielded[: traced.outputs]
     return [as_cotangent(item, value) for item, value in zip(items, outputs, strict=True)]
+
+
+def weighed(result: Any, given: Any, around: Scope) -> tuple[Any, Any]:
+    """What is differentiated of a function's result, and its cotangents: the result and those that were ``given``.
+
+    Where a size of the result is bound in the function, no cotangent outside has that size. So it is weighed by its
+    cotangent in there, where one can be compared with the other: the gradient of the sum is what is asked for.
+    """
+    result = of_one_kind(result)
+    leaves, is_visible = flatten(result), current_trace().is_visible_in(around)
+    kinds = [kind_of(item) for item in leaves.items]
+    sizes = [dim for kind in kinds if isinstance(kind, Tensor) for dim in kind.dims]
+    if all(map(is_visible, sizes)) or any(kind is None or kind.dtype.kind != "f" for kind in kinds):
+        return result, given
+    items = items_like(leaves, result, given, "a cotangent", "the result")
+    apply = surface.apply_function
+    sums = tuple(
+        apply(np.sum, (item * tracers.wrap(as_cotangent(weight, tracers.lift(item))),), {})
+        for item, weight in zip(leaves.items, items, strict=True)
+    )
+    return sums, (1.0,) * len(sums)
 
 
 def items_like(leaves: Leaves, own: Any, given: Any, what: str, whose: str) -> Sequence[Any]:
