@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from jitflow.frontend.syntax.build import CELL, constant
 
-__all__ = ["counts_of_targets", "drop_star", "has_known_keys", "has_open_bounds", "is_container",
+__all__ = ["counts_of_targets", "drop_star", "has_known_keys", "has_open_bounds", "is_container", "is_list_sum",
            "is_plain_set", "items_of", "may_be_sequence", "may_keep", "name_containers", "pairs_of"]  # fmt: skip
 
 
@@ -75,6 +75,13 @@ def is_container(node: ast.expr) -> bool:
     return isinstance(node, ast.List | ast.Dict | ast.Set)
 
 
+def is_list_sum(node: ast.expr) -> bool:
+    """Whether an expression is a sum of which a part is written as a list: ``x[:i] + [y] + x[i:]``."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+        return False
+    return any(isinstance(part, ast.List | ast.ListComp) or is_list_sum(part) for part in (node.left, node.right))
+
+
 def may_keep(called: ast.expr) -> bool:
     """Whether a function may keep a list that it is given, and change it later: NumPy's and most of Python's do not."""
     while isinstance(called, ast.Attribute):
@@ -92,6 +99,8 @@ def name_containers(parts: Iterable[ast.expr], name: str = "") -> None:
             part.named = name or ast.unparse(part)  # type: ignore[attr-defined]
             inside = part.elts if isinstance(part, ast.List) else part.values if isinstance(part, ast.Dict) else ()
             name_containers(inside, f"an item of {part.named}")  # type: ignore[attr-defined]
+        elif isinstance(part, ast.IfExp | ast.BoolOp):  # each by itself: they may be of different classes
+            name_containers((part.body, part.orelse) if isinstance(part, ast.IfExp) else part.values)
 
 
 def may_be_sequence(node: ast.expr) -> bool:

@@ -54,6 +54,7 @@ from jitflow.frontend.syntax.comprehensions import (
 from jitflow.frontend.syntax.displays import (
     has_known_keys,
     has_open_bounds,
+    is_list_sum,
     is_plain_set,
     items_of,
     may_be_sequence,
@@ -283,7 +284,7 @@ class Expressions(ast.NodeTransformer):
         is_text = isinstance(node.left, ast.JoinedStr) or (
             isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
         )
-        if isinstance(node.op, ast.Add) and (isinstance(node.left, ast.List) or isinstance(node.right, ast.List)):
+        if is_list_sum(node):
             name = ast.unparse(node)
             self.generic_visit(node)
             return self.hook("made_container", node, node, constant(name))
