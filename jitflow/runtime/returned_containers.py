@@ -1,6 +1,6 @@
 """Containers of Python's, made of the arrays of words that a compiled function returns.
 
-`frontend/python/returned_containers.py` says how they are told.
+`frontend/python/returned_containers.py` says how they are told; `returned_objects` makes those that hold others.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import builtins
 import collections
 import operator
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,8 @@ from jitflow.ir.types import TEXT, Container, Item, Reference, Scalar, Several, 
 from jitflow.runtime.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.texts import text_of_characters
 
-__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "entries_of_words", "filled", "item_of_words",
-           "list_of_slots", "numbers_of_words", "of_columns", "of_words", "set_of", "unfilled",
-           "words_as_column"]  # fmt: skip
+__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "list_of_slots", "numbers_of_words", "of_columns",
+           "put_into", "rows_of_words", "set_of", "unfilled"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 """Python's classes of numbers, by name."""
@@ -74,6 +72,8 @@ def _order(entry: Sequence[Any]) -> int:
 
 def unfilled(held: Container) -> Any:
     """An object of Python's that holds nothing yet."""
+    if held.kind == "list":
+        return []
     if held.most is not None:
         return collections.deque(maxlen=held.most)
     if held.kind != "defaultdict":
@@ -84,17 +84,16 @@ def unfilled(held: Container) -> Any:
     return collections.defaultdict(FACTORIES[held.factory])
 
 
-def filled(made: Any, held: Container, columns: Iterator[Any]) -> Any:
-    """What entries, of a column for each of their words, are put into; a tuple of them."""
-    keys = None if held.key is None else _rows(held.key, columns)
-    items = None if held.item is None else _rows(held.item, columns)
-    if keys is not None and items is not None:
-        dict.update(made, zip(keys, items, strict=True))
-    elif keys is not None:
-        fill_in_order(made, keys)
-    elif items is not None and held.kind == "tuple":
+def put_into(made: Any, held: Container, keys: Sequence[Any], items: Sequence[Any]) -> Any:
+    """Put keys and items into what holds nothing yet; a tuple of the items."""
+    family = held.family
+    if held.kind == "tuple":
         return tuple(items)
-    elif items is not None:
+    if family == "dict":
+        dict.update(made, zip(keys, items, strict=True))
+    elif family == "set":
+        fill_in_order(made, keys)
+    else:
         made.extend(items)
     return made
 
@@ -142,95 +141,29 @@ def of_columns(held: Container, *columns: Any) -> Any:
     """A container of numbers, or a text, of an array for each word of its entries."""
     if held.kind == TEXT.kind:
         return text_of_characters(columns[0])
-    return filled(unfilled(held), held, iter(columns))
+    given = iter(columns)
+    keys = () if held.key is None else _rows(held.key, given)
+    items = () if held.item is None else _rows(held.item, given)
+    return put_into(unfilled(held), held, keys, items)
 
 
-class _Made(threading.local):
-    """What was made of the words of one call, until all that it returns is made."""
-
-    words: Any = None
-    objects: Mapping[int, Any] = {}
-    left = 0
-
-
-_MADE = _Made()
-
-
-def of_words(held: Container, place: int, count: int, words: Any) -> Any:
-    """The container at a place among those that a call returns."""
-    if _MADE.words is not words:
-        _MADE.words, _MADE.left = words, count
-        _MADE.objects = {}
-    objects: dict[int, Any] = dict(_MADE.objects)
-    found = _unpacked(held, int(words[place]), words, count, objects)
-    _MADE.objects, _MADE.left = objects, _MADE.left - 1
-    if not _MADE.left:
-        _MADE.words, _MADE.objects = None, {}
-    return found
-
-
-def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dict[int, Any]) -> Any:
-    if number == 0:
-        return None
-    if not objects:
-        objects[0] = [*entries_of_words(words, roots)]
-    waiting, fresh = [(held, number)], dict[int, Container]()
-
-    def table_of(one: int) -> Any:
-        start, width, rows = objects[0][one - 1]
-        return words[start : start + width * rows].reshape(rows, width)
-
-    def fill(one: int, kind: Container) -> None:
-        table = table_of(one)
-        for column, word in enumerate(kind.words):
-            if isinstance(word, Container) and word.kind == "tuple":  # which is made with all that is in it
-                for inner in table[:, column].tolist():
-                    if inner in fresh:
-                        fill(inner, fresh.pop(inner))
-        columns = (words_as_column(table[:, column], word, objects) for column, word in enumerate(kind.words))
-        objects[one] = filled(objects[one], kind, columns)
-
-    for kind, one in waiting:  # which grows
-        if one in objects:
-            continue
-        table = table_of(one)
-        if kind == TEXT:
-            objects[one] = text_of_characters(table[:, 0])
-            continue
-        objects[one], fresh[one] = unfilled(kind), kind
-        for column, word in enumerate(kind.words):
-            if isinstance(word, Container):
-                waiting += [(word, inner) for inner in table[:, column].tolist() if inner]
-    while fresh:
-        fill(*fresh.popitem())
-    return objects[number]
-
-
-def words_as_column(column: Any, word: Scalar, objects: Mapping[Any, Any]) -> Any:
+def _words_as_column(column: Any, word: Scalar, objects: Mapping[Any, Any]) -> Any:
     """The numbers, or the ``objects``, that are told by words."""
     if isinstance(word, Container):
-        return [objects[number] if number else None for number in column.tolist()]
+        return [objects[number] for number in column.tolist()]
     if isinstance(word, Reference):
         return [objects[word.name, number] for number in column.tolist()]
-    dtype = word.dtype.numpy
-    narrow = np.ascontiguousarray(column).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
+    return numbers_of_words(np.ascontiguousarray(column), word)
+
+
+def numbers_of_words(words: Any, kind: Scalar) -> Any:
+    """The numbers of a type that lie in words: an array that shows them."""
+    dtype = kind.dtype.numpy
+    narrow = words.view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
     return narrow[:: 8 // dtype.itemsize].view(dtype)
 
 
-def numbers_of_words(words: Any, kind: Scalar) -> list[Any]:
-    """The numbers of a type that lie in words."""
-    return _rows(kind, iter([words_as_column(words, kind, {})]))
-
-
-def item_of_words(item: Item, words: Any, objects: Any) -> Any:
-    """The item of a type that has these words, where ``objects`` are the containers by their numbers."""
-    columns = [words_as_column(words[place : place + 1], word, objects) for place, word in enumerate(words_of(item))]
-    return _rows(item, iter(columns))[0]
-
-
-def entries_of_words(words: Any, start: int) -> Iterator[tuple[int, int, int]]:
-    """Where the entries of each container begin, how wide they are, and how many there are."""
-    while start < len(words):
-        width, rows = int(words[start]), int(words[start + 1])
-        yield start + 2, width, rows
-        start += 2 + width * rows
+def rows_of_words(item: Item, columns: Iterable[Any], objects: Any) -> list[Any]:
+    """Items of a type that have these words, a column each; ``objects`` are those that numbers stand for."""
+    words = zip(columns, words_of(item), strict=True)
+    return _rows(item, iter([_words_as_column(column, word, objects) for column, word in words]))

@@ -1,8 +1,9 @@
 """Containers that the caller passes, as words and back: what a call does with them in front of the program and behind.
 
 The words are those of `jitflow.backends.llvm.passed`. All containers of one type are a group, which is converted at
-once: what they hold is put one behind the other and checked and converted by Python's and NumPy's loops in C. Where an
-object is not of the type that it has in the compiled code, the call does not fit.
+once: what they hold is put one behind the other and checked and converted by Python's loops in C, into its own arrays:
+most calls pass a few small containers, and NumPy takes a microsecond for each array. Where an object is not of the type
+that it has in the compiled code, the call does not fit.
 
 Behind the program a container that has changed gets those items that are others than they were, and all others stay the
 very objects; a reference to a container of the caller's becomes that very object.
@@ -13,21 +14,23 @@ from __future__ import annotations
 import builtins
 import collections
 import ctypes
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, combinations
+from itertools import accumulate, chain, combinations
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from jitflow.frontend.python.passed_types import has_factory, is_as_long
-from jitflow.frontend.python.told_words import Told
 from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
 from jitflow.runtime.python_results import pool_free
 from jitflow.runtime.returned_containers import unfilled
 from jitflow.runtime.stores import MetOtherwise
+from jitflow.runtime.told_words import Told, entries_of
+from jitflow.runtime.written_back import write_back
 
 __all__ = ["PassedWords"]
 
@@ -87,25 +90,29 @@ def _layouts(kinds: tuple[Container, ...]) -> tuple[tuple[_Layout, ...], tuple[_
 class _Group:
     """The containers of one type: the objects by identity, in the order of their numbers."""
 
+    columns: Sequence[Any] = ()
+    sizes: array[int]
+    """Of each how many rows, keys, and places taken."""
+    entries: array[int]
+    first = 0
+    """How many containers have smaller numbers."""
+    ends: Sequence[int] | None = None
+    before: Sequence[int] = ()
+    _places: Mapping[int, int] | None = None
+
     def __init__(self, layout: _Layout) -> None:
         self.layout, self.held = layout, layout.held
         self.objects: dict[int, Any] = {}
-        self.columns: list[Any] = []
-        self.sizes = np.empty((0, 3), np.int64)
-        self.first = 0
-        """How many containers have smaller numbers."""
-        self.places: dict[int, int] = {}
-        self.ends: list[int] | None = None
-        self.before: list[int] = []
-        self.entries = np.empty((0, 0), np.int64)
 
-    def words_of(self, number: int) -> list[int]:
+    def words_of(self, number: int) -> Sequence[int]:
         """What a container held at first, without hashes; nothing of a set."""
         if self.held.kind == "set":
             return []
         if self.ends is None:
-            self.ends = np.cumsum(self.sizes[:, 0]).tolist()
-            self.before = self.entries[:, self.layout.first :].reshape(-1).tolist()
+            self.ends = [*accumulate(self.sizes[::3])]
+            self.before = before = self.entries.tolist()
+            if self.layout.first:  # the hashes, which are none yet
+                del before[:: self.layout.words + 1]
         place, width = number - 1 - self.first, self.layout.words
         return self.before[width * (self.ends[place - 1] if place else 0) : width * self.ends[place]]
 
@@ -113,10 +120,10 @@ class _Group:
         """The numbers of objects among all containers of the call."""
         first = self.first + 1
         if identities == [*self.objects]:  # most often each is found once
-            return np.arange(first, first + len(identities))
-        if not self.places:
-            self.places = dict(zip(self.objects, range(first, first + len(self.objects)), strict=True))
-        return np.fromiter(map(self.places.__getitem__, identities), np.int64, len(identities))
+            return array("q", range(first, first + len(identities)))
+        if self._places is None:
+            self._places = dict(zip(self.objects, range(first, first + len(self.objects)), strict=True))
+        return array("q", map(self._places.__getitem__, identities))
 
 
 class PassedWords:
@@ -136,13 +143,13 @@ class PassedWords:
         for group in self._groups.values():
             self._gather(group)
         self._number(apart)
-        parts = [self._words_of(group) for group in self._groups.values()]
-        numbers = [int(self._groups[layout].numbers([id(thing)])[0])
+        numbers = [self._groups[layout].numbers([id(thing)])[0]
                    for (thing, _), layout in zip(roots, layouts, strict=True)]  # fmt: skip
-        head = [id(self), len(self._objects), len(parts), 4 + len(roots), *numbers]
-        self.words = np.concatenate([np.array(head, np.int64), *chain.from_iterable(parts)])
+        self.words = array("q", (id(self), len(self._objects), len(self._groups), 4 + len(roots), *numbers))
+        for group in self._groups.values():
+            self._append(group)
         self._fresh: dict[int, tuple[Any, Container]] = {}
-        self._told: dict[int, list[int]] = {}
+        self._told: dict[int, Sequence[int]] = {}
         """What was told of containers last."""
         self._returned: list[int] = []
         self._returned_types = returned
@@ -151,31 +158,31 @@ class PassedWords:
     @property
     def address(self) -> int:
         """Where the words lie."""
-        return int(self.words.ctypes.data)
+        return self.words.buffer_info()[0]
 
     def _gather(self, group: _Group) -> None:
         layout, things = group.layout, [*group.objects.values()]
         held = layout.held
-        if not _are_all(layout.kind, things) or not all(is_as_long(thing, held) for thing in things):
+        are_all = _are_all(layout.kind, things)
+        if not are_all or (held.kind == "deque" and not all(is_as_long(thing, held) for thing in things)):
             raise TypeError(f"expected {held}")
-        group.sizes = np.zeros((len(things), 3), np.int64)
+        group.sizes = array("q", bytes(24 * len(things)))
         if held.kind == "set":
             group.columns = [_tables(things, group.sizes, layout, self._columns)]
             return
-        lengths = np.fromiter(map(len, things), np.int64, len(things))
-        group.sizes[:, 0] = lengths
+        group.sizes[::3] = lengths = array("q", map(len, things))
         flat = [*chain.from_iterable(things)]
         if held.key is None:
             group.columns = [*self._columns(layout.item, flat)]
             return
         if held.kind == "defaultdict" and not all(has_factory(thing, held) for thing in things):
             raise TypeError("expected another factory")
-        group.sizes[:, 1] = lengths
+        group.sizes[1::3] = lengths
         keys = [*self._columns(layout.key, flat)]
-        if any(np.isnan(keys[number].view(np.float64)).any() for number in layout.floats):
+        if any(np.isnan(np.frombuffer(keys[number])).any() for number in layout.floats):
             raise TypeError("nan as a key")
         items = self._columns(layout.item, [*chain.from_iterable(map(dict.values, things))])
-        group.columns = [np.zeros(len(flat), np.int64), *keys, *items]
+        group.columns = [array("q", bytes(8 * len(flat))), *keys, *items]
 
     def _columns(self, item: Any, things: list[Any]) -> Iterator[Any]:
         """The words of items, a column each; of containers the layout and their identities."""
@@ -206,21 +213,25 @@ class PassedWords:
         if any(id(thing) in group.objects for thing in apart for group in self._groups.values()):
             raise MetOtherwise
 
-    def _words_of(self, group: _Group) -> list[Any]:
+    def _append(self, group: _Group) -> None:
+        """Put the words of a group behind those that are there."""
         columns = [self._groups[column[0]].numbers(column[1]) if type(column) is tuple else column
                    for column in group.columns]  # fmt: skip
-        if group.held.kind == "set":
+        if len(columns) == 1:
             (group.entries,) = columns
         else:
-            group.entries = columns[0].reshape(-1, 1) if len(columns) == 1 else np.stack(columns, axis=1)
-        head = [*group.layout.head, len(group.objects), group.entries.size]
-        return [np.array(head, np.int64), group.sizes.reshape(-1), group.entries.reshape(-1)]
+            group.entries = array("q", bytes(sum(map(len, columns)) * 8))
+            for number, column in enumerate(columns):
+                group.entries[number :: len(columns)] = column
+        self.words.extend((*group.layout.head, len(group.objects), len(group.entries)))
+        self.words.extend(group.sizes)
+        self.words.extend(group.entries)
 
     # -- words to objects -----------------------------------------------------------------------------------------
 
     def collect(self) -> None:
         """Let the caller's containers have what the program has put into them by now."""
-        address = int(self.words[0])
+        address = self.words[0]
         if address in (0, id(self)):
             return
         if address == 1:
@@ -242,22 +253,25 @@ class PassedWords:
             place += 3 + width * rows
         self._make_fresh(words, tables)
         objects = [None, *self._objects, *(self._fresh[number][0] for number in sorted(self._fresh))]
-        reader = Told(told, words, objects)
+        reader = Told(told, objects)  # which reads them as they become whole
         tuples = [(held, number) for number, (_, held) in self._fresh.items()
                   if held.kind == "tuple" and number in tables and number not in self._told]  # fmt: skip
         for held, number in sorted(tuples, key=lambda one: _depth(one[0])):  # what is in them first
-            objects[number] = reader.tuple_of(held, *tables[number])
+            entries = entries_of(held)
+            objects[number] = entries.fill((), reader, entries.places(*tables[number]))
             self._fresh[number] = objects[number], held
         for number, (start, rows) in tables.items():
             held = self._type_of(number)
-            if held == TEXT or held.kind == "tuple":
+            if held.kind in ("str", "tuple"):
                 continue
-            reader.write(objects[number], held, self._before(number), start, rows)
-            self._told[number] = words[start : start + rows * len(held.words)]
+            entries = entries_of(held)
+            now = words[start : start + rows * entries.width]
+            write_back(objects[number], entries, reader, entries.places(start, rows), self._before(number), now)
+            self._told[number] = now
         self._told.update((number, []) for _, number in tuples)
         self._known = objects
 
-    def _before(self, number: int) -> list[int]:
+    def _before(self, number: int) -> Sequence[int]:
         """What a container held when it was told last, or at first; a list of words, those of sets left out."""
         known = self._told.get(number)
         if known is None and number <= len(self._objects):
@@ -273,7 +287,7 @@ class PassedWords:
         def meet(number: int, held: Container) -> None:
             if number <= len(self._objects) or number in self._fresh:
                 return
-            if held == TEXT:
+            if held.kind == TEXT.kind:
                 start, rows = tables[number]
                 self._fresh[number] = "".join(map(chr, words[start : start + rows])), held
             else:
@@ -312,23 +326,28 @@ def _class_of(item: Scalar) -> tuple[np.dtype[Any], type]:
     return dtype, type(dtype.type(0).item()) if item.weak else dtype.type
 
 
-def _bits(item: Scalar, things: list[Any]) -> Any:
+def _bits(item: Scalar, things: list[Any]) -> array[int]:
     """Numbers as words of 64 bits. Raises TypeError for other things, and OverflowError for ints beyond 64 bits."""
     dtype, kind = _class_of(item)
     if not _are_all(kind, things):
         raise TypeError(f"expected {item}")
+    if kind is int or kind is bool:
+        return array("q", things)
+    if kind is float:
+        return array("q", array("d", things).tobytes())
     numbers = np.fromiter(things, dtype, len(things))
     if dtype.kind == "f":
         numbers = numbers.view(f"u{dtype.itemsize}")
-    return numbers.astype(np.int64) if numbers.dtype.kind in "ib" else numbers.astype(np.uint64).view(np.int64)
+    words = numbers.astype(np.int64) if numbers.dtype.kind in "ib" else numbers.astype(np.uint64)
+    return array("q", words.tobytes())
 
 
-def _tables(things: list[Any], sizes: Any, layout: _Layout, columns: Callable[..., Iterator[Any]]) -> Any:
+def _tables(things: list[Any], sizes: array[int], layout: _Layout, columns: Callable[..., Iterator[Any]]) -> Any:
     """The tables of sets, one behind the other: of each place its state, the hash and the words of the key.
 
     The order of a set is that of its table, and how it was filled is seen nowhere else.
     """
-    found = [np.empty((0, 2 + layout.words), np.int64)]
+    found = array("q")
     for number, thing in enumerate(things):
         fill, used, mask, address = (ctypes.c_int64 * 4).from_address(id(thing) + object.__basicsize__)
         if used != len(thing) or mask < fill:
@@ -344,6 +363,6 @@ def _tables(things: list[Any], sizes: Any, layout: _Layout, columns: Callable[..
         table[filled, 1] = places[filled, 1]
         for column, words in enumerate(columns(layout.key, [*thing]), 2):
             table[filled, column] = words
-        sizes[number] = mask + 1, used, fill
-        found.append(table)
-    return np.concatenate(found)
+        sizes[3 * number : 3 * number + 3] = array("q", (mask + 1, used, fill))
+        found.frombytes(table.tobytes())
+    return found

@@ -27,8 +27,8 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Scalar
-from jitflow.runtime.returned_containers import deque_of, dict_of, of_columns, of_words, set_of, unfilled
-from jitflow.runtime.returned_objects import PoolTable, container_with_objects, object_of_words
+from jitflow.runtime.returned_containers import deque_of, dict_of, of_columns, set_of, unfilled
+from jitflow.runtime.returned_objects import PoolTable, container_with_objects, object_of_words, of_words
 from jitflow.runtime.stores import Call
 
 __all__ = ["Returned", "kind_of_container", "returned_containers"]
