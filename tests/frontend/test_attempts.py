@@ -801,3 +801,30 @@ def test_a_finally_that_fails_behind_a_jump_is_refused():
 
     with pytest.raises(UserNotImplementedError, match="try around something that may raise IndexError"):
         jitflow.function(program)(U.copy(), 1)
+
+
+def raises_in_a_handler(n, k):
+    table = {1: 2}
+    try:
+        found = 10 // n + table[n]
+    except (ZeroDivisionError, KeyError):
+        raise RuntimeError(f"failed {n}")  # noqa: B904 - what is tested
+    try:
+        return found + [1, 2, 3][k]
+    except IndexError as error:
+        error.add_note(f"an index of {n}")
+        raise
+
+
+@pytest.mark.parametrize("args", [(0, 1), (5, 1), (1, 9), (1, 0)])
+def test_what_a_handler_raises_says_what_it_has_handled(args) -> None:
+    """The context of what handlers without a name raise was lost, and so were notes on what they raise again."""
+    assert_does_what_python_does(raises_in_a_handler, [args])
+    if args != (1, 0):
+        with pytest.raises((RuntimeError, IndexError)) as python:
+            raises_in_a_handler(*args)
+        with pytest.raises(python.type) as compiled:
+            jitflow.function(raises_in_a_handler)(*args)
+        one, other = python.value, compiled.value
+        assert repr(one.__context__) == repr(other.__context__)
+        assert getattr(one, "__notes__", []) == getattr(other, "__notes__", [])

@@ -28,35 +28,45 @@ __all__ = ["again", "caught_error", "known_error", "raised_again"]
 Told = tuple[Any, ...]
 
 
+_MOST_OF_CONTEXT = 3
+"""A handler that does not ask for its exception is told which of so many it is, for the context of what it raises."""
+
+
 def known_error(error: BaseException) -> BaseException:
     """What ``except ... as error`` binds of an exception that was raised while tracing."""
     return error.as_raised() if isinstance(error, UserError) else error
 
 
-def caught_error(told: Told, handled: Callable[[], Any], first: int, last: int) -> Any:
-    """What ``except ... as error`` binds of one that the running program would raise in some lines."""
+def caught_error(told: Told, handled: Callable[[], Any], first: int, last: int, is_needed: bool = True) -> Any:
+    """What ``except ... as error`` binds of one that the running program would raise in some lines.
+
+    Where it is not needed, but for the context of another one, it is None if nothing is told of it.
+    """
     which, *numbers = told
     alike: dict[Any, tuple[Raised, list[int]]] = {}
     for number, raised in _candidates(which, handled, first, last):
         alike.setdefault(raised.looks, (raised, []))[1].append(number)
 
     def chosen(rest: Sequence[tuple[Raised, list[int]]]) -> Any:
+        if not rest:
+            return None
         (raised, several), *others = rest
-        if not others:
+        if not others and (is_needed or type(which) is int):
             return raised.exception(numbers)
         return choose(wrap(_is_one_of(which, several)), lambda: raised.exception(numbers), lambda: chosen(others))
 
-    return chosen([*alike.values()])
+    return None if len(alike) > _MOST_OF_CONTEXT and not is_needed else chosen([*alike.values()])
 
 
 @raising_for_the_program
-def raised_again(told: Told, handled: Callable[[], Any], first: int, last: int) -> NoReturn:
-    """``raise`` in a handler: what it has caught, from where that was raised."""
+def raised_again(told: Told, handled: Callable[[], Any], first: int, last: int, error: Any = None) -> NoReturn:
+    """``raise`` in a handler: what it has caught, from where that was raised. ``error`` is what it calls that."""
     which, *numbers = told
     candidates = _candidates(which, handled, first, last)
-    if any(raised.make is not None for _, raised in candidates):
+    is_changed = isinstance(error, BaseException) and bool(vars(error))
+    if is_changed or any(raised.make is not None for _, raised in candidates):
         try:
-            raise_(caught_error(told, handled, first, last))
+            raise_(error if is_changed else caught_error(told, handled, first, last))
         finally:
             if len(candidates) == 1:
                 relocate(candidates[0][1].places[0])

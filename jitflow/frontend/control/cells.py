@@ -13,7 +13,8 @@ from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.ir.core import Value
 from jitflow.records import dataclass
 
-__all__ = ["UNBOUND", "Cells", "Item", "MaybeUnbound", "assigned_cells", "content_of", "put", "resolved"]
+__all__ = ["UNBOUND", "Cells", "Item", "MaybeUnbound", "assigned_cells", "content_of", "put", "resolved",
+           "statement_of", "within"]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,17 @@ def _assigned(code: CodeType) -> frozenset[str]:
     return own.union(*inside) & frozenset(code.co_freevars)
 
 
+def within(function: Any, statement: Callable[..., Any]) -> Any:
+    """A function of jitflow's that runs a block of the program's, and has to do with its locals."""
+    function.statement = statement
+    return function
+
+
+def statement_of(function: Any) -> Any:
+    """The program's block that a function runs."""
+    return getattr(function, "statement", function)
+
+
 class Cells:
     """The cells of the functions that a construct was made of."""
 
@@ -88,8 +100,8 @@ class Cells:
         self._items: dict[str, Item] = {}
         for function in functions:
             if function is not None:
-                names = function.__code__.co_freevars
-                self._cells.update(zip(names, function.__closure__ or (), strict=True))
+                for one in (statement_of(function), function):
+                    self._cells.update(zip(one.__code__.co_freevars, one.__closure__ or (), strict=True))
 
     def get(self, name: str) -> Any:
         """What a local is, `UNBOUND` if it is not bound."""

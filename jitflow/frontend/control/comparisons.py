@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError
+from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.logic import as_bool, as_python_bool, not_, truth
 from jitflow.frontend.control.ranges import Range, contains_number, start_stop_step
+from jitflow.frontend.control.steps import Stepwise
 from jitflow.frontend.control.told import is_merged, is_one
 from jitflow.frontend.outside.made_objects import known_as, users_class
 from jitflow.frontend.outside.objects import Recorded
@@ -29,6 +30,7 @@ from jitflow.frontend.outside.special_methods import has_method, written_method
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
+from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
@@ -96,6 +98,11 @@ def contains(container: Any, item: Any) -> Any:
         begin_anew_with(container)
     if isinstance(container, OutsideSet):
         return contains(tuple(_hashed_alike(container, item)), item) if is_traced(item) else item in container
+    if isinstance(container, Stepwise):
+        raise located(UserNotImplementedError(
+            f"in of {container.stands_for.__name__}(...), which ends at the item",
+            mend="make a list of it before: x in list(...)",
+        ))  # fmt: skip
     method = written_method(container, "__contains__")
     if method is not None:
         return as_bool(method(item))

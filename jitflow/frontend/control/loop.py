@@ -17,7 +17,7 @@ from typing import Any
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.asked_items import begin_anew_choosing, begin_anew_with_asked, writing_out
 from jitflow.frontend.control.branch import and_, decide
-from jitflow.frontend.control.cells import Cells
+from jitflow.frontend.control.cells import Cells, statement_of, within
 from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with, go_on_with_others
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import not_, truth
@@ -31,6 +31,7 @@ from jitflow.frontend.control.steps import Source, is_integer
 from jitflow.frontend.control.stepwise import attempted_step, is_stepwise, iterator_of
 from jitflow.frontend.control.switching import for_each_kind
 from jitflow.frontend.control.turns import NeedsUnrolling
+from jitflow.frontend.control.woven import Woven
 from jitflow.frontend.control.written_out import turns_site, unrolled
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.budget import MOST_COPIES
@@ -55,6 +56,9 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
                       lambda thing: for_(thing, body, test, state, temporaries))  # fmt: skip
         return
     iterable = iterator_of(iterable)
+    if isinstance(iterable, Woven):
+        _woven(iterable, body, test, state, temporaries)
+        return
     if is_stepwise(iterable):
         _stepwise(iterable, body, test, state, temporaries)
         return
@@ -132,7 +136,8 @@ def own_loop(iterable: Any, body: Body, *state: str) -> None:
 
 
 def _key(body: Body) -> tuple[str, int]:
-    return body.__code__.co_filename, body.__code__.co_firstlineno
+    code = statement_of(body).__code__
+    return code.co_filename, code.co_firstlineno
 
 
 def _through_a_list(
@@ -180,6 +185,36 @@ def _stepwise(iterator: Any, body: Body, test: Test | None, state: Sequence[str]
             decide(answer, go, end, Cells(go, end, body), ("ended__", *state), temporaries, _key(body))
 
     _while(goes_on, turn, Cells(turn, goes_on, body, test), ("ended__", *state), temporaries, body)
+
+
+def _woven(woven: Woven, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
+    """A loop over what an iterator goes through, whose turns run the block for what that gives."""
+    woven.begin()
+    is_over__: Any = woven.ended
+
+    def goes_on() -> Any:
+        answer = not_(is_over__)
+        return answer if test is None else and_(test(), lambda: answer)
+
+    def turn(item: Any) -> None:
+        gives, thing = woven.sifted(item)
+
+        def go() -> None:
+            body(thing)
+
+        def otherwise() -> None:
+            nonlocal is_over__
+            is_over__ = woven.ends
+
+        answer = truth(gives)
+        if isinstance(answer, bool):
+            (go if answer else otherwise)()
+        else:
+            decide(answer, go, otherwise, Cells(go, otherwise, body), names, temporaries, _key(body))
+
+    names = ("is_over__", *state) if woven.ends else state
+    asked = within(goes_on, test or body) if woven.ends else test
+    for_(woven.items, within(turn, body), asked, names, temporaries)
 
 
 def _as_count(iterable: Any) -> tuple[Any, Any] | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
+from jitflow.frontend.control.cells import statement_of
 from jitflow.frontend.recording.trace import Undoable, current_trace
 from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
@@ -63,7 +64,7 @@ def _turns(count: Dim) -> str:
 
 def _note(body: Callable[..., Any], text: str) -> None:
     trace = current_trace()
-    if body.__code__ in trace.state(LoopReport).own:
+    if statement_of(body).__code__ in trace.state(LoopReport).own:
         return
     trace.state(LoopReport).append(LoopDecision(trace.here(), text))
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 import builtins
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError
+from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.steps import Source, Steps, python_int
+from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import numbers_of
@@ -106,14 +107,41 @@ class Enumerated(Source):
 class Zipped(Source):
     stands_for = builtins.zip
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self.sources = sources
+    def __init__(self, sources: Sequence[Source], strict: bool = False) -> None:
+        self.sources, self._strict = sources, strict
         self.count = minimum(*(source.count for source in sources))
         self.span = sources[0].span if len({source.count for source in sources}) == 1 else self.count
+
+    def require_end(self) -> None:
+        if self._strict and len({source.count for source in self.sources}) > 1:
+            raise located(UserNotImplementedError(
+                "a loop over zip(..., strict=True) that may be left before its end",
+                mend="compare the lengths in front of the loop, and leave out strict=True",
+            ))  # fmt: skip
 
     def end(self) -> None:
         for source in self.sources:
             source.end()
+        if self._strict:
+            self._require_one_length()
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from super().__iter__()
+        if self._strict:
+            self._require_one_length()
+
+    def _require_one_length(self) -> None:
+        """Raise behind the last item, as Python does: the first source to end says what is wrong with the others."""
+        first, *others = (values.size_value(source.count) for source in self.sources)
+        shortest = values.size_value(self.count)
+        for is_longer in (True, False):
+            for number, other in enumerate(others, 2):
+                one, long = (first, other) if is_longer else (other, first)
+                wrong = values.emit("logical_and", values.emit("equal", one, shortest),
+                                    values.emit("greater", long, shortest))  # fmt: skip
+                before = "argument 1" if number == 2 else f"arguments 1-{number - 1}"
+                message = f"zip() argument {number} is {'longer' if is_longer else 'shorter'} than {before}"
+                values.check(values.emit("logical_not", wrong), ValueError, message)
 
     def item(self, position: Any) -> Any:
         return tuple(source.item(position) for source in self.sources)
@@ -265,7 +293,7 @@ def traced_zip(*iterables: Any, strict: bool = False) -> Any:
         return builtins.zip(*iterables, strict=strict)
     for source in found:
         source.begin()
-    return Zipped(found)
+    return Zipped(found, strict)
 
 
 def traced_ndindex(*shape: Any) -> Any:

@@ -84,7 +84,7 @@ class Source:
 class Stepwise:
     """An iterator that jitflow makes of others."""
 
-    stands_for: type | None = None
+    stands_for: type = type(iter(()))
     """The class of iterators of Python's that it is to the program."""
 
     def step(self) -> Any:

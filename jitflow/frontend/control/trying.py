@@ -36,6 +36,7 @@ __all__ = [
     "caught",
     "constant_behind",
     "finishing",
+    "has_written",
     "is_for_the_compiler",
     "is_missed",
     "raised_by",
@@ -198,6 +199,17 @@ def is_missed(contents: Any, scope: Scope, first: int) -> bool:
     """Whether somebody would miss what was done since outside objects had those contents, and a scope so many ops."""
     has_stored = current_trace().state(Stores).has_changed(contents)
     return has_stored or any(map(_is_seen, _since(scope, first)))
+
+
+def has_written(scope: Scope, first: int) -> bool:
+    """Whether something was changed, or called out to, since a scope had so many ops, that was not made since then."""
+    ops = [*_since(scope, first)]
+    made = {result for op in ops for result in op.results}
+    return any(
+        effect.kind == "external" or (effect.kind == "writes" and op.operands[effect.operand] not in made)
+        for op in ops
+        for effect in op.own_effects
+    )
 
 
 def _is_seen(op: Op) -> bool:

@@ -34,6 +34,7 @@ def traceable(text: FunctionType) -> FunctionType:
         text.__defaults__,
         (CellType(hooks),) if CELL in code.co_freevars else None,
     )
+    made.__kwdefaults__ = text.__kwdefaults__
     for name in set(names_in(code)) & text.__globals__.keys():
         thing = text.__globals__[name]
         is_text = isinstance(thing, FunctionType) and thing.__module__ == text.__module__

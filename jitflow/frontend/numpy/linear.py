@@ -71,6 +71,8 @@ def _generalised(ufunc: np.ufunc) -> Any:
                 keepdims: Any = False) -> Any:  # fmt: skip
         if keepdims and ufunc is not np.vecdot:
             raise UserTypeError(f"{ufunc.__name__} does not support keepdims: its signature is {signature}")
+        if axes is not None and ufunc is np.matmul and out is None and _are_pairs(axes, operand(x1), operand(x2)):
+            return _moved_product(axes, x1, x2, casting=casting, dtype=dtype)
         if axes is not None or (axis is not ABSENT and ufunc is not np.vecdot):
             raise refuse(f"{ufunc.__name__} with axes=", "move the axes with np.moveaxis")
         given = operand(x1), operand(x2)
@@ -94,6 +96,19 @@ def _generalised(ufunc: np.ufunc) -> Any:
 
     handler.__name__ = ufunc.__name__
     return handler
+
+
+def _are_pairs(axes: Any, *items: Any) -> bool:
+    """Whether ``axes=`` says of two matrices or stacks of them, and of their product, which two axes are theirs."""
+    is_pair = [isinstance(pair, tuple) and len(pair) == 2 and all(type(one) is int for one in pair) for pair in axes]
+    return is_pair == [True] * 3 and all(values.rank(item) >= 2 for item in items)
+
+
+def _moved_product(axes: Any, *items: Any, **options: Any) -> Any:
+    """`np.matmul` with ``axes=``: the product of operands whose axes have been moved to the end, moved back."""
+    last = (-2, -1)
+    moved = [np.moveaxis(item, pair, last) for item, pair in zip(items, axes, strict=False)]
+    return np.moveaxis(np.matmul(*moved, **options), last, axes[2])
 
 
 def _require_core(ufunc: np.ufunc, found: tuple[Dim, ...], given: tuple[Dim, ...], count: int) -> None:

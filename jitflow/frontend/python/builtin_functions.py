@@ -39,7 +39,7 @@ from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.copies import COPIES
-from jitflow.frontend.python.filters import filter_, next_
+from jitflow.frontend.python.filters import SIFTING, filter_, next_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running
 from jitflow.frontend.python.list_functions import ON_LISTS
@@ -53,6 +53,7 @@ from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.program_tuples import tuple_
 from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.signatures import OF_FUNCTIONS
+from jitflow.frontend.python.statistics_functions import of_statistics
 from jitflow.frontend.python.stepped import enumerate_, stepwise_map, zip_
 from jitflow.frontend.python.text_numbers import float_, in_base, int_
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
@@ -342,7 +343,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         object.__new__: new_object,
     }
     others |= {operator.attrgetter: _attrgetter}
-    tables = (ON_LISTS, CACHES, ITERATED, OF_DATACLASSES, OF_FUNCTIONS, others, surface.objects)
+    tables = (ON_LISTS, CACHES, ITERATED, SIFTING, OF_DATACLASSES, OF_FUNCTIONS, others, surface.objects)
     for function, program in (row for one in tables for row in one.items()):
         table[id(function)] = (function, program)
     for function, stand_in in (*OPERATORS.items(), *COPIES.items()):
@@ -367,8 +368,10 @@ def replacement(thing: Any) -> Any:
 
 
 def _by_path(function: Any) -> Any:
-    """What runs in the place of a function of SciPy or `numpy.polynomial`, which may be imported at any time."""
+    """What runs in the place of a function of SciPy, `numpy.polynomial` or `statistics`: imported at any time."""
     module = getattr(function, "__module__", None) if isinstance(function, FunctionType) else None
+    if module == "statistics":
+        return of_statistics(function)
     if not isinstance(module, str) or not module.startswith(("scipy.", "numpy.polynomial.")):
         return None
     handler = surface.by_path.get(f"{'.'.join(module.split('.')[:2])}.{function.__name__}")

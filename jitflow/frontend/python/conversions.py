@@ -22,7 +22,7 @@ from jitflow.frontend.control.decided_late import DecidedLate
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range
-from jitflow.frontend.control.steps import Source
+from jitflow.frontend.control.steps import Source, Stepwise
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.recording import values
@@ -205,7 +205,7 @@ def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[...,
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
         return bool_(of_array(items))
     answer: Any = not decisive
-    if isinstance(items, Recorded | Source | Range):
+    if isinstance(items, Recorded | Source | Stepwise | Range):
         return fold(items, answer, lambda known, thing: bool_(combined(known, partial(bool_, thing))))
     iterator = iter(items)
     late = DecidedLate(iterator)

@@ -19,18 +19,22 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.identity import within_reach
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
+from jitflow.frontend.control.trying import has_written
+from jitflow.frontend.control.woven import Woven
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.arrangements import COUNTED, combinations, list_of, once, permutations, with_replacement
 from jitflow.frontend.python.lists import of_numbers
 from jitflow.frontend.python.made_containers import begun_list
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim, maximum, minimum
@@ -43,7 +47,7 @@ def is_running(thing: Any) -> bool:
     """Whether only the running program knows how many items there are."""
     if active_trace() is None:
         return False
-    if isinstance(thing, Recorded):
+    if isinstance(thing, Recorded | Woven):
         return True
     source = as_source(thing)
     if type(thing) is list and any(isinstance(item, Recorded) for item in thing):
@@ -53,9 +57,11 @@ def is_running(thing: Any) -> bool:
 
 def source_of(thing: Any) -> Source:
     """What gives an item for each position."""
+    if isinstance(woven := thing, Woven):
+        thing = _at_once("list(...)", lambda found: own_loop(woven, found.append), woven)
     if isinstance(thing, Recorded) and not isinstance(thing, Source):
         thing = list_of(thing)
-    if type(thing) in (list, tuple):
+    if isinstance(thing, list | tuple):
         thing = of_numbers([*thing])
     source = as_source(thing)
     if source is None:
@@ -65,6 +71,20 @@ def source_of(thing: Any) -> Source:
         ))  # fmt: skip
     source.begin()
     return source
+
+
+def _at_once(name: str, fill: Callable[[Any], Any], *but: Any) -> Any:
+    """A list of all items, where Python takes them one by one: raises if somebody would notice that."""
+    trace, reach = current_trace(), within_reach(but=but)
+    contents, scope, first = trace.state(Stores).contents(), trace.scope, len(trace.scope.builder.ops)
+    found = begun_list(name)
+    fill(found)
+    if reach.changed() or trace.state(Stores).has_changed(contents) or has_written(scope, first):
+        raise located(UserNotImplementedError(
+            "an iterator that is made at once, of a function that changes something",
+            mend="write it as a loop, or make a list of it before: list(...)",
+        ))  # fmt: skip
+    return found
 
 
 # -- an item for each position ----------------------------------------------------------------------------------
@@ -208,9 +228,7 @@ def _product(*items: Any, repeat: Any = 1) -> Any:
 
 def _iterator(name: str, fill: Callable[[Any], Any]) -> Any:
     """What an iterator of Python's gives, in a list that is made at once."""
-    found = begun_list(name)
-    fill(found)
-    return once(found)
+    return once(_at_once(name, fill))
 
 
 def _accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
@@ -225,10 +243,6 @@ def _groupby(items: Any, key: Any = None) -> Any:
     return _iterator("groupby(...)", lambda found: programs.grouped(found, items, key or (lambda item: item)))
 
 
-def _filtered(program: Any, name: str, test: Any, items: Any) -> Any:
-    return _iterator(name, lambda found: program(found, items, test))
-
-
 def _from_iterable(items: Any) -> Any:
     return _iterator("chain.from_iterable(...)", lambda found: own_loop(items, found.extend))
 
@@ -236,6 +250,21 @@ def _from_iterable(items: Any) -> Any:
 def _best(reverse: bool, number: Any, items: Any, key: Any = None) -> Any:
     """`heapq.nsmallest` and `heapq.nlargest`."""
     return surface.sorted_container(items, key, reverse)[:number]
+
+
+def _merge(*lists: Any, key: Any = None, reverse: Any = False) -> Any:
+    """`heapq.merge`: of two, then of what comes of that and the next one."""
+
+    def fill(found: Any, lists: Sequence[Any] = lists) -> None:
+        *others, last = lists
+        first = others[0] if others else ()
+        if len(others) > 1:
+            first = begun_list(f"the first {len(others)} of heapq.merge(...)")
+            fill(first, others)
+        other = list_of(last, f"number {len(lists)} of heapq.merge(...)")
+        programs.merged(found, first, other, key or (lambda item: item), reverse)
+
+    return _iterator("heapq.merge(...)", fill)
 
 
 def _reduce(function: Any, items: Any, *initial: Any) -> Any:
@@ -279,19 +308,17 @@ def _where_running(function: Any, handler: Any, kind: Any = None) -> Any:
 _HANDLERS: Mapping[Any, Callable[..., Any]] = {
     heapq.nlargest: partial(_best, True),
     heapq.nsmallest: partial(_best, False),
+    heapq.merge: _merge,
     functools.reduce: _reduce,
     itertools.accumulate: _accumulate,
     itertools.combinations: combinations,
     itertools.combinations_with_replacement: with_replacement,
-    itertools.dropwhile: partial(_filtered, programs.dropped, "dropwhile(...)"),
-    itertools.filterfalse: partial(_filtered, programs.kept, "filterfalse(...)"),
     itertools.groupby: _groupby,
     itertools.islice: _islice,
     itertools.pairwise: _pairwise,
     itertools.permutations: permutations,
     itertools.product: _product,
     itertools.starmap: _starmap,
-    itertools.takewhile: partial(_filtered, programs.taken, "takewhile(...)"),
     itertools.zip_longest: _zip_longest,
 }
 _chained = _where_running(itertools.chain, _chain)

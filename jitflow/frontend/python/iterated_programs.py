@@ -6,8 +6,8 @@ from typing import Any
 
 from jitflow.frontend.python.container_programs import program
 
-__all__ = ["accumulated", "advanced", "advanced_combination", "advanced_repetition", "dropped", "grouped", "item_at",
-           "item_or", "kept", "require_length", "taken"]  # fmt: skip
+__all__ = ["accumulated", "advanced", "advanced_combination", "advanced_repetition", "grouped", "item_at", "item_or",
+           "merged", "next_sifted", "require_length"]  # fmt: skip
 
 
 @program
@@ -49,31 +49,29 @@ def grouped(found: Any, items: Any, key: Any) -> Any:
 
 
 @program
-def taken(found: Any, items: Any, test: Any) -> Any:
-    """`itertools.takewhile`."""
-    for item in items:
-        if not test(item):
-            break
+def merged(found: Any, one: Any, other: Any, key: Any, reverse: Any) -> Any:
+    """`heapq.merge` of two lists, of which items of the first come first where they are equal."""
+    place = 0
+    for item in one:
+        name = key(item)
+        while place < len(other) and (name < key(other[place]) if reverse else key(other[place]) < name):
+            found.append(other[place])
+            place += 1
         found.append(item)
+    while place < len(other):
+        found.append(other[place])
+        place += 1
 
 
 @program
-def dropped(found: Any, items: Any, test: Any) -> Any:
-    """`itertools.dropwhile`."""
-    begins = False
-    for item in items:
-        if not begins and not test(item):
-            begins = True
-        if begins:
-            found.append(item)
-
-
-@program
-def kept(found: Any, items: Any, test: Any) -> Any:
-    """`itertools.filterfalse`."""
-    for item in items:
-        if not test(item):
-            found.append(item)
+def next_sifted(sifted: Any, steps: Any) -> Any:
+    """`next` of `filter` and its like."""
+    while not sifted.ended and steps.has_next():
+        gives, thing = sifted.sifted(steps.following())
+        if gives:
+            return thing
+        sifted.ended = sifted.ends
+    raise StopIteration
 
 
 @program

@@ -369,6 +369,8 @@ def keyed(owner: Any, name: str) -> Any:
     """What ``owner.name`` is called for, where that may be a method of a container."""
     if name == "count" and isinstance(owner, ProgramList | SlottedList):
         return owner.counted
+    if name == "add_note" and isinstance(owner, BaseException):
+        return vars(owner).setdefault("__notes__", []).append
     method = _method(owner, name)
     if type(owner) in (set, frozenset) and name in _OF_SETS:
         return lambda *others: method(*map(python_set, others))

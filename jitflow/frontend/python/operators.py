@@ -14,6 +14,7 @@ from jitflow.frontend.control.comparisons import compared, contains, is_
 from jitflow.frontend.control.logic import as_bool, not_
 from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.python.chosen_items import indexed
+from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.recording.values import dtype_of_value
 from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
 from jitflow.frontend.tracers.python_numbers import as_weak
@@ -38,10 +39,16 @@ def index(number: Any) -> Any:
     return wrap(as_weak(value, I64))
 
 
+def methodcaller(name: str, /, *args: Any, **keywords: Any) -> Callable[[Any], Any]:
+    """`operator.methodcaller`."""
+    return lambda thing: keyed(thing, name)(*args, **keywords)
+
+
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 OPERATORS: Mapping[Any, Callable[..., Any]] = MappingProxyType(
     {
         operator.index: index,
+        operator.methodcaller: methodcaller,
         operator.truth: as_bool,
         operator.not_: not_,
         operator.is_: is_,

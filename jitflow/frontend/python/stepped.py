@@ -8,10 +8,11 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.sources import traced_enumerate, traced_zip
 from jitflow.frontend.control.steps import Source, Stepwise
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of, step
+from jitflow.frontend.control.woven import Woven
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.iterated import map_, source_of
 
-__all__ = ["enumerate_", "stepwise_map", "zip_"]
+__all__ = ["Positions", "enumerate_", "stepping", "stepwise_map", "zip_"]
 
 
 class _Enumerated(Stepwise):
@@ -46,11 +47,20 @@ class _Zipped(Stepwise):
         return tuple(map(step, self._iterators))
 
 
-class _Positions(Stepwise):
+class Positions(Stepwise):
     """The items of a source, one by one."""
 
     def __init__(self, source: Source) -> None:
         self._source, self.taken = source, 0
+
+    def has_next(self) -> Any:
+        """Whether there is another item."""
+        return self.taken < tracers.size_of(self._source.count)
+
+    def following(self) -> Any:
+        """The next item, which is there."""
+        place, self.taken = self.taken, self.taken + 1
+        return self._source.item(place)
 
     def step(self) -> Any:
         place, self.taken = self.taken, self.taken + 1
@@ -60,7 +70,7 @@ class _Positions(Stepwise):
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """`enumerate`."""
     iterator = iterator_of(iterable)
-    return _Enumerated(iterator, start) if is_stepwise(iterator) else traced_enumerate(iterator, start)
+    return _Enumerated(stepping(iterator), start) if is_stepwise(iterator) else traced_enumerate(iterator, start)
 
 
 def zip_(*iterables: Any, strict: bool = False) -> Any:
@@ -68,7 +78,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     iterators = [*map(iterator_of, iterables)]
     if strict or not any(map(is_stepwise, iterators)):
         return traced_zip(*iterators, strict=strict)
-    return _Zipped([*map(_stepping, iterators)])
+    return _Zipped([*map(stepping, iterators)])
 
 
 def stepwise_map(function: Any, *iterables: Any) -> Any:
@@ -76,9 +86,11 @@ def stepwise_map(function: Any, *iterables: Any) -> Any:
     iterators = [*map(iterator_of, iterables)]
     if not any(map(is_stepwise, iterators)):
         return map_(function, *iterators)
-    return _Mapped(function, [*map(_stepping, iterators)])
+    return _Mapped(function, [*map(stepping, iterators)])
 
 
-def _stepping(iterator: Any) -> Any:
+def stepping(iterator: Any) -> Any:
     """An iterator that takes steps, of what may be gone through by position."""
-    return iterator if is_stepwise(iterator) else _Positions(source_of(iterator))
+    if isinstance(iterator, Woven):
+        iterator.prepare()
+    return iterator if is_stepwise(iterator) else Positions(source_of(iterator))

@@ -59,7 +59,7 @@ from jitflow.frontend.syntax.build import (
 )
 from jitflow.frontend.syntax.jumps import ends, leaves
 from jitflow.frontend.syntax.matching import branches_of
-from jitflow.frontend.syntax.names import Fresh, Scope, uses_of
+from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope, uses_of
 
 __all__ = ["attempted", "note_handled"]
 
@@ -80,6 +80,7 @@ def attempted(statement: ast.Try, scope: Scope, fresh: Fresh) -> ast.stmt | None
     """A choice between the forms of a ``try`` statement; None if there is one only."""
     if not (statement.handlers or statement.finalbody):
         return None
+    _name_handled(statement, scope, fresh)
     number, plain, about = constant(statement.lineno), statement, []
     if statement.finalbody:
         about = [constant("finally")]
@@ -98,6 +99,20 @@ def _known(statement: ast.Try, number: Any) -> ast.Try:
     """A ``try`` statement that is in a form already; ``number`` names it if there is another one."""
     statement.attempted = number  # type: ignore[attr-defined]
     return statement
+
+
+def _name_handled(node: ast.AST, scope: Scope, fresh: Fresh) -> None:
+    """Give the exceptions of handlers that raise another one a name: they are its context."""
+    if isinstance(node, ast.ExceptHandler) and node.name is None and _raises(node):
+        node.name = scope.local("handled", fresh)
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, FUNCTIONS):
+            _name_handled(child, scope, fresh)
+
+
+def _raises(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler raises another exception, as it is written."""
+    return any(isinstance(node, ast.Raise) for statement in handler.body for node in ast.walk(statement))
 
 
 def _asks(handler: ast.ExceptHandler) -> bool:
@@ -164,7 +179,7 @@ class _Attempts:
         self.fail = self._local("fail")
         inside = [*ast.walk(statement)]
         has_final = any(isinstance(part, ast.Try) and part.finalbody for part in inside)
-        asks = any(isinstance(part, ast.ExceptHandler) and _asks(part) for part in inside)
+        asks = any(isinstance(part, ast.ExceptHandler) and (_asks(part) or _raises(part)) for part in inside)
         self.told = self._local("told") if has_final or asks else None
         """What is told of an exception."""
         self._asking: list[int] = []
@@ -203,18 +218,20 @@ class _Attempts:
     def _handler(self, handler: ast.ExceptHandler, statement: ast.Try) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """What asks for the exception that a handler has caught, and the handler's body, in which that has a name."""
         unbind = [] if handler.name is None else self._unbind(handler.name, handler)
-        if not _asks(handler):
+        if not (_asks(handler) or _raises(handler)):
             return [], [*unbind, *handler.body]
         error, told = self._local("error"), self._local("told")
         lines = constant(statement.lineno), constant(statement.body[-1].end_lineno)
         kind = lazy(cloned(handler.type) if handler.type is not None else constant(None))
-        naming = _Naming(handler.name, error, hook("raised_again", load(told), kind, *lines))
+        named = [] if handler.name is None else [load(error)]
+        naming = _Naming(handler.name, error, hook("raised_again", load(told), kind, *lines, *named))
         body = [*unbind, *(naming.visit(part) for part in cloned(handler.body))]
         if handler.name is not None:
             note_handled(body, error)
         asked: list[ast.stmt] = [assign(told, load(str(self.told)))]
         if handler.name is not None:
-            asked.append(assign(error, hook("caught_error", load(told), cloned(kind), *map(cloned, lines))))
+            needed = constant(_asks(handler))
+            asked.append(assign(error, hook("caught_error", load(told), cloned(kind), *map(cloned, lines), needed)))
         return [placed(part, handler) for part in asked], body
 
     @staticmethod

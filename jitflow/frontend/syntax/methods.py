@@ -5,9 +5,9 @@ from __future__ import annotations
 __all__ = ["HIDDEN", "HOOKED_METHODS"]
 
 HOOKED_METHODS = frozenset("""
-    __array__ add center copy count discard endswith find format get index insert intersection intersection_update
-    join ljust lstrip pop remove removeprefix removesuffix replace rfind rindex rjust rotate rstrip setdefault sort
-    split startswith strip symmetric_difference symmetric_difference_update union update zfill
+    __array__ add add_note center copy count discard endswith find format get index insert intersection
+    intersection_update join ljust lstrip pop remove removeprefix removesuffix replace rfind rindex rjust rotate
+    rstrip setdefault sort split startswith strip symmetric_difference symmetric_difference_update union update zfill
     """.split())  # fmt: skip
 """Methods of texts that put values in, and of containers that are asked for items or compare them."""
 HIDDEN = frozenset("""

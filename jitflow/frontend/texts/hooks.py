@@ -72,6 +72,8 @@ def formatted(thing: Any, specification: Any = "") -> Any:
 def join(separator: Any, items: Iterable[Any]) -> Any:
     """`str.join`."""
     items = characters_of(items)
+    if hasattr(type(items), "step"):
+        items = surface.constructor_of(list)(items)
     if isinstance(items, Recorded) or hasattr(type(items), "gone_through"):
         return surface.program_text(separator).join(items)
     parts = list(items)

@@ -76,6 +76,7 @@ def test_options_of_products():
     check(lambda x, y: np.matmul(x, y, out=np.zeros_like(x[:, :3])), matrix, other)
     check(lambda x, y: np.dot(x, y, out=np.zeros_like(x[:, :3])), matrix, other)
     check(lambda x, y: np.matmul(x, y, dtype="f8"), matrix, other)
+    check(lambda x, y: np.matmul(x, y, axes=[(1, 2), (2, 0), (0, -1)]), sample("f4", 2, 3, 4), sample("i1", 5, 2, 4))
     check(lambda x: np.vecdot(x, x[0] + 1j, axis=0), sample("c8", 3, 4))
     check(lambda x: np.linalg.vecdot(x, x[0] + 1j, axis=0), sample("c8", 3, 4))
     for axis in (0, 1, -1):

@@ -27,7 +27,7 @@ def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
         f(lambda x: np.subtract.reduce(x, initial=3), "initial= or where=", "leave these out"),
         f(lambda x: np.ravel(x, order="K"), "order='K'", "order='C'"),
         f(lambda x: np.pad(x, 1, mode=print), "np.pad with mode=", "constant, linear_ramp"),
-        f(lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]), "axes=", "np.moveaxis"),
+        f(lambda x: np.vecdot(x, x, axes=[(0,), (0,), ()]), "axes=", "np.moveaxis"),
         f(lambda x, s: np.roll(x, s), "an array of shifts", "one number", X, np.array([1, 2])),
         f(lambda x: scipy.special.erf(x), "erf of complex numbers", "jitflow.callback", X + 1j),
         f(lambda x: np.logspace(0, 1, base=x), "array of bases", "np.power"),
