@@ -7,7 +7,7 @@ import cmath
 import math
 import operator
 from collections.abc import Callable
-from functools import cache, partial, reduce, wraps
+from functools import cache, partial, reduce
 from types import FunctionType, UnionType
 from typing import Any
 
@@ -20,9 +20,8 @@ from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.managers import MANAGERS
 from jitflow.frontend.control.ranges import Range, traced_range
-from jitflow.frontend.control.steps import Source, class_of_iterator
+from jitflow.frontend.control.steps import class_of_iterator
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
-from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import has_attribute, may_lack
@@ -42,6 +41,7 @@ from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import SIFTING, filter_, next_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running
+from jitflow.frontend.python.library_functions import by_path, numpy_function
 from jitflow.frontend.python.list_functions import ON_LISTS
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.made_containers import CONSTRUCTORS
@@ -53,7 +53,6 @@ from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.python.program_tuples import tuple_
 from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.signatures import OF_FUNCTIONS
-from jitflow.frontend.python.statistics_functions import of_statistics
 from jitflow.frontend.python.stepped import enumerate_, stepwise_map, zip_
 from jitflow.frontend.python.text_numbers import float_, in_base, int_
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
@@ -250,26 +249,6 @@ def _stand_in(kind: type, handler: Callable[..., Any], *, distributes: bool = Tr
     return StandIn(kind.__name__, () if kind in (bool, range) else (kind,), members)
 
 
-def _numpy_function(function: Any) -> Callable[..., Any]:
-    """A function of NumPy that also sees tracers in lists and tuples, in which NumPy does not look for them.
-
-    Those that it does see go straight to their handler: some of NumPy's dispatchers would loop over them.
-    """
-
-    @wraps(function)
-    def call(*args: Any, **keywords: Any) -> Any:
-        if any(_holds_tracer(argument) for argument in (*args, *keywords.values())):
-            return surface.apply_function(function, args, keywords)
-        return adopted(function(*args, **keywords))
-
-    return call
-
-
-def _holds_tracer(thing: Any) -> bool:
-    of_items = isinstance(thing, list | tuple)
-    return any(map(_holds_tracer, thing)) if of_items else isinstance(thing, Tracer | Source | ArraySource)
-
-
 _FUNCTIONS: dict[str, Any] = {
     "len": traced_len,
     "sum": _sum,
@@ -331,7 +310,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
     table: dict[int, tuple[Any, Any]] = {id(kind): (kind, _stand_in(kind, handler)) for kind, handler in kinds.items()}
     for function in surface.functions:
         if not isinstance(function, np.ufunc | type):
-            table[id(function)] = (function, _numpy_function(function))
+            table[id(function)] = (function, numpy_function(function))
     for module in (math, cmath):
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
@@ -364,27 +343,7 @@ def replacement(thing: Any) -> Any:
     found = _replacements().get(id(thing))
     if found is not None:
         return found[1]
-    return ufunc_of_lists(thing) if isinstance(thing, np.ufunc) else _by_path(thing)
-
-
-def _by_path(function: Any) -> Any:
-    """What runs in the place of a function of SciPy, `numpy.polynomial` or `statistics`: imported at any time."""
-    module = getattr(function, "__module__", None) if isinstance(function, FunctionType) else None
-    if module == "statistics":
-        return of_statistics(function)
-    if not isinstance(module, str) or not module.startswith(("scipy.", "numpy.polynomial.")):
-        return None
-    handler = surface.by_path.get(f"{'.'.join(module.split('.')[:2])}.{function.__name__}")
-    return None if handler is None else _with_tracers(function, handler)
-
-
-def _with_tracers(function: Any, handler: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def call(*args: Any, **keywords: Any) -> Any:
-        traced = any(_holds_tracer(argument) for argument in (*args, *keywords.values()))
-        return handler(*args, **keywords) if traced else adopted(function(*args, **keywords))
-
-    return call
+    return ufunc_of_lists(thing) if isinstance(thing, np.ufunc) else by_path(thing)
 
 
 def replaced_by(function: Any) -> Any:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import operator
+import re
 import statistics
+import textwrap
 
 import pytest
 
+import jitflow
+from jitflow.errors import UserError
 from tests.truth.whole.same import assert_does_what_python_does
 
 
@@ -109,3 +113,22 @@ def mean(x):
 def test_a_mean_is_the_number_next_to_the_exact_one() -> None:
     lists = [1e16, 1.0, -1e16], [0.7, 0.1, 1.3], [5e-324, 0.0, 5e-324]
     assert_does_what_python_does(mean, [(numbers,) for numbers in lists])
+
+
+PAIR = re.compile(r"(\w+)=(\d+)")
+
+
+def of_known_texts(text, n):
+    found = PAIR.search(text)
+    first = None if found is None else (found[1], int(found.group(2)) * n, found.span())
+    return first, [int(v) + n for _, v in PAIR.findall(text)], re.sub(r"\d", "#", text), textwrap.shorten(text, 6)
+
+
+def of_a_text_of_the_run(n):
+    return PAIR.findall(f"a={n}")
+
+
+def test_expressions_are_asked_about_known_texts() -> None:
+    assert_does_what_python_does(of_known_texts, [("a=1 b=22", 2), ("a=1 b=22", 3), ("none", 2)])
+    with pytest.raises(UserError, match=r"Pattern.findall\(\) of a text that the running program makes"):
+        jitflow.function(of_a_text_of_the_run)(3)
