@@ -56,6 +56,15 @@ def takes_some(n):
     return next(found, -7), next(found, -8), seen, list(zip(filter(test, items), items, strict=False)), seen
 
 
+def taken_apart(x, n):
+    one, other = filter(lambda v: v < n, x)
+    return one, other
+
+
+def test_what_is_left_is_taken_apart() -> None:
+    assert_does_what_python_does(taken_apart, [([1, 5, 2, 8], 4), ([7, 1, 8, 2], 5)])
+
+
 def accumulated(n):
     seen = []
 

@@ -91,6 +91,15 @@ class Stepwise:
         """The next item. Raises StopIteration, at once or when the program runs, if there is none."""
         raise NotImplementedError
 
+    def __iter__(self) -> Iterator[Any]:
+        begin_anew_rewritten(current_trace())
+        raise located(
+            UserNotImplementedError(
+                f"an iteration by Python of {self.stands_for.__name__}(...) of things of the running program",
+                mend="make a list of it before: list(...)",
+            )
+        )
+
 
 def class_of_iterator(thing: Any) -> type | None:
     """The class of iterators of Python's that something is to the program; None if it stands for none."""
