@@ -230,8 +230,9 @@ class _Attempts:
             note_handled(body, error)
         asked: list[ast.stmt] = [assign(told, load(str(self.told)))]
         if handler.name is not None:
-            needed = constant(_asks(handler))
-            asked.append(assign(error, hook("caught_error", load(told), cloned(kind), *map(cloned, lines), needed)))
+            for_context = [] if _asks(handler) else [constant(False)]
+            found = hook("caught_error", load(told), cloned(kind), *map(cloned, lines), *for_context)
+            asked.append(assign(error, found))
         return [placed(part, handler) for part in asked], body
 
     @staticmethod

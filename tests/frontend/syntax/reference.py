@@ -224,12 +224,12 @@ def attempt(
         raise
 
 
-def caught_error(told: Any, handled: Any, first: int, last: int) -> Any:
+def caught_error(told: Any, handled: Any, first: int, last: int, is_needed: bool = True) -> Any:
     """What a handler has caught."""
     return told
 
 
-def raised_again(told: Any, handled: Any, first: int, last: int) -> Any:
+def raised_again(told: Any, handled: Any, first: int, last: int, error: Any = None) -> Any:
     """``raise`` in a handler."""
     raise told
 
