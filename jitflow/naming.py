@@ -101,7 +101,7 @@ def _signature(fn: Callable[..., Any], fed: Mapping[str, Any]) -> inspect.Signat
 
 def extracted(traced: TracedFunction, part: Part) -> TracedFunction:
     """The part of what was traced."""
-    from jitflow.frontend.entry.results import Computed, Group
+    from jitflow.frontend.entry.result_tree import Computed, Group
     from jitflow.ir.types import Scalar, Tensor, Variable
     from jitflow.passes.values.extract import extract
     from jitflow.runtime.plan import ArrayLeaf, ListOf, TupleOf

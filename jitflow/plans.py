@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jitflow.errors import CompilerBug
 from jitflow.frontend.entry.function import TracedFunction
-from jitflow.frontend.entry.results import Chosen, Computed, Group, ResultTree, leaves_of, repeated
+from jitflow.frontend.entry.result_tree import Chosen, Computed, Group, ResultTree, leaves_of, repeated
 from jitflow.hardware import is_gpu
 from jitflow.ir.types import Scalar, Variable
 from jitflow.passes.lower import Lowered, LoweredParts, PlaceSource, ResultPlace
@@ -19,9 +19,9 @@ from jitflow.runtime.plan import (
     ObjectLeaf,
     OneOf,
     Option,
-    PartOf,
     Plan,
     PythonScalar,
+    Remade,
     Result,
     SameObject,
     SameResult,
@@ -50,7 +50,7 @@ def make_plan(
     shared: dict[ResultTree, Shared] = {}
     first_leaf: dict[int, int] = {}
     for position, leaf in enumerate(leaves):
-        if isinstance(leaf, Computed) and not leaf.part:
+        if isinstance(leaf, Computed) and not leaf.made:
             first_leaf.setdefault(leaf.index, position)
     given: set[int] = set()
     bases = [_new_array(place) for place in places[count:]]
@@ -90,7 +90,7 @@ def make_plan(
         """What only some calls make, or what is made before its place comes: there are no new arrays in it."""
         if isinstance(tree, Group):
             return one(tree) if tree in several else filled(tree, option)
-        if isinstance(tree, Computed) and places[tree.index].kind == "new":
+        if isinstance(tree, Computed) and not tree.made and places[tree.index].kind == "new":
             return SameResult(owner(tree.index))
         found = whole(tree)
         assert isinstance(found, Option)
@@ -107,26 +107,25 @@ def make_plan(
         assert isinstance(made, Container)
         return made
 
-    def part_of(leaf: Computed) -> Result:
-        """A part of an array; one that is made for it alone is a base of the plan."""
-        place = places[leaf.index]
-        if place.kind == "new":
-            return PartOf(SameResult(owner(leaf.index)), leaf.part, leaf.read_only)
-        found = result(replace(leaf, part=""))
+    def remade(leaf: Computed) -> Result:
+        """What is made of an array; one that is there for it alone is a base of the plan."""
+        *before, (make, numbers) = leaf.made
+        found = option(replace(leaf, made=tuple(before)))
 
-        def part(whole: Result) -> PartOf:
-            assert isinstance(whole, ViewOfArgument | ViewOfResult | SameResult)
-            return PartOf(whole, leaf.part, leaf.read_only)
+        def made_of(array: Result) -> Remade:
+            assert isinstance(array, ViewOfArgument | ViewOfResult | SameResult | Remade)
+            sizes = tuple(PythonScalar(places[size.index].slot, "i64") for size in numbers)
+            return Remade(array, make, sizes, leaf.read_only)
 
         if isinstance(found, OneOf):
-            return OneOf(found.slot, tuple((number, part(option)) for number, option in found.alternatives))
-        return part(found)
+            return OneOf(found.slot, tuple((number, made_of(option)) for number, option in found.alternatives))
+        return made_of(found)
 
     def result(leaf: Computed | Chosen) -> Result:
         if leaf in shared:
             return shared[leaf]
         found = result_of(leaf)
-        if leaf in several and isinstance(found, ViewOfArgument | ViewOfResult | PartOf | OneOf):
+        if leaf in several and isinstance(found, ViewOfArgument | ViewOfResult | Remade | OneOf):
             found = shared[leaf] = Shared(len(shared), found)
         return found
 
@@ -137,8 +136,8 @@ def make_plan(
                 return OneOf(places[leaf.number.index].slot, options)
             assert isinstance(leaf.number, ConstantObject)
             return dict(options)[leaf.number.object]
-        if leaf.part:
-            return part_of(leaf)
+        if leaf.made:
+            return remade(leaf)
         place, read_only = places[leaf.index], leaf.read_only
         if place.kind == "one of":
             return OneOf(

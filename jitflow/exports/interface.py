@@ -366,8 +366,8 @@ def _with_registers(node: Any, moved: Any) -> Any:
             return replace(node, register=moved(register))
         case p.TupleOf() | p.ListOf() | p.DictOf() | p.StructOf():
             return replace(node, children=tuple(_with_registers(child, moved) for child in node.children))
-        case p.PartOf(whole):
-            return replace(node, whole=_with_registers(whole, moved))
+        case p.Remade(array):
+            return replace(node, array=_with_registers(array, moved))
         case p.Shared(_, result):
             return replace(node, result=_with_registers(result, moved))
         case p.OneOf(_, alternatives):

@@ -118,9 +118,9 @@ class EntryConstants:
                 yield numpy_dtype(dtype)
             case p.NumpyScalar(dtype=dtype):
                 yield numpy_dtype(dtype)
-            case p.PartOf(whole, name):
-                yield name
-                yield from self._of_result(whole)
+            case p.Remade(array, make):
+                yield make
+                yield from self._of_result(array)
             case p.ConstantObject(constant):
                 yield constant
             case p.OneOf(alternatives=alternatives):

@@ -200,11 +200,8 @@ class ResultWriter:
                 return self._protected(node, self._must(self._view(node, self._register(register))))
             case p.ViewOfResult(leaf=other):
                 return self._protected(node, self._must(self._view(node, self._arrays[other])))
-            case p.PartOf(whole, name):
-                shown = self._must(self._make_leaf(whole, leaf))
-                part = self._python.call("ptr", "PyObject_GetAttr", f"ptr {shown}", f"ptr {frame.constant(name)}")
-                self._python.release(shown)
-                return self._protected(node, self._must(part))
+            case p.Remade():
+                return self._protected(node, self._must(self._remade(node, leaf)))
             case p.OneOf():
                 return self._one_of(node, leaf)
             case p.Shared():
@@ -217,7 +214,19 @@ class ResultWriter:
                 return self._python_scalar(slot, dtype)
         raise TypeError(f"unknown result {node!r}")
 
-    def _protected(self, node: p.ArrayResult | p.PartOf, array: str) -> str:
+    def _remade(self, node: p.Remade, leaf: int) -> str:
+        made, python = self._frame.constant(node.make), self._python
+        if not isinstance(node.make, str):
+            arguments = self._sequence("Tuple", (node.array, *node.numbers), self._make_option)
+            found = python.call("ptr", "PyObject_Call", f"ptr {made}", f"ptr {arguments}", "ptr null")
+            python.release(arguments)
+            return found
+        shown = self._must(self._make_leaf(node.array, leaf))
+        found = python.call("ptr", "PyObject_GetAttr", f"ptr {shown}", f"ptr {made}")
+        python.release(shown)
+        return found
+
+    def _protected(self, node: p.ArrayResult | p.Remade, array: str) -> str:
         """The array, which nobody may write to if the node says so."""
         if node.read_only:
             function = self._function

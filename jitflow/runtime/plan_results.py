@@ -17,8 +17,8 @@ __all__ = [
     "NumpyScalar",
     "OneOf",
     "Option",
-    "PartOf",
     "PythonScalar",
+    "Remade",
     "Result",
     "SameObject",
     "SameResult",
@@ -65,11 +65,15 @@ class ViewOfResult:
 
 
 @dataclass(frozen=True, eq=False)
-class PartOf:
-    """The ``real`` or ``imag`` part of a complex array, which shows that array's elements."""
+class Remade:
+    """What a function makes of an array and of numbers: a view that compiled code has no layout for.
 
-    whole: ViewOfArgument | ViewOfResult | SameResult
-    name: str
+    A name instead of a function is that of the array's attribute (``real``). The array is no new one.
+    """
+
+    array: ViewOfArgument | ViewOfResult | SameResult | Remade
+    make: Callable[..., Any] | str
+    numbers: tuple[PythonScalar, ...] = ()
     read_only: bool = False
 
 
@@ -149,7 +153,7 @@ class Shared:
     """
 
     number: int
-    result: Container | ViewOfArgument | ViewOfResult | PartOf | OneOf
+    result: Container | ViewOfArgument | ViewOfResult | Remade | OneOf
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +175,14 @@ Container = TupleOf | ListOf | DictOf | StructOf
 
 
 Option = (
-    ViewOfArgument | ViewOfResult | PartOf | SameResult | SameObject | OneOf | Shared | NumpyScalar | PythonScalar
+    ViewOfArgument | ViewOfResult | Remade | SameResult | SameObject | OneOf | Shared | NumpyScalar | PythonScalar
     | ConstantObject | Container
 )  # fmt: skip
 
 
 Result = (
     ArrayResult
-    | PartOf
+    | Remade
     | SameResult
     | SameObject
     | OneOf
@@ -210,6 +214,8 @@ def container_count(result: Result, made: Collection[int] = ()) -> int:
             inside = 0 if node.number in known else 1 + container_count(node.result, known)
             known.add(node.number)
             return inside
+        if isinstance(node, Remade):
+            return (not isinstance(node.make, str)) + count(node.array)
         return 1 + sum(map(count, node.children)) if isinstance(node, Container) else 0
 
     return count(result)

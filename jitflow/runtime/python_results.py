@@ -92,8 +92,12 @@ class ResultBuilder:
                 return _protected(node, self._view_of_argument(node, self._binding.register(register)))
             case p.ViewOfResult(leaf=leaf):
                 return _protected(node, self._view_of_result(node, leaf))
-            case p.PartOf(whole, name):
-                return _protected(node, getattr(self._make_leaf(whole, index), name))
+            case p.Remade(array, make, numbers):
+                shown = self._make_leaf(array, index)
+                found = (
+                    getattr(shown, make) if isinstance(make, str) else make(shown, *map(self._python_number, numbers))
+                )
+                return _protected(node, found)
             case p.Shared(number, result):
                 if number not in self._shared:
                     self._shared[number] = self._make_option(result, index)
@@ -104,9 +108,12 @@ class ResultBuilder:
                 return self._make_option(chosen, index)
             case p.NumpyScalar():
                 return self._number(node)
-            case p.PythonScalar(slot, dtype):
-                return PYTHON_SCALARS[dtype](self._array_scalar(slot, dtype)[()])
+            case p.PythonScalar():
+                return self._python_number(node)
         raise TypeError(f"unknown result {node!r}")
+
+    def _python_number(self, node: p.PythonScalar) -> Any:
+        return PYTHON_SCALARS[node.dtype](self._array_scalar(node.slot, node.dtype)[()])
 
     def _number(self, node: p.NumpyScalar) -> Any:
         return self._array_scalar(node.slot, node.dtype)[()]
@@ -159,7 +166,7 @@ def _shape(node: p.ArrayResult, slots: Slots) -> tuple[list[int], list[int]]:
     return slots[first : first + rank], slots[first + rank : first + 2 * rank]
 
 
-def _protected(node: p.ArrayResult | p.PartOf, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _protected(node: p.ArrayResult | p.Remade, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if node.read_only:
         array.flags.writeable = False
     return array

@@ -47,8 +47,9 @@ FIELDS: dict[str, Any] = {
     "int": 3, "str": "f64", "bool": True, "Any": "key", "Layout": "C", "tuple[bool | None, ...]": (True, False, None),
     "tuple[Any, ...]": ("a", 1), "Literal['python', 'numpy']": "numpy", "tuple[str, ...] | None": ("a",),
     "tuple[Result, ...]": (r.SameObject(1), r.NewArray(0, "f64", 2)), "Callable[..., Any]": numbers_in,
-    "ViewOfArgument | ViewOfResult | SameResult": r.SameResult(2),
-    "Container | ViewOfArgument | ViewOfResult | PartOf | OneOf": r.TupleOf((r.SameObject(0),)),
+    "ViewOfArgument | ViewOfResult | SameResult | Remade": r.SameResult(2), "Callable[..., Any] | str": "real",
+    "tuple[PythonScalar, ...]": (r.PythonScalar(3, "i64"),),
+    "Container | ViewOfArgument | ViewOfResult | Remade | OneOf": r.TupleOf((r.SameObject(0),)),
     "tuple[tuple[int, Option], ...]": ((0, r.SameObject(1)), (1, r.ConstantObject(None))),
 }  # fmt: skip
 

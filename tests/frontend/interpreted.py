@@ -14,7 +14,7 @@ from jitflow.errors import UserError
 from jitflow.failures import for_the_caller
 from jitflow.frontend.entry.compilable import refuse_function_kind
 from jitflow.frontend.entry.function import TracedFunction, trace
-from jitflow.frontend.entry.results import Chosen, Computed, Group
+from jitflow.frontend.entry.result_tree import Chosen, Computed, Group
 from jitflow.ir.core import Function, walk
 from jitflow.ir.dims import Dim, Expression, evaluate
 from jitflow.ir.interpreter import interpret

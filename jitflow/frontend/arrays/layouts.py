@@ -9,6 +9,7 @@ with gaps that is sliced, an array that came out of a branch), the answer is Non
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -17,11 +18,11 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, symbols
+from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
 from jitflow.ir.types import Tensor
 
-__all__ = ["in_order", "in_order_of_iteration", "is_contiguous", "made", "reshaped", "strides_of"]
+__all__ = ["are_same", "in_order", "in_order_of_iteration", "is_contiguous", "made", "reshaped", "strides_of"]
 
 _NOWHERE = (-1, "general")
 """The class of an array of which nothing is known."""
@@ -31,14 +32,15 @@ def reshaped(value: Value, dims: tuple[Dim, ...], what: str) -> Value:
     """The elements in C order with other dims: a view where NumPy gives one, as far as that is known, else a copy."""
     if _long(values.dims(value)) == _long(dims):
         return values.reshape(value, dims, assumed=True)
-    shown = is_contiguous(value)
+    made, part = current_trace().storage.parts.made, current_trace().storage.root(value)
+    shown = _is_contiguous(value, values.dtype_of_value(made[part][0] if part in made else value).itemsize)
     if shown:
         found = _with_known_ones(value)
         is_empty = any(current_trace().known(dim, ">=", 1) is False for dim in values.dims(found))
-        return values.reshape(_copied(found, None, what) if is_empty else found, dims, assumed=True)
+        return values.reshape(_copied(found, None, what, "same") if is_empty else found, dims, assumed=True)
     if shown is False and not (len(_long(dims)) == 1 and _is_one_piece(value) is False):
         shown = None  # NumPy gives a view where axes are split, or have a common stride
-    return values.reshape(_copied(value, value if shown is None else None, what), dims, assumed=True)
+    return values.reshape(_copied(value, value if shown is None else None, what, "same"), dims, assumed=True)
 
 
 def _with_known_ones(value: Value) -> Value:
@@ -54,15 +56,15 @@ def _with_known_ones(value: Value) -> Value:
 def in_order(value: Value, what: str) -> Value:
     """The array itself if it is contiguous, else a copy that is."""
     shown = is_contiguous(value)
-    return value if shown else _copied(value, value if shown is None else None, what)
+    return value if shown else _copied(value, value if shown is None else None, what, "in order")
 
 
-def _copied(value: Value, source: Value | None, what: str) -> Value:
-    """A copy in C order, which imitates a view of ``source`` if that is given."""
+def _copied(value: Value, source: Value | None, what: str, step: str) -> Value:
+    """A copy in C order, which imitates a view of ``source`` if that is given, by this step."""
     copied = emit("copy", value, order="C")
     current_trace().storage.classes[copied] = 0, "C"
     if source is not None:
-        current_trace().storage.imitations.add(copied, source, what)
+        current_trace().storage.imitations.add(copied, source, what, (step, {}))
     return copied
 
 
@@ -84,12 +86,16 @@ def made(array: Any, order: Any, prototype: Value | None = None) -> Any:
 
 def is_contiguous(value: Value) -> bool | None:
     """Whether the elements lie in C order without gaps; None if that is not known."""
+    return _is_contiguous(value, values.dtype_of_value(value).itemsize)
+
+
+def _is_contiguous(value: Value, expected: Dim) -> bool | None:
+    """Whether they lie in C order, each so many bytes behind the one before."""
     dims, layout = values.dims(value), _layout(value)
     if layout is None:
         return None
-    expected: Dim = values.dtype_of_value(value).itemsize
     for axis in range(len(dims))[::-1]:
-        same = _are_same(layout.strides[axis], expected)
+        same = are_same(layout.strides[axis], expected)
         if not same and _is_long(dims[axis]) is not False:
             return _of_argument(value) if same is None or _is_long(dims[axis]) is None else False
         expected = expected * dims[axis]
@@ -121,7 +127,7 @@ def _is_one_piece(value: Value) -> bool | None:
     if layout is None or not all(_is_long(dim) for dim in dims):
         return None
     answers = [
-        _are_same(outer, inner * dim)
+        are_same(outer, inner * dim)
         for outer, inner, dim in zip(layout.strides, layout.strides[1:], dims[1:], strict=False)
     ]
     return False if False in answers else None if None in answers else True
@@ -136,6 +142,10 @@ def _layout(value: Value) -> Layout | None:
     if isinstance(source, Value):
         return _layout(source)
     dims, dtype = values.dims(value), values.dtype_of_value(value)
+    if value in storage.parts.made:  # it lies as what it is a part of
+        whole, name = storage.parts.made[value]
+        inner = _layout(whole)
+        return inner and replace(inner, offset=inner.offset + (dtype.itemsize if name == "imag" else 0))
     if value in storage.classes:
         position, kind = storage.classes[value]
         return parameter_layout(position, Tensor(dtype, dims), kind)
@@ -313,13 +323,21 @@ def _long(dims: Sequence[Dim]) -> list[Dim]:
     return [dim for dim in dims if dim != 1]
 
 
-def _are_same(stride: Dim, expected: Dim) -> bool | None:
+def are_same(stride: Dim, expected: Dim) -> bool | None:
     """Whether two strides are equal; by the first call if the arguments' sizes tell."""
     trace = current_trace()
     known = trace.known(stride, "==", expected)
+    if known is False and _is_turned(stride):
+        return None
     if known is not None or not _is_decidable(stride, expected):
         return known
     return trace.decide(stride, "==", expected, "the layout of an array")
+
+
+def _is_turned(stride: Dim) -> bool:
+    """Whether it is that of an argument turned round, of which nobody knows that it is no negative one."""
+    names = [*symbols(stride)]
+    return any(name.startswith("stride_") for name in names) and evaluate(stride, dict.fromkeys(names, 1)) < 0
 
 
 def _is_long(dim: Dim) -> bool | None:

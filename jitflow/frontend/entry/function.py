@@ -27,7 +27,8 @@ from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
 from jitflow.frontend.entry.pins import Pins
 from jitflow.frontend.entry.reads import Recorder
-from jitflow.frontend.entry.results import Results, ResultTree, with_stores
+from jitflow.frontend.entry.result_tree import ResultTree
+from jitflow.frontend.entry.results import Results, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.outside.pooled_objects import MadeInside, Pools
@@ -282,13 +283,17 @@ def _trace(
     state.announced = None  # what makes results is none of the program's
     collected = Results(recorder.origins)
     tree = with_stores(result, stores, collected)
+    if state.storage.imitations.of and (imitated := state.storage.imitations.returned(collected.shown)):
+        collected = Results(recorder.origins, imitated)
+        tree = with_stores(result, stores, collected)
     require_apart(state, {*map(id, collected.containers)})
     state.begin_anew_now()
-    state.storage.require_shown([thing._value for thing in collected.arrays])
+    state.storage.require_shown(collected.shown)
     state.begin_anew_now()
     require_numbers(state, collected.arrays, collected.kinds)
     require_objects(state, [*filter(can_change, collected.containers)])
     state.begin_anew_now()
+    collected.share_memory()
     region = state.root.close(state.parameters, collected.values)
     attributes: dict[str, Any] = {} if not inputs.overlap else {"overlap": True}
     if inputs.variables:

@@ -1,4 +1,4 @@
-"""What a traced function returns: a tree whose leaves are computed, passed on unchanged, or known already.
+"""Collects what a traced function returns (`jitflow.frontend.entry.result_tree`).
 
 The same tracer twice is the same result twice, as Python's identity asks. Which computed arrays become views of which
 others is decided after lowering; where the program made an array of its own (``x[1:].copy()``), the IR has a ``copy``.
@@ -7,7 +7,7 @@ others is decided after lowering; where the program made an array of its own (``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -20,6 +20,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.told import number_among, number_as
+from jitflow.frontend.entry.result_tree import Chosen, Computed, Group, ResultTree
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.pooled_objects import is_pooled, number_of_object, reference_type
@@ -33,88 +34,31 @@ from jitflow.frontend.python.returned_containers import Returned, kind_of_contai
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, known_key, lift, type_of, wrap
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, known_key, lift, size_of, type_of, wrap
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Scalar, Tensor
-from jitflow.records import dataclass
-from jitflow.runtime.plan import ConstantObject, DictOf, IsObject, ListOf, Result, SameObject, StructOf, TupleOf
+from jitflow.ir.types import Tensor
+from jitflow.runtime.plan import ConstantObject, DictOf, IsObject, ListOf, SameObject, StructOf, TupleOf
+from jitflow.runtime.remade import remade
 from jitflow.runtime.returned_objects import as_returned
 from jitflow.runtime.texts import filled
 
-__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated", "with_stores"]
-
-
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """Result ``index`` of the IR function; the same number twice is the same object twice.
-
-    ``part`` of it (``real``, ``imag``), if the program returns a view of that; ``read_only``: nobody may write to it.
-    ``views``: the parameters of which it is a view, where it shows them, and not the array itself; ``is_view``: the
-    same for what the program makes. ``is_merged``: it is one of several arrays where it is no view.
-    """
-
-    index: int
-    type: Tensor | Scalar
-    read_only: bool = False
-    part: str = ""
-    views: frozenset[int] = frozenset()
-    is_view: bool = False
-    is_merged: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """A container; ``make`` turns the plan's results of its children into the plan's result of itself."""
-
-    make: Callable[[tuple[Result, ...]], Result]
-    children: tuple[ResultTree, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """One of several results, by their number: the one whose number the running program computes."""
-
-    number: ResultTree
-    options: tuple[tuple[int, ResultTree], ...]
-
-
-ResultTree = Computed | SameObject | ConstantObject | Chosen | Group
-
-
-def leaves_of(tree: ResultTree, whole: Container[ResultTree] = ()) -> Iterator[ResultTree]:
-    """The leaves, depth first. Groups in ``whole`` are leaves as well."""
-    if isinstance(tree, Group) and tree not in whole:
-        for child in tree.children:
-            yield from leaves_of(child, whole)
-    else:
-        yield tree
-
-
-def repeated(tree: ResultTree) -> set[ResultTree]:
-    """The groups, and what is computed, that stand in several places: each is one object."""
-    seen: set[ResultTree] = set()
-    found: set[ResultTree] = set()
-
-    def visit(tree: ResultTree) -> None:
-        if isinstance(tree, Group | Computed) and tree in seen:
-            found.add(tree)
-            return
-        seen.add(tree)
-        parts = tree.children if isinstance(tree, Group) else ()
-        for part in (thing for _, thing in tree.options) if isinstance(tree, Chosen) else parts:
-            visit(part)
-
-    visit(tree)
-    return found
+__all__ = ["Results", "with_stores"]
 
 
 class Results:
     """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register."""
 
-    def __init__(self, origins: dict[int, int]) -> None:
+    def __init__(self, origins: dict[int, int], imitated: Container[Value] = ()) -> None:
         self.values: list[Value] = []
         self._origins = origins
+        self._imitated = imitated
+        """The imitated views that NumPy makes anew."""
+        self._shown: dict[int, Value] = {}
+        """By the places of arrays that come out as the program has them: what they show."""
+        self._owned: set[Value] = set()
+        """What arrays of their own hold, that is in the result by now."""
         self._indices: dict[int, Computed] = {}
         self._groups: dict[int, Group] = {}
         self._kept: list[Any] = []
@@ -135,6 +79,24 @@ class Results:
     def arrays(self) -> list[ArrayTracer]:
         """The arrays in the tree, of this call and the caller's."""
         return [thing for thing in self._kept if isinstance(thing, ArrayTracer)]
+
+    def share_memory(self) -> None:
+        """Let what several results show be memory, which they show also where it holds nothing but a number."""
+        trace = current_trace()
+        storage = trace.storage
+        places: dict[Value, list[int]] = {}
+        for index, value in self._shown.items():
+            places.setdefault(storage.root(value), []).append(index)
+        for root, several in places.items():
+            is_made = storage.is_new_array(root) and storage.homes.get(root) is trace.root
+            if len(several) > 1 and is_made and root not in storage.merged and not storage.is_adopted(root):
+                for index in several:
+                    self.values[index] = storage.place(self._shown[index])
+
+    @property
+    def shown(self) -> list[Value]:
+        """What the arrays in the tree show."""
+        return [array._value for array in self.arrays]
 
     def find_containers(self, result: Any, stored: Sequence[Any]) -> None:
         """Find out how the containers in what is returned, and in what is stored, are made."""
@@ -253,28 +215,52 @@ class Results:
             return SameObject(self._origins[id(result)])
         if id(result) not in self._indices:
             storage = current_trace().storage
-            shown = storage.parts.shown_by(result._value) if isinstance(result, ArrayTracer) else None
             read_only = isinstance(result, ArrayTracer) and storage.is_read_only(result._value, any)
-            if shown is not None:
-                self._indices[id(result)] = dataclasses.replace(self._part(*shown), read_only=read_only)
+            remade = self._remade(result._value) if isinstance(result, ArrayTracer) else None
+            if remade is not None:
+                self._indices[id(result)] = dataclasses.replace(remade, read_only=read_only)
             else:
                 roots = storage.shown_by_views(result._value) if isinstance(result, ArrayTracer) else set()
                 views = current_trace().positions(roots)
                 is_merged = isinstance(result, ArrayTracer) and storage.is_adopted(result._value)
                 self._indices[id(result)] = Computed(
-                    len(self.values), type_of(result), read_only, "", views, len(views) < len(roots), is_merged
+                    len(self.values), type_of(result), read_only, (), views, len(views) < len(roots), is_merged
                 )
-                self.values.append(self._apart(result))
+                self._append(result)
             self._kept.append(result)
         return self._indices[id(result)]
 
-    def _part(self, shown: Value, holder: ArrayTracer | None, name: str) -> Computed:
-        """A part of an array that others see too: of ``holder``, if it is all of that, or of what is ``shown``."""
-        whole = None if holder is None or id(holder) in self._origins else self._computed(holder)
-        if isinstance(whole, Computed):
-            return dataclasses.replace(whole, part=name)
-        self.values.append(self._apart(ArrayTracer(shown)))
-        return Computed(len(self.values) - 1, type_of(ArrayTracer(shown)), part=name)
+    def _append(self, result: Any) -> None:
+        value = self._apart(result)
+        if isinstance(result, ArrayTracer) and value is result._value:
+            self._shown[len(self.values)] = value
+        self.values.append(value)
+
+    def _remade(self, value: Value) -> Computed | None:
+        """What is made of another array when the call is over: its part, or a view that the program has imitated."""
+        storage = current_trace().storage
+        shown = storage.parts.shown_by(value)
+        if shown is not None:
+            array, holder, name = shown
+            whole = None if holder is None or id(holder) in self._origins else self._computed(holder)
+            found = whole if isinstance(whole, Computed) else self._whole(array)
+            part = name if name in ("real", "imag") else partial(remade, (("view", (("dtype", name),)),))
+            return dataclasses.replace(found, made=(*found.made, (part, ())))
+        if value not in self._imitated:
+            return None
+        source, steps = storage.imitations.steps(value)
+        found, sizes = self._whole(source), list[Dim]()
+        known = tuple((name, tuple((key, _numbered(one, sizes)) for key, one in more.items())) for name, more in steps)
+        numbers = [one for one in map(self._computed, map(size_of, sizes)) if isinstance(one, Computed)]
+        return dataclasses.replace(found, made=(*found.made, (partial(remade, known), tuple(numbers))))
+
+    def _whole(self, value: Value) -> Computed:
+        """An array of which something is made."""
+        found = self._remade(value)
+        if found is None:
+            found = Computed(len(self.values), type_of(ArrayTracer(value)))
+            self._append(ArrayTracer(value))
+        return found
 
     def _apart(self, result: Any) -> Value:
         """The value of a result, copied if it is an array of its own that shows another one's value."""
@@ -283,10 +269,13 @@ class Results:
             return trace.make("copy", result.value)
         if isinstance(result, ArrayTracer) and trace.storage.is_variable(result._value):
             return trace.storage.place(result._value)
-        value = lift(result)
+        is_imitated = isinstance(result, ArrayTracer) and trace.storage.imitations.shows(result._value)
+        value = result._value if is_imitated else lift(result)
         alone = result.owned if isinstance(result, ArrayTracer) else True
-        if isinstance(value.type, Tensor) and alone and (value in self.values or not trace.storage.is_new_array(value)):
-            return trace.make("copy", value)
+        if isinstance(value.type, Tensor) and alone:
+            if value in self._owned or not trace.storage.is_new_array(value):
+                return trace.make("copy", value)
+            self._owned.add(value)
         return value
 
     def _fields(self, result: Any, names: tuple[str, ...], path: str) -> tuple[ResultTree, ...]:
@@ -348,6 +337,16 @@ def with_stores(result: Any, stores: Stores, results: Results) -> ResultTree:
         children.append(results.tree(thing, path))
     end = partial(stores.table.end, tuple(targets), is_noted)
     return results.whole(Group(lambda children: StructOf(end, children), tuple(children)))
+
+
+def _numbered(attribute: Any, sizes: list[Dim]) -> Any:
+    """An attribute of an op whose sizes that are no numbers are positions among ``sizes``, as text."""
+    if isinstance(attribute, tuple | list):
+        return tuple(_numbered(part, sizes) for part in attribute)
+    if not isinstance(attribute, Expression):
+        return attribute
+    sizes.append(attribute)
+    return str(len(sizes) - 1)
 
 
 def _unreturnable(result: Any, path: str) -> UserTypeError:

@@ -154,7 +154,7 @@ def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: str = "x
     order = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         order[:2] = [1, 0]
-    lines = [np.reshape(new(array_operand(x)), (1,) * order[place] + (-1,) + (1,) * (len(xi) - 1 - order[place]))
+    lines = [np.reshape(x, (1,) * order[place] + (-1,) + (1,) * (len(xi) - 1 - order[place]))
              for place, x in enumerate(xi)]  # fmt: skip
     grids = lines if sparse else list(np.broadcast_arrays(*lines))
     return tuple(np.copy(grid) for grid in grids) if copy else tuple(grids)

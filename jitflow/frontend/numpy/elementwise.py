@@ -239,10 +239,7 @@ def _part(name: str, array: Any) -> Value | None:
     """The part of a complex array, through which the array can be written to; None of anything else."""
     if not isinstance(array, tracers.ArrayTracer) or array.dtype.kind != "c":
         return None
-    value = array.value
-    found = values.as_array(emit(name, value))
-    current_trace().storage.parts.add(found, value, name, array)
-    return found
+    return current_trace().storage.parts.taken(array.value, name, array)
 
 
 def _shaped_like(original: Any, result: Value) -> Any:

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.layouts import is_contiguous, reshaped, strides_of
+from jitflow.frontend.arrays.layouts import are_same, is_contiguous, reshaped, strides_of
 from jitflow.frontend.arrays.operands import (
     as_value,
     dtype_argument,
@@ -43,11 +43,11 @@ from jitflow.ir.layout import Layout, contiguous, view_layout
 __all__ = ["FUNCTIONS", "strides", "viewed_as"]
 
 
-def _imitating(copy: Value, source: Value, what: str) -> Any:
+def _imitating(copy: Value, source: Value, what: str, **attributes: Any) -> Any:
     """The copy as an array that stands for a view of ``source``."""
     found = new(copy)
     storage = current_trace().storage
-    storage.imitations.add(storage.root(found.value), source, what)
+    storage.imitations.add(storage.root(found.value), source, what, (what, attributes), is_view=True)
     return found
 
 
@@ -83,7 +83,10 @@ def strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False,
         positions = positions + along.reshape((-1,) + (1,) * (len(dims) - 1 - axis))
     flat = as_tracer(reshaped(shown, (_count(shown),), "as_strided"))
     positions = np.where(positions < 0, len(flat), positions)
-    return _imitating(as_value(np.take(flat, positions)), value, "as_strided")
+    found = _imitating(as_value(np.take(flat, positions)), value, "as_strided", shape=dims, strides=steps)
+    if not writeable:
+        current_trace().storage.make_read_only(found.value)
+    return found
 
 
 def _place(value: Value) -> tuple[Value, Dim]:
@@ -127,15 +130,19 @@ def viewed_as(array: Any, dtype: Any) -> Any:
         return view(value)
     if own.itemsize != wanted.itemsize:
         _require_last_axis(value, own, wanted)
+    elif isinstance(array, np.ndarray) and BOOL not in (own, wanted) and not (own.is_complex or wanted.is_complex):
+        return view(current_trace().storage.parts.taken(value, wanted.name, array))
     found = _same_bits(value, own, wanted)
-    return _imitating(found, value, "view") if isinstance(array, np.ndarray) else new(found)
+    return _imitating(found, value, "view", dtype=wanted.name) if isinstance(array, np.ndarray) else new(found)
 
 
 def _require_last_axis(value: Value, own: DType, wanted: DType) -> None:
     if not values.rank(value):
         raise UserValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
     found, last = strides_of(value), values.dims(value)[-1]
-    is_next = None if found is None else current_trace().known(found[-1], "==", own.itemsize)
+    is_next = None if found is None else are_same(found[-1], own.itemsize)
+    if broadcasting.total_size(value) == 1:
+        is_next = True
     if is_next is False:
         raise UserValueError("To change to a dtype of a different size, the last axis must be contiguous")
     if is_next is None:

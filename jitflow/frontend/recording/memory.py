@@ -24,7 +24,7 @@ from jitflow.frontend.recording.choices import OBJECTS, SHOWN, Restart, Site
 from jitflow.frontend.recording.complex_parts import Parts
 from jitflow.frontend.recording.imitations import Imitations
 from jitflow.frontend.recording.regions import Regions, Scope, refused_in_batch
-from jitflow.frontend.recording.views import Views
+from jitflow.frontend.recording.views import Views, read_only_on_a_path
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor, Variable
@@ -190,10 +190,7 @@ class Storage(Views):
         if noticed is not None or self.is_read_only(value):
             raise UserValueError(f"{what} is read-only")
         if self.is_read_only(value, any):
-            raise UserNotImplementedError(
-                "writing to an array that is read-only on one of the paths that the running program chooses from",
-                mend="copy it on that path: np.diagonal(x).copy(), np.broadcast_to(x, shape).copy()",
-            )
+            raise read_only_on_a_path()
 
     def overlaps(self, value: Value) -> None:
         """The array that the caller passes as ``value`` may show what other arguments show."""
@@ -214,6 +211,11 @@ class Storage(Views):
         """Whether the memory came out of a branch or loop, where it may be that of an array with another name."""
         merged = self.merged.get(self.root(value))
         return merged is not None and merged.shared
+
+    def is_seen_otherwise(self, value: Value) -> bool:
+        """Whether a part of the array, or a copy that imitates a view, stands for what ``value`` shows."""
+        seen = (*(array for array, _ in self.parts.of.values()), *(one.source for one in self.imitations.of.values()))
+        return bool(seen) and self.root(value) in map(self.root, seen)
 
     # -- variables ---------------------------------------------------------------------------------
 
@@ -269,6 +271,7 @@ class Storage(Views):
     def target(self, value: Value) -> Value:
         """The place that ``value`` shows, for the program to write to."""
         root = self.root(value)
+        self.require_writeable(value)
         self._require_of_example(root)
         self._require_no_copy(root)
         self._require_not_kept(root)
@@ -369,7 +372,7 @@ class Storage(Views):
     def _make_variable(self, root: Value) -> Value:
         if root in self.parts.of and not self.parts.let_go(root):
             raise UserNotImplementedError(
-                "a part of a complex array that is written to by integer arrays, or after a branch or loop",
+                "a part or a view with another dtype that is written to by integer arrays, or after a branch or loop",
                 mend="copy it before (z.real.copy()), or write to the array itself",
             )
         assert isinstance(root.type, Tensor)
@@ -377,7 +380,9 @@ class Storage(Views):
         home = self.homes[root]
         if self.came_shared(root):
             self._merge_as_places(self.merged[root].site)
-        self.require_writeable(root)
+        if (noticed := self._protected.get(root)) is not None:
+            noticed()
+            raise read_only_on_a_path()
         if self.is_parameter(root):
             self.replace_parameter(root, variable, "load")
         else:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.recording.regions import Regions, Scope
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Tensor
 
-__all__ = ["Views"]
+__all__ = ["Views", "read_only_on_a_path"]
 
 
 class Views:
@@ -161,3 +162,10 @@ class Views:
             else:
                 first, second = one.operands[0], other.operands[0]
         return True
+
+
+def read_only_on_a_path() -> UserNotImplementedError:
+    """The error for a write to what is one of several arrays, of which one may not be written to."""
+    text = "writing to an array that is read-only on one of the paths that the running program chooses from"
+    mend = "copy it on that path: np.diagonal(x).copy(), np.broadcast_to(x, shape).copy()"
+    return UserNotImplementedError(text, mend=mend)
