@@ -116,7 +116,9 @@ def _run(traced: TracedFunction, binding: Binding) -> Any:
     def build(tree: Any) -> Any:
         if isinstance(tree, Computed):
             found = results[tree.index]
-            return getattr(found, tree.part) if tree.part else found
+            for make, numbers in tree.made:
+                found = getattr(found, make) if isinstance(make, str) else make(found, *map(build, numbers))
+            return found
         if isinstance(tree, p.SameObject):
             return binding.register(tree.register)
         if isinstance(tree, p.ConstantObject):
