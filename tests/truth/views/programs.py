@@ -79,7 +79,7 @@ A[-2:]|A[1:2]|A[k:]|A[:k]|A[k - 1 : k + 1]|np.array_split(A, 2)[0]|np.array_spli
 A[..., 1:]|A[:, ::-1]|A[:, 1]|A[:, k]|A.swapaxes(0, 1)|np.moveaxis(A, 0, -1)|A.diagonal()|np.diagonal(A)|np.diag(A)
 np.rot90(A)|np.fliplr(A)|np.vsplit(A, 2)[0]|A.reshape(2, -1)|A.reshape(-1, 2)|A.reshape(3, -1)
 A.reshape(A.shape[::-1])|A.reshape(-1, order="F")|A.T.reshape(-1)|same(A)|part(A)|both(A)[1]|both(A)[0]|bumped(A)
-turned(A, k)|[*A][0]|list(A)[-1]|np.permute_dims(A)|A.flatten()|np.conjugate(A)|np.split(A, 2)[1]
+turned(A, k)|[*A][0]|[*A][-1]|np.permute_dims(A)|A.flatten()|np.conjugate(A)|np.split(A, 2)[1]
 A[np.newaxis, ..., np.newaxis]|A[::-1][::-1]|A.swapaxes(0, -1)|np.broadcast_arrays(A, A)[0]
 np.meshgrid(A, A, copy=False)[0]|np.ix_(np.arange(2), np.arange(3))[0]|np.require(A)
 """.replace("\n", "|")
@@ -90,7 +90,7 @@ np.meshgrid(A, A, copy=False)[0]|np.ix_(np.arange(2), np.arange(3))[0]|np.requir
 ODD_VIEWS = (
     """
 A.view(np.int64)|A.view(np.float64)|A.view(np.uint8)|A.view(np.float32)|A.view("c8")|sliding_window_view(A, 2)
-sliding_window_view(A, 2, axis=0)|as_strided(A, (2,), (A.itemsize,))|np.frombuffer(A, A.dtype)
+sliding_window_view(A, 2, axis=0)|as_strided(A, A.shape, A.strides)|np.frombuffer(A, A.dtype)
 np.frombuffer(A, np.int32)|sliding_window_view(A, 3)[::2]|A.view(np.int32)[1:]|A.view(np.uint64).reshape(-1)
 as_strided(A, (2, 2), A.strides * 2)
 """.replace("\n", "|")
