@@ -5,6 +5,7 @@ How such a number is computed is data, so that files can hold it: ``("less", ("i
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "logical_and": operator.and_, "logical_or": operator.or_, "bitwise_and": operator.and_,
     "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "negative": operator.neg, "absolute": abs,
     "logical_not": operator.not_, "minimum": min, "maximum": max, "bool": bool, "int": int, "float": float,
+    "log2": math.log2, "rint": round, "floor": math.floor, "ceil": math.ceil,
 }  # fmt: skip
 
 

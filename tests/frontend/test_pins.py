@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import deque
 
@@ -39,6 +40,18 @@ def asked_again(x, axis, keep):
     return a / total, window, window.maxlen, deque(x[0], keep)
 
 
+def how_many_axes(x, n, k):
+    cube, lengths = x[0, :1].repeat(2**n).reshape([2] * n), [1] * n
+    lengths[k] = 2
+    return cube.sum(axis=k), np.zeros(n * [k]), np.arange(2.0).reshape(lengths) * cube
+
+
+def as_many_as_qubits(x):
+    states = x.ravel()[:8].repeat(len(x))
+    n = int(np.log2(len(states)))
+    return states.reshape([2] * n).sum(axis=n - 2), states.reshape((2,) * round(math.log2(states.size))).T
+
+
 def in_a_helper(x, n):
     def turned(k):
         return np.rot90(x, k)
@@ -53,6 +66,8 @@ def in_a_helper(x, n):
         (as_numpy_writes_it, [(X, 1, 0), (X, 2, 1), (X, np.inf, -1)]),
         (pythons_own, [(X, 1, True), (X, 2, False), (X, 0, True)]),
         (asked_again, [(X, 0, 3), (X, 1, 2), (X + 1, -1, 0)]),
+        (how_many_axes, [(X, 3, 1), (X, 2, 0), (X, 1, 0)]),
+        (as_many_as_qubits, [(X[:2],), (X.repeat(2, axis=0)[:4],), (X[:2] + 1,)]),
         (in_a_helper, [(X, 0), (X, 1), (X, 5)]),
     ],
 )

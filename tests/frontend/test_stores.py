@@ -11,6 +11,7 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserError
+from jitflow.frontend.control import handing_over
 from tests.frontend.same_objects import check_objects
 from tests.frontend.test_slotted_dicts import caught
 
@@ -388,3 +389,31 @@ def test_what_is_one_object_or_memory_is_so_behind_a_call_that_fails(run):
     compiled = caught(jitflow.function(run))
     for first in (1.0, 2.0):
         check_objects(compiled, caught(run), lambda first=first: ({"a": 1}, [2], np.array([first, 3.0])), ("q",))
+
+
+def test_nothing_is_handed_over_where_a_power_raises_nothing(monkeypatch):
+    """A loop of powers behind a store handed the object over in each turn, by a call of Python's."""
+    handed = []
+    held_things = handing_over.held_things
+    monkeypatch.setattr(handing_over, "held_things", lambda *args: handed.append(1) or held_things(*args))
+
+    def powers(d, x, n):
+        d["x"], total = x * 2, 0.0
+        for i in range(len(x)):
+            total += float(x[i]) ** 3 + (i + 1) ** n
+        d["total"] = total
+        return total
+
+    def attempted(function):
+        def call(*args):
+            try:
+                return [function(*args)]
+            except OverflowError as error:
+                return [type(error)]
+
+        return call
+
+    compiled = attempted(jitflow.function(powers))
+    for x, count in (([1.0, 2.0, 3.0], 0), ([1.0, 1e200], 1)):
+        check_objects(compiled, attempted(powers), lambda x=x: ({}, np.array(x), 2))
+        assert len(handed) == count

@@ -83,6 +83,7 @@ def test_numbers(name: str, parameters: tuple[Any, ...]) -> None:
     lambda n: G.multinomial(n * 3, [0.2, 0.3, 0.5], size=3),
     lambda n: (G.dirichlet([0.2, 0.3, 0.5], size=n), G.geometric(X[0, 1:] / 4)),
     lambda n: (G.choice(n, 5), G.choice(X, 2, axis=1), G.choice([1.0, 2.0], n), G.choice(X[0])),
+    lambda n: (G.choice(list(range(n)), 2, replace=False), G.choice(list(range(n))), G.permutation(list(range(n)))),
     lambda n: (G.choice(4, n, p=WEIGHTS), G.choice(X[0], 2, p=[0.5, 0.25, 0.25])),
     lambda n: (G.choice(n, (2, 2), replace=False), G.choice(4, 2, replace=False, p=WEIGHTS), G.choice(n, p=WEIGHTS)),
     lambda n: (G.permutation(n), G.permutation(X), G.permutation(X, axis=1), G.permuted(X, axis=1), G.permuted(X)),

@@ -22,7 +22,8 @@ from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
 from jitflow.ir.types import Tensor
 
-__all__ = ["are_same", "in_order", "in_order_of_iteration", "is_contiguous", "made", "reshaped", "strides_of"]
+__all__ = ["are_same", "in_order", "in_order_of_iteration", "is_contiguous", "is_evenly_spaced", "made", "reshaped",
+           "strides_of"]  # fmt: skip
 
 _NOWHERE = (-1, "general")
 """The class of an array of which nothing is known."""
@@ -32,8 +33,7 @@ def reshaped(value: Value, dims: tuple[Dim, ...], what: str) -> Value:
     """The elements in C order with other dims: a view where NumPy gives one, as far as that is known, else a copy."""
     if _long(values.dims(value)) == _long(dims):
         return values.reshape(value, dims, assumed=True)
-    made, part = current_trace().storage.parts.made, current_trace().storage.root(value)
-    shown = _is_contiguous(value, values.dtype_of_value(made[part][0] if part in made else value).itemsize)
+    shown = is_evenly_spaced(value)
     if shown:
         found = _with_known_ones(value)
         is_empty = any(current_trace().known(dim, ">=", 1) is False for dim in values.dims(found))
@@ -86,14 +86,21 @@ def made(array: Any, order: Any, prototype: Value | None = None) -> Any:
 
 def is_contiguous(value: Value) -> bool | None:
     """Whether the elements lie in C order without gaps; None if that is not known."""
-    return _is_contiguous(value, values.dtype_of_value(value).itemsize)
+    return _follow_at(value, values.dtype_of_value(value).itemsize)
 
 
-def _is_contiguous(value: Value, expected: Dim) -> bool | None:
+def is_evenly_spaced(value: Value) -> bool | None:
+    """The same, or whether they are those parts of complex numbers that do, which NumPy shows in any shape as well."""
+    made, root = current_trace().storage.parts.made, current_trace().storage.root(value)
+    return _follow_at(value, values.dtype_of_value(made[root][0] if root in made else value).itemsize)
+
+
+def _follow_at(value: Value, distance: Dim) -> bool | None:
     """Whether they lie in C order, each so many bytes behind the one before."""
     dims, layout = values.dims(value), _layout(value)
     if layout is None:
         return None
+    expected = distance
     for axis in range(len(dims))[::-1]:
         same = are_same(layout.strides[axis], expected)
         if not same and _is_long(dims[axis]) is not False:

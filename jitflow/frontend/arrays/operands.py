@@ -75,6 +75,11 @@ class ArraySource:
     is_shown = False
     """Whether ``np.array`` gives that array itself, and no copy of it."""
 
+    @property
+    def holds_bools(self) -> bool:
+        """Whether it is known to be a list of bools alone, which is a mask as an index."""
+        return False
+
     def truth(self) -> Any:
         """Whether Python takes it as true, as a bool of the running program."""
         raise NotImplementedError
@@ -82,6 +87,10 @@ class ArraySource:
     def as_array(self, dtype: DType | None = None) -> Any:
         """The array; where a ``dtype`` is said, of which it is going to be, one whose own may be another."""
         raise NotImplementedError
+
+    def as_index(self) -> Any:
+        """The array that it is as an index: positions, if there is nothing in it."""
+        return self.as_array()
 
 
 def numpy_says(function: Callable[..., Answer], *arguments: Any, **keywords: Any) -> Answer:

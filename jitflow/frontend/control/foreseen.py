@@ -31,6 +31,8 @@ def raises_nothing(op: Op, errors: tuple[str, ...]) -> Value:
 
 def foretold(op: Op) -> Value | None:
     """A condition under which an op raises nothing; None if nobody knows one before it is done."""
+    if op.name == "power":
+        return _is_a_number(op)
     return _CONDITIONS[op.name](op) if op.name in _CONDITIONS else None
 
 
@@ -48,9 +50,20 @@ def _succeeds(op: Op, errors: tuple[str, ...]) -> Value:
 def _divides(op: Op) -> Value:
     """Whether the divisor is not 0."""
     number = op.operands[-1]
+    return values.cast(emit("not_equal", number, _zero(number)), BOOL)
+
+
+def _zero(number: Value) -> Value:
     assert isinstance(number.type, Scalar)
-    zero = emit("constant", value=0.0 if number.type.dtype.is_float else 0, type=number.type)
-    return values.cast(emit("not_equal", number, zero), BOOL)
+    return emit("constant", value=0.0 if number.type.dtype.is_float else 0, type=number.type)
+
+
+def _is_a_number(op: Op) -> Value:
+    """Whether a power of floats is finite, and one of integers an integer: it may raise nothing where it is not."""
+    base, exponent = op.operands
+    if base.type == Scalar(I64, True):
+        return values.cast(emit("greater_equal", exponent, _zero(exponent)), BOOL)
+    return values.cast(emit("isfinite", emit("power", base, exponent)), BOOL)
 
 
 def _is_inside(op: Op) -> Value:

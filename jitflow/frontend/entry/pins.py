@@ -35,7 +35,8 @@ _SIGNS: Mapping[str, str] = {
 }  # fmt: skip
 _FORMS: Mapping[str, str] = {
     "negative": "-{}", "absolute": "abs({})", "logical_not": "not {}", "minimum": "min({}, {})",
-    "maximum": "max({}, {})",
+    "maximum": "max({}, {})", "log2": "log2({})", "rint": "round({})", "floor": "floor({})",
+    "ceil": "ceil({})",
 }  # fmt: skip
 _MOST_OPS = 64
 
@@ -75,11 +76,12 @@ class Pins:
         number = None if found is None else self._now(found)
         if found is None or number is None:
             return None
-        register = found.registers[0]
-        if found.text != self.inputs.path(register) or type(self.inputs.seen[register]) is not type(number):
-            register = self.inputs.register_asked(found.text, found.registers, Made(found.at, found.registers))
-        self.inputs.guard(EqualsConstant(register, number, type(number)))
-        self.texts[found.text] = None
+        if found.registers:  # sizes have become facts
+            register = found.registers[0]
+            if found.text != self.inputs.path(register) or type(self.inputs.seen[register]) is not type(number):
+                register = self.inputs.register_asked(found.text, found.registers, Made(found.at, found.registers))
+            self.inputs.guard(EqualsConstant(register, number, type(number)))
+            self.texts[found.text] = None
         self.settled[value] = number
         return number
 
@@ -93,10 +95,9 @@ class Pins:
     def _expression(self, value: Value, size: Callable[[Dim, str], int]) -> Expression | None:
         makers = {result: op for op in self._ops() for result in op.results}
         try:
-            found = _Reader(self, makers, size).read(value)
+            return _Reader(self, makers, size).read(value)
         except (_NotKnown, UserError):
             return None
-        return found if found.registers else None
 
     def _ops(self) -> Iterator[Op]:
         for scope in self.trace.scope.around():

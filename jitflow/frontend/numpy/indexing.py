@@ -169,7 +169,7 @@ def _not_an_index(found: str) -> UserIndexError:
 def _positions(item: Any) -> Value:
     if isinstance(item, list | tuple | range) and not item:
         item = np.zeros(0, np.int64)
-    given = operand(item)
+    given = operand(item.as_index() if isinstance(item, ArraySource) else item)
     assert isinstance(given, Value)
     dtype = values.dtype_of_value(given)
     if not dtype.is_integer and isinstance(item, tracers.ScalarTracer):

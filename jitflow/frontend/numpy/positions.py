@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.broadcasting import total_size
-from jitflow.frontend.arrays.operands import array_operand, sequence_of, static_int
+from jitflow.frontend.arrays.operands import ArraySource, array_operand, sequence_of, static_int
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.creation import tri
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
@@ -59,6 +59,14 @@ def _of(indices: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...
         return indices(arr.shape[0], k=k, m=arr.shape[1])
 
     return handler
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """NumPy's, which asks whether a list is empty: one of the running program is an array of positions first."""
+    return tuple(_open_grid(*(item.as_index() if isinstance(item, ArraySource) else item for item in args)))
+
+
+_open_grid = as_written(np.ix_)
 
 
 # -- many axes --------------------------------------------------------------------------------------------
@@ -146,7 +154,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.triu_indices: triu_indices,
         np.triu_indices_from: _of(triu_indices),
         np.mask_indices: as_written(np.mask_indices),
-        np.ix_: as_written(np.ix_),
+        np.ix_: ix_,
         np.unravel_index: unravel_index,
         np.ravel_multi_index: ravel_multi_index,
     }

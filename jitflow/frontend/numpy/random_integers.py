@@ -148,7 +148,7 @@ def _choice(generator: Any, *args: Any, **kwargs: Any) -> Any:
         signature |= {"axis": 0, "shuffle": True}
     given = bound("choice", signature, args, kwargs)
     pool, size, axis = given["a"], given["size"], given.get("axis", 0)
-    is_pool = isinstance(pool, np.ndarray | list | tuple | range) or getattr(pool, "ndim", 0) > 0
+    is_pool = _has_items(pool)
     if is_pool:
         array = tracers.wrap(array_operand(pool), owned=True) if not isinstance(pool, tracers.ArrayTracer) else pool
         if not generator.is_new and array.ndim != 1:
@@ -175,6 +175,11 @@ def _choice(generator: Any, *args: Any, **kwargs: Any) -> Any:
     return tracers.wrap(array_operand(found), owned=True) if dims == () else found
 
 
+def _has_items(thing: Any) -> bool:
+    """Whether NumPy takes it for what there is to choose from, and not for how much."""
+    return isinstance(thing, tuple | range) or is_list(thing) or getattr(thing, "ndim", 0) > 0
+
+
 def _positions(generator: Any, count: Any, size: Any, is_pool: bool) -> Any:
     """Positions in what there is to choose from, each as likely as any other."""
     number = _require_some(generator, count, is_pool)
@@ -198,7 +203,7 @@ def _require_some(generator: Any, count: Any, is_pool: bool) -> Value:
 def _permutation(generator: Any, *args: Any, **kwargs: Any) -> Any:
     given = bound("permutation", {"x": REQUIRED, **({"axis": 0} if generator.is_new else {})}, args, kwargs)
     x, axis = given["x"], given.get("axis", 0)
-    if not isinstance(x, list | tuple | range) and not getattr(x, "ndim", 0) > 0:
+    if not _has_items(x):
         if not values.dtype_of_value(as_value(x)).is_integer:
             if generator.is_new:
                 normalized_axis(axis, 0)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.casts import as_element
@@ -303,17 +304,25 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
 
 def _argument(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     value = array_operand(a)
-    if values.dtype_of_value(value).is_complex:
-        raise refuse(f"{name.removeprefix('reduce_')} of complex numbers", "take it of np.abs(x) or of one part")
-    if axis is not None and not values.rank(value):
-        converted_axis(axis, 1)
-    one = axis is not None and values.rank(value)
-    axes = (converted_axis(axis, values.rank(value)),) if one else reduction_axes(None, values.rank(value))
+    place = None if axis is None else converted_axis(axis, max(values.rank(value), 1))
+    axes = (place,) if place is not None and values.rank(value) else reduction_axes(None, values.rank(value))
+    if values.dtype_of_value(value).is_complex and axes:
+        value = as_value(_first_choices(name, tracers.wrap(value), axes))
     result = fold(name, value, axes) if axes else values.fill(values.constant(0, I64), values.dims(value))
     if keepdims and keepdims is not ABSENT:
         result = keep_axes(result, values.dims(value), axes)
     misfit = f"output array does not match result of np.{name.removeprefix('reduce_')}."
     return new(values.as_scalar(result)) if out is None else write_back(result, out, misfit)
+
+
+def _first_choices(name: str, z: Any, axis: tuple[int, ...]) -> Any:
+    """Marks of complex numbers for `_argument`: of what is nan, if anything is, else of the most by both parts."""
+    most, last = (np.max, -np.inf) if name == "reduce_argmax" else (np.min, np.inf)
+    leads = z.real == most(z.real, axis=axis, keepdims=True, initial=last)
+    second = most(np.where(leads, z.imag, last), axis=axis, keepdims=True, initial=last)
+    unknown = np.isnan(z)
+    marks = np.where(np.any(unknown, axis=axis, keepdims=True), unknown, leads & (z.imag == second))
+    return marks if name == "reduce_argmax" else ~marks
 
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
-from jitflow.frontend.arrays.operands import as_value, new
+from jitflow.frontend.arrays.operands import ArraySource, as_value, new
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.recording import values
@@ -121,11 +121,13 @@ class SelectionTracer(ArrayTracer):
 
 def mask_of(item: Any) -> Value | None:
     """The mask that an item of an index is, None if it is none."""
+    if isinstance(item, ArraySource) and item.holds_bools:
+        item = item.as_array()
     if not isinstance(item, tracers.ArrayTracer | np.ndarray | list) or (isinstance(item, list) and not item):
         return None
     if isinstance(item, tracers.ArrayTracer):
         return item.value if item.ndim and item.dtype == np.bool_ else None
-    if isinstance(item, list) and not all(type(flag) in (bool, np.bool_) for flag in item):
+    if isinstance(item, list) and not all(map(is_flag, item)):
         return None
     mask = as_value(item)
     return mask if values.dtype_of_value(mask) == BOOL and values.rank(mask) else None

@@ -196,7 +196,7 @@ def set_shape(array: Any, shape: Any) -> None:
         raise refuse(what, "reshape it there, and give the result the name: x = x.reshape(...)")
     found = reshape_value(shown, shape)
     plain = [[dim for dim in values.dims(value) if dim != 1] for value in (shown, found)]
-    fits = plain[0] == plain[1] or layouts.is_contiguous(shown)
+    fits = plain[0] == plain[1] or layouts.is_evenly_spaced(shown)
     if fits is False and len(plain[1]) == 1:
         raise UserAttributeError(
             "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."

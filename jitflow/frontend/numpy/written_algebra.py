@@ -11,12 +11,12 @@ __all__ = ["eigenvalues", "eigenvectors", "poly", "roots"]
 
 def eigenvalues(found: Any) -> Any:
     """Complex eigenvalues as real ones, if all of them are."""
-    return found.real if (found.imag == 0).all() else found
+    return found.real.copy() if (found.imag == 0).all() else found
 
 
 def eigenvectors(found: Any, vectors: Any) -> Any:
     """The same with the vectors, which are real where the eigenvalues are."""
-    return (found.real, vectors.real) if (found.imag == 0).all() else (found, vectors)
+    return (found.real.copy(), vectors.real.copy()) if (found.imag == 0).all() else (found, vectors)
 
 
 def roots(p: Any) -> Any:

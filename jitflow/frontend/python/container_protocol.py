@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.recording.choices import Site
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import begin_anew_rewritten, located
+from jitflow.frontend.tracers.base import Tracer, begin_anew_rewritten, located, place_of_pin
 from jitflow.ir.types import Container
 
 __all__ = ["PythonProtocol"]
@@ -19,6 +20,8 @@ class PythonProtocol:
     """What containers of all kinds have of Python's protocols."""
 
     held: ClassVar[Container]
+    repeated_by: tuple[Tracer, Site] | None = None
+    """The number that Python would have made so many items of, and where."""
 
     def __getattr__(self, name: str) -> Any:
         kind = getattr(builtins, self.held.kind, None) or getattr(collections, self.held.kind)
@@ -33,7 +36,9 @@ class PythonProtocol:
         raise error
 
     def __index__(self) -> int:
-        raise self._unknown("sizes, axes or counts in", "write them as a tuple: (items[0], items[1])")
+        error = self._unknown("sizes, axes or counts in", "write them as a tuple: (items[0], items[1])")
+        error.pin = place_of_pin(*self.repeated_by) if self.repeated_by is not None else None
+        raise error
 
     def _unknown(self, what: str, mend: str) -> UserNotImplementedError:
         message = f"{what} a {self.held.kind} that the running program changes"

@@ -170,6 +170,10 @@ class Listed(Recorded, Source, ArraySource):
     def returned(self) -> Listed:
         return self
 
+    @property
+    def holds_bools(self) -> bool:
+        return bool(self.array.dtype == np.bool_)
+
     def as_array(self, dtype: DType | None = None) -> Any:
         """``np.array(self)``."""
         return self.array

@@ -52,6 +52,7 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts.characters import characters_of
+from jitflow.frontend.tracers.base import asked, pinning_site
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container, Scalar
 from jitflow.runtime.set_orders import order_of_adding
@@ -183,8 +184,13 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
     if _is_in_place():
         begin_anew_with(items)
         raise refusal("`*=` of this list by a number that only the running program knows", "write items = items * n")
+    known = asked(number) if isinstance(number, tracers.NumberTracer) else None
+    if known is not None:
+        return made_container(items * known, name)
     require_memory(number, len(items))
     found = list_at(site_of_making(name), type_of_container(items))
+    if isinstance(number, tracers.NumberTracer):
+        found.repeated_by = number, pinning_site()
 
     def turn(_: Any) -> None:
         for item in items:

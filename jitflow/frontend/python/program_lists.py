@@ -28,7 +28,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import F64, I64, DType
+from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Container, Scalar, Several, words_of
 
 __all__ = ["ProgramList", "Turns", "new_list"]
@@ -102,6 +102,15 @@ class ProgramList(ProgramContainer, Listed):
             message = "an array of a list which is empty: NumPy's would be one of floats"
             values.check(self.truth(), NotImplementedError, message)
         return self._array_of(dtype)
+
+    @property
+    def holds_bools(self) -> bool:
+        return self.is_known and common_dtype(self.held.item) == BOOL
+
+    def as_index(self) -> Any:
+        """An array of positions, also if the list is empty."""
+        dtype = common_dtype(self.held.item) if self.is_known else I64
+        return self._array_of(I64).astype(I64.numpy) if dtype == I64 else self.as_array()
 
     def gone_through(self) -> Source:
         return Turns(self)

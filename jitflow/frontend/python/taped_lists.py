@@ -28,7 +28,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import F64, I64, DType
+from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Scalar, Tape, Tensor
 from jitflow.records import dataclass
 
@@ -118,6 +118,16 @@ class TapedList(Listed):
             message = f"an array of the list {self._name}, which is empty: NumPy's would be one of floats"
             values.check(self.truth(), NotImplementedError, message)
         return self.array
+
+    @property
+    def holds_bools(self) -> bool:
+        form = self._form_or_float()
+        return form.is_number and form.kinds[0].dtype == BOOL
+
+    def as_index(self) -> Any:
+        """An array of positions, also if the list is empty."""
+        form = self._form_or_float()
+        return self.as_array(I64 if form.is_number and form.kinds[0].dtype == I64 else None)
 
     def settled(self) -> Listed:
         """The items that there are now, as a list that does not change."""

@@ -205,7 +205,8 @@ class Storage(Views):
     def is_held(self, value: Value) -> bool:
         """Whether the elements of ``value`` are those of a parameter, or of an array that the program holds."""
         root = self.root(value)
-        return root in self._held or self.is_parameter(root) or root in self.merged or root in self._adopted
+        is_known = root in self._held or root in self.merged or root in self._adopted or root in self.parts.made
+        return is_known or self.is_parameter(root)
 
     def came_shared(self, value: Value) -> bool:
         """Whether the memory came out of a branch or loop, where it may be that of an array with another name."""

@@ -18,7 +18,8 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
 __all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "class_name", "escaped", "lacking", "located",
-           "may_be_pinned", "needs_number", "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+           "may_be_pinned", "needs_number", "pinning_site", "place_of_pin", "ufunc_binary", "ufunc_in_place",
+           "ufunc_unary"]  # fmt: skip
 
 
 TRACED = "<traced "
@@ -207,20 +208,26 @@ def class_name(thing: Any) -> str:
 
 def may_be_pinned(error: UserError, tracer: Tracer) -> UserError:
     """The error for a number that is asked for, noting that another trace can have it, if it can."""
-    trace = active_trace()
-    if trace is not None and trace.pins is not None and trace.pins.known(tracer._value) is not None:
-        error.pin = _here()
+    error.pin = place_of_pin(tracer, pinning_site()) or error.pin
     return error
+
+
+def place_of_pin(tracer: Tracer, site: Site) -> Site | None:
+    """The place, where another trace can have the number there; None if none can."""
+    trace = active_trace()
+    is_known = trace is not None and trace.pins is not None and trace.pins.known(tracer._value) is not None
+    return site if is_known else None
 
 
 def asked(tracer: Tracer) -> Any:
     """The number itself, guarded, if an earlier trace could not do without; None if it is not to be had."""
     trace = active_trace()
-    if trace is not tracer._trace or trace.pins is None or not trace.choices.answer(_here()):
+    if trace is not tracer._trace or trace.pins is None or not trace.choices.answer(pinning_site()):
         return None
     return trace.pins.asked(tracer._value)
 
 
-def _here() -> Site:
+def pinning_site() -> Site:
+    """The place in the program, at which numbers may be pinned."""
     here = current_trace().here()
     return Site(Choice.PINNED, here.file, here.line)

@@ -62,7 +62,32 @@ def _shown_before(x: Any, count: Any) -> Any:
     return real.copy(), z
 
 
-@pytest.mark.parametrize("program", [_in_turns, _on_one_path, _at_places, _still_held, _shown_before])
+def _copied(x: Any, count: Any) -> Any:
+    """A copy of a part was the part itself: what was written to it stood in the array, too."""
+    z, line = x + 2j * x, np.zeros(5)
+    real, imag, line[:] = z.real.copy(), np.array(z.imag), z.real
+    z[1] = 9
+    for place in range(count):
+        copied = z.real.copy()
+        copied[place] = real[place] = imag[place] = line[place] = 7
+    return real, imag, line, z
+
+
+def _in_order(x: Any, count: Any) -> Any:
+    """NumPy copies what has gaps between its elements, of a part that is an array by now as well."""
+    z = x + 2j * np.ones((2, 1))
+    parts = [z.real, (x + 2j * x).real, np.conj(x + 0j).real]
+    copies = [np.ravel(parts[0]), parts[1].ravel(), np.ascontiguousarray(parts[2]), np.ravel((x[:1] + 1j).imag)]
+    for copied in copies:
+        copied[:] = count
+    shown = z.imag.reshape(-1)
+    shown[3] = 7
+    return copies, [part.copy() for part in parts], shown.copy(), z
+
+
+@pytest.mark.parametrize(
+    "program", [_in_turns, _on_one_path, _at_places, _still_held, _shown_before, _copied, _in_order]
+)
 @pytest.mark.parametrize("count", [0, 3])
 def test_parts(program: Any, count: int) -> None:
     check_compiled(program, np.arange(1.0, 6.0), count)

@@ -158,3 +158,24 @@ def test_sizes_in_arrays_and_of_what_is_broadcast(program: Any):
 
 def test_what_is_broadcast_does_not_fit():
     check_compiled(lambda x, y: np.broadcast(x, y).shape, np.arange(2.0), np.arange(3.0), message=False)
+
+
+def _by_lists(x: Any, fixed: Any) -> Any:
+    free = [place for place in range(len(x)) if place not in fixed]
+    return x[np.ix_(free, free)], x[np.ix_([], free)], x[free], x[:, free]
+
+
+def _by_masks(x: Any, fixed: Any) -> Any:
+    known, made, y = [False] * len(x), [], x.copy()
+    for place in range(len(x)):
+        known[place] = place in fixed
+        made.append(x[place, 0] < 1)
+    y[known], y[:, made] = 7, 8
+    return x[known], x[made], x[[value < 1 for value in x[:, 0]]], y
+
+
+@pytest.mark.parametrize("program", [_by_lists, _by_masks])
+def test_lists_of_the_run_are_positions_or_masks(program: Any) -> None:
+    """An empty list failed as an index, and a list of bools was said to be none."""
+    for fixed in ([0, 2], [3], [0, 1, 2, 3]):
+        check_compiled(program, sample("f8", 4, 4), fixed)

@@ -22,7 +22,6 @@ def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
     ("program", "found", "mend", "arguments"),
     [
         f(lambda x: np.histogramdd(x), "numpy.histogramdd", "other NumPy functions"),
-        f(lambda x: np.argmax(x), "argmax of complex numbers", "np.abs", X + 1j),
         f(lambda x: np.nanmax(x), "fmax.reduce of complex numbers", "real and imaginary parts", X + 1j),
         f(lambda x: np.subtract.reduce(x, initial=3), "initial= or where=", "leave these out"),
         f(lambda x: np.ravel(x, order="K"), "order='K'", "order='C'"),
