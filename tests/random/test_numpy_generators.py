@@ -456,3 +456,14 @@ def test_as_many_numbers_as_parameters_that_the_run_finds():
         compiled(x, 1)
     with pytest.raises(ValueError, match=r"Output size \(1,\) is not compatible with broadcast dimensions .* \(2,\)"):
         compiled(x, -1)
+
+
+@jitflow.function
+def of_lists(r, n):
+    items = [k for k in range(n) if k != 2]
+    return r.choice(items, 3, replace=False), r.choice(items), r.permutation(items)
+
+
+@pytest.mark.parametrize("make", [lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)])
+def test_lists_that_the_run_makes(make: Callable[[], Any]) -> None:
+    compare(of_lists, make, 7)

@@ -10,7 +10,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import as_value, shape_argument
+from jitflow.frontend.arrays.operands import ArraySource, as_value, shape_argument
 from jitflow.frontend.control.explicit import fori_loop, while_loop
 from jitflow.frontend.python import conversions
 from jitflow.frontend.recording import values
@@ -74,7 +74,7 @@ class TracedMachine(Machine):
         return _plain(thing, I64)
 
     def array(self, thing: Any) -> Any:
-        if isinstance(thing, list | tuple):
+        if isinstance(thing, list | tuple | ArraySource):
             return surface.apply_function(np.array, (thing,), {})
         return thing
 

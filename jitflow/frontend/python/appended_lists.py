@@ -81,8 +81,8 @@ def _refused(name: str) -> Any:
 
 for _name in ("__len__", "__bool__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__eq__",
               "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__radd__", "__mul__", "__rmul__",
-              "__imul__", "__reversed__", "__array__", "__str__", "__format__", "__copy__", "__deepcopy__", "insert",
-              "remove", "pop", "clear", "index", "count", "sort", "reverse", "copy", "settled",
+              "__imul__", "__index__", "__reversed__", "__array__", "__str__", "__format__", "__copy__", "__deepcopy__",
+              "insert", "remove", "pop", "clear", "index", "count", "sort", "reverse", "copy", "settled",
               "returned"):  # fmt: skip
     setattr(AppendedList, _name, _refused(_name))
 

@@ -23,7 +23,7 @@ from jitflow.frontend.control.changing_lists import (
     begin_anew_with,
     site_of_making,
     slotted_site,
-)
+)  # fmt: skip
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source, is_open
@@ -288,16 +288,9 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
         given = [*known]
     given = python_set(given) if kind is set else given
     is_long = type(given) is range and trace.choices.answer(site) is not None
-    is_hashed = (
-        kind in (set, collections.Counter) and isinstance(given, list | tuple) and any(map(is_running_key, given))
-    )
-    is_source = (
-        isinstance(given, Recorded)
-        or _runs(given)
-        or is_stepwise(given)
-        or (kind is not builtins.dict and is_long)
-        or is_hashed
-    )
+    is_hashed = kind in (set, collections.Counter) and isinstance(given, list | tuple)
+    is_source = isinstance(given, Recorded) or _runs(given) or is_stepwise(given)
+    is_source = is_source or (kind is not builtins.dict and is_long) or (is_hashed and any(map(is_running_key, given)))
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:

@@ -61,7 +61,7 @@ from jitflow.frontend.syntax.displays import (
     may_keep,
     name_containers,
     pairs_of,
-)
+)  # fmt: skip
 from jitflow.frontend.syntax.methods import HIDDEN, HOOKED_METHODS
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
@@ -281,9 +281,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        is_text = isinstance(node.left, ast.JoinedStr) or (
-            isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-        )
+        is_text = isinstance(node.left, ast.JoinedStr) or isinstance(getattr(node.left, "value", None), str)
         if is_list_sum(node):
             name = ast.unparse(node)
             self.generic_visit(node)

@@ -179,3 +179,16 @@ def test_lists_of_the_run_are_positions_or_masks(program: Any) -> None:
     """An empty list failed as an index, and a list of bools was said to be none."""
     for fixed in ([0, 2], [3], [0, 1, 2, 3]):
         check_compiled(program, sample("f8", 4, 4), fixed)
+
+
+def test_a_list_of_the_callers_is_an_index_while_it_grows() -> None:
+    """It was said to be no index."""
+
+    def generate(table: Any, tokens: Any, count: Any) -> Any:
+        for _ in range(count):
+            tokens.append(int(np.argmax(table[tokens][-1])))
+        return table[tokens]
+
+    table, ours, theirs = sample("f8", 4, 4), [1, 3], [1, 3]
+    assert_same(jitflow.function(generate)(table, ours, 3), generate(table, theirs, 3))
+    assert ours == theirs
