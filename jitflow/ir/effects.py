@@ -160,6 +160,8 @@ class Effects:
                 accesses.add(self.access(effect.kind, op.operands[effect.operand], effect.part))
             else:
                 accesses.add(Access(effect.kind))
+        for kind, attribute in _OF_TYPES if op.name == "recur" else ():
+            accesses |= {Access(kind, _containers(type)) for type in op.attributes.get(attribute, ())}
         for region in op.regions:
             local = self._local(region)
             for inner in region.ops:
@@ -202,6 +204,10 @@ class Effects:
                 before = self.sets.get(target, frozenset())
                 self.sets[target] = after = before | self.places(source)
                 changed = changed or after != before
+
+
+_OF_TYPES = (("reads", "read"), ("writes", "written"))
+"""The attributes of a `recur` that say what it does to containers, which are known by their types alone."""
 
 
 @cache

@@ -1,7 +1,7 @@
 """Storage that a function which calls itself uses is handed to it.
 
 A region may use any value from around it. What is written to has to be an operand all the same: only then is it known
-what a `recur`, which has no region of its own, reads and writes.
+what a `recur`, which has no region of its own, reads and writes. Containers are known by their types, which it names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.ir.core import Op, Region, Value, walk
-from jitflow.ir.types import Place, Tape, Variable
+from jitflow.ir.types import Container, Place, Tape, Variable
 
 __all__ = ["lifted"]
 
@@ -22,9 +22,21 @@ def lifted(region: Region, name: str, operands: Sequence[Value]) -> tuple[Region
     storage = _storage_from_outside(region)
     external = any(effect.kind == "external" for op in walk(region) for effect in op.own_effects)
     inside = {value: _parameter(value) for value in storage}
-    rewriting = _Rewriting(name, tuple(inside.values()), external)
+    rewriting = _Rewriting(name, tuple(inside.values()), external, _containers_touched(region))
     body = tuple(rewriting.op(op, inside, rewriting.storage) for op in region.ops)
     return Region((*region.parameters, *inside.values()), body), [*operands, *storage]
+
+
+def _containers_touched(region: Region) -> Mapping[str, Sequence[Container]]:
+    """The types of the containers that a region reads, and those of which it writes to some."""
+    found: dict[str, dict[Container, None]] = {"read": {}, "written": {}}
+    names = {"reads": "read", "writes": "written"}
+    for op in walk(region):
+        for effect in (effect for effect in op.own_effects if effect.kind in names):
+            kind = op.operands[effect.operand].type
+            if isinstance(kind, Container):
+                found[names[effect.kind]][kind] = None
+    return {name: tuple(kinds) for name, kinds in found.items() if kinds}
 
 
 def _parameter(value: Value) -> Value:
@@ -42,8 +54,10 @@ def _storage_from_outside(region: Region) -> list[Value]:
 class _Rewriting:
     """Hands storage to a recursion's calls of itself, and to what calls it from within recursions inside."""
 
-    def __init__(self, name: str, storage: tuple[Value, ...], external: bool) -> None:
-        self.name, self.storage, self.external = name, storage, external
+    def __init__(
+        self, name: str, storage: tuple[Value, ...], external: bool, touched: Mapping[str, Sequence[Container]]
+    ) -> None:
+        self.name, self.storage, self.external, self.touched = name, storage, external, touched
 
     def op(
         self, op: Op, values: Mapping[Value, Value], storage: tuple[Value, ...], inner: frozenset[str] = frozenset()
@@ -57,6 +71,8 @@ class _Rewriting:
             attributes["storage"] = (*attributes.get("storage", ()), *range(first, len(operands)))
             if self.external:
                 attributes["external"] = True
+            for each, kinds in self.touched.items():
+                attributes[each] = tuple(dict.fromkeys((*attributes.get(each, ()), *kinds)))
         regions = op.regions
         if op.name == "recursion" and self._is_called_in(op):
             parameters = tuple(map(_parameter, storage))

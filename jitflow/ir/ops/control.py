@@ -62,8 +62,10 @@ CONTROL_OPS = [
     ),
     OpDef(
         "recur", "calls the region of the `recursion` around it of this ``function`` again, for its results. It reads "
-        "and writes the operands that are ``storage``, and is ``external`` if something in the region is", "any",
-        None, None, None, _recur_effects, attributes=("function", "frames", "storage", "external"),
+        "and writes the operands that are ``storage``, reads containers of the types ``read``, writes to those of the "
+        "types ``written``, and is ``external`` if something in the region is", "any",
+        None, None, None, _recur_effects,
+        attributes=("function", "frames", "storage", "read", "written", "external"),
     ),
     OpDef("call", "runs ``function`` of this module on the operands. One that calls itself counts ``frames``; if these "
           "are too many, ``error`` with this ``message`` is raised. Any other one computes numbers, and nothing else",

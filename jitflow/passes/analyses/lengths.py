@@ -120,6 +120,8 @@ class Lengths:
 
 def _changed_by(op: Op) -> Iterator[Value | None]:
     """The lists that an op may make longer or shorter; None for any."""
+    if op.name == "recur" and op.attributes.get("written"):
+        yield None
     for effect in op.own_effects:
         if effect.kind == "external":
             yield None

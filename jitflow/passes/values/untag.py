@@ -52,6 +52,8 @@ def _is_inside(function: Function, kind: Container) -> bool:
     if any(kind in containers_in(value.type) for value in (*function.parameters, *function.results)):
         return False
     for op in walk(function.region):
+        if op.name == "recur" and kind in (*op.attributes.get("read", ()), *op.attributes.get("written", ())):
+            return False
         inner = [parameter for region in op.regions for parameter in region.parameters]
         for value in (*op.operands, *op.results, *inner):
             if kind in containers_in(value.type) and (value.type != kind or op.name not in _ON_ENTRIES):
