@@ -227,7 +227,7 @@ def recurses_on_a_value(n, path=()):
 
 
 def sorts_a_list_of_values(x, y):
-    return sorted([x[0], np.uint64(1)])
+    return sorted([x[0], y[1]], reverse=x[2] > 1)
 
 
 def indexes_a_list_by_a_value(x):

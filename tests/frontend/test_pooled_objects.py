@@ -412,7 +412,7 @@ def one_by_several_names(n):
 def outcome(function, arguments):
     try:
         return shown(function(*copy.deepcopy(arguments)))
-    except (AttributeError, IndexError) as error:
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
         return type(error), str(error)
 
 

@@ -66,9 +66,9 @@ def decide(
     trace = current_trace()
     left_out, known = trace.left_out, len(trace.restarts)
 
-    def trace_one(run: Callable[[], Any]) -> Path:
+    def trace_one(run: Callable[[], Any], holds: bool) -> Path:
         cells.write(before)
-        path = trace_path(run, lambda: cells.read(state), assuming=(answer, run is then))
+        path = trace_path(run, lambda: cells.read(state), assuming=(answer, holds))
         objects.take_back(path)
         return path
 
@@ -107,15 +107,15 @@ def choose_path(
 ) -> Any:
     """`choose` where the running program decides. What is ``reached`` leads to all objects that the paths may change.
 
-    ``mistakes`` are raised when the program comes to them, unless both paths end with one.
+    ``mistakes`` are raised when the program comes to them, unless both paths end with the same.
     """
     reached, here = [*reached], current_trace().here()
     objects, key = Changes(reached), (here.file, here.line)
     is_told = is_numbered(key, "the value")  # which object it is, of all that jitflow's own functions have at hand
     note_reached(Mutables((*reached, *_held_by(then, orelse))) if is_told else objects.before)
 
-    def trace_one(run: Callable[[], Any]) -> Path:
-        path = trace_path(run, dict, assuming=(answer, run is then), mistakes=mistakes)
+    def trace_one(run: Callable[[], Any], holds: bool) -> Path:
+        path = trace_path(run, dict, assuming=(answer, holds), mistakes=mistakes)
         objects.take_back(path)
         return path
 
@@ -126,8 +126,8 @@ def choose_path(
     for path in paths:
         path.locals = {"the value": path.result}
     contents = objects.as_locals(paths)
-    first = paths[0].mistake
-    if first is not None and paths[1].mistake is not None:
+    first, second = (path.mistake for path in paths)
+    if first is not None and (type(first), str(first)) == (type(second), str(second)):
         raise first
     numbered = number(paths, ("the value", *contents), key)
     found = join_here(paths, ("the value", *contents, *numbered))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from jitflow.frontend.control.ranges import Range, range_of, start_stop_step
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
-from jitflow.frontend.outside.pooled_objects import is_pooled, number_of_object, pool_of, with_number
+from jitflow.frontend.outside.pooled_objects import begin_anew_pooled, is_pooled, number_of_object, pool_of, with_number
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.sets import OutsideSet
@@ -170,10 +170,15 @@ def flatten(
     """A structure taken apart, all the way down. What is of several kinds stays ``whole`` if asked for.
 
     An object of which ``is_itself`` says so is not taken apart. With what was ``found`` in the structure so far, an
-    object that stands in it again has no leaves there, and is one object in what is rebuilt.
+    object that stands in it again has no leaves there, and is one object in what is rebuilt. Objects of the user's that
+    lead to themselves are no structures: the trace starts anew with pools for them.
     """
     if found is None or is_itself(thing) or not (isinstance(thing, ArrayTracer) or can_change(thing)):
-        return _flattened(thing, whole, is_itself, found)
+        try:
+            return _flattened(thing, whole, is_itself, found)
+        except RecursionError:
+            begin_anew_pooled(one for one in _reached(thing) if any(one is other for other in _reached(one)))
+            raise
     if id(thing) in found:
         _, made = found[id(thing)]
         return Leaves((), ("again", [*found].index(id(thing))), lambda items: made[-1])
@@ -185,6 +190,18 @@ def flatten(
         return made[-1]
 
     return Leaves(leaves.items, leaves.shape, rebuild)
+
+
+def _reached(thing: Any) -> Iterator[Any]:
+    """What a structure leads to; that is the structure itself, if it is in a circle."""
+    known, waiting = set[int](), [thing]
+    while waiting:
+        parts = parts_of(waiting.pop())
+        for item in () if parts is None else parts.items:
+            if id(item) not in known:
+                known.add(id(item))
+                waiting.append(item)
+                yield item
 
 
 def _flattened(

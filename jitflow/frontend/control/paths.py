@@ -86,6 +86,7 @@ def trace_path(
     mistake: Exception | None = None
     told: tuple[type[Exception], ...] = (UserError, *mistakes)
     with trace.region(scope) as inside:
+        inside.is_branch = assuming is not None
         if assuming is not None and assuming[0] in (implied := trace.state(Kinds).implied):
             tag, *numbers = implied[assuming[0]]
             inside.assumed[tag] = numbers[0] if assuming[1] else numbers[1]

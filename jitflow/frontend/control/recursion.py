@@ -33,7 +33,7 @@ from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.running import Running
 from jitflow.frontend.control.trying import Statements, raised_by
-from jitflow.frontend.outside.pooled_objects import begin_anew_pooled
+from jitflow.frontend.outside.pooled_objects import Reads, begin_anew_pooled
 from jitflow.frontend.outside.proxies import as_one_object
 from jitflow.frontend.recording.choices import WRITTEN_OUT, Choice, Restart, Site
 from jitflow.frontend.recording.lifting import lifted
@@ -132,6 +132,7 @@ class Recursion:
         types = self._types(trace)
         storage = tuple(number for number, slot in enumerate(self.slots.values()) if slot.as_place)
         frames = trace.depth_of_calls() - self.frames
+        trace.state(Reads).forget()
         found = trace.add("recur", *operands, types=types, function=self.name, frames=frames, storage=storage)
         if self.known is None:
             fail(RecursionError, "maximum recursion depth exceeded")
@@ -386,8 +387,7 @@ class Recursion:
                     slot = Slot("the result", kind, self._result_site(), shared=isinstance(kind, Tensor))
                     yielded.append(slot.incoming(item, path.scope, way))
                     arrays.append(item._value if isinstance(item, tracers.ArrayTracer) else None)
-        region = path.scope.close(parameters, yielded)
-        region, operands = lifted(region, self.name, operands)
+        region, operands = lifted(path.scope.close(parameters, yielded), self.name, operands)
         found = trace.add("recursion", *operands, types=types, regions=(region,), function=self.name, frames=frames)
         if self.known is None:
             fail(RecursionError, "maximum recursion depth exceeded")

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -40,7 +40,7 @@ from jitflow.ir.core import Op, Value, walk_ops
 from jitflow.ir.effects import written_by
 from jitflow.records import dataclass
 
-__all__ = ["sharable", "traced_paths"]
+__all__ = ["is_seen", "sharable", "traced_paths"]
 
 _SHARED = Site(Choice.SHARED_CALLS)
 """Stands for the decision to share calls."""
@@ -55,6 +55,8 @@ _MOST_SHARED = 4
 """The calls of one branch that are shared at the most: for each its paths are traced once more."""
 
 Join = Callable[[Sequence[Any], Sequence[str]], dict[str, Any]]
+TraceOne = Callable[..., Path]
+"""Traces a path of a branch, and is told whether the condition of the branch `holds` there."""
 
 
 class _Calls:
@@ -144,15 +146,17 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def traced_paths(
-    runs: Sequence[Callable[[], Any]], trace_one: Callable[[Callable[[], Any]], Path], join: Join,
-    mutables: Mutables, key: tuple[str, int],
+    runs: Sequence[Callable[[], Any]], trace_one: TraceOne, join: Join, mutables: Mutables, key: tuple[str, int],
 ) -> list[Path]:  # fmt: skip
-    """The paths of a branch, traced by ``trace_one``; ``join`` ends a branch and says what names are behind it."""
+    """The paths of a branch, of which the first is taken if its condition holds, traced by ``trace_one``.
+
+    ``join`` ends a branch and says what names are behind it.
+    """
     trace = current_trace()
     _share_if_deep(trace, key)
     apart = Site(Choice.PASSED_AS_MEMORY, *key)
     if not trace.choices.answer(_SHARED) or trace.choices.answer(apart):
-        return [trace_one(run) for run in runs]
+        return [trace_one(run, number == 0) for number, run in enumerate(runs)]
     results: list[_Shared] = []
     while True:
         reached, paths = _up_to_calls(trace, runs, trace_one, results, apart)
@@ -183,7 +187,8 @@ def traced_paths(
         _keep_apart([operands[number] for number in chosen], apart)
     for number, last in enumerate(reached):
         if last is not None:
-            paths[number] = _traced(trace, runs[number], trace_one, SharedCalls(results, goes_on=True, apart=apart))
+            shared = SharedCalls(results, goes_on=True, apart=apart)
+            paths[number] = _traced(trace, runs[number], partial(trace_one, holds=number == 0), shared)
     return paths
 
 
@@ -204,7 +209,7 @@ def _share_if_deep(trace: Trace, key: tuple[str, int]) -> None:
 def _up_to_calls(
     trace: Trace,
     runs: Sequence[Callable[[], Any]],
-    trace_one: Callable[[Callable[[], Any]], Path],
+    trace_one: TraceOne,
     results: list[_Shared],
     apart: Site,
 ) -> tuple[list[_Call | None], list[Path]]:
@@ -222,7 +227,12 @@ def _up_to_calls(
         return run
 
     paths = [
-        _traced(trace, up_to_call(number), trace_one, SharedCalls(results, goes_on=False, apart=apart))
+        _traced(
+            trace,
+            up_to_call(number),
+            partial(trace_one, holds=number == 0),
+            SharedCalls(results, goes_on=False, apart=apart),
+        )
         for number in range(len(runs))
     ]
     return reached, paths
@@ -244,9 +254,12 @@ def _is_one_call(calls: Sequence[_Call], paths: Sequence[Path]) -> bool:
     first, *others = calls
     if not all(first.is_like(other) for other in others):
         return False
-    trace, regions = current_trace(), [path.scope.builder.ops for path in paths]
-    calls_out = any(effect.kind == "external" for ops in regions for op in walk_ops(ops) for effect in op.own_effects)
-    return not calls_out and not any(_writes(trace, ops) for ops in regions)
+    return not any(is_seen(current_trace(), path.scope.builder.ops) for path in paths)
+
+
+def is_seen(trace: Trace, ops: Sequence[Op]) -> bool:
+    """Whether others may see that ops have run: they call out, or write to memory that they have not made."""
+    return any(effect.kind == "external" for op in walk_ops(ops) for effect in op.own_effects) or _writes(trace, ops)
 
 
 def _keep_apart(operands: Sequence[Any], apart: Site) -> None:

@@ -10,23 +10,27 @@ numbers; what is read of it and stored in it are ops, so it is one object by all
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.made_objects import MADE_OF, Classes, fields_of, users_class
 from jitflow.frontend.outside.special_methods import has_method
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
-from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.regions import Scope
+from jitflow.frontend.recording.trace import Undoable, current_trace
 from jitflow.frontend.tracers import lift, wrap
 from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Reference
 from jitflow.records import dataclass
 
-__all__ = ["NUMBER", "POOL", "Layout", "MadeInside", "ObjectPool", "Pools", "begin_anew_pooled", "has_attribute",
-           "is_being_made", "is_key", "is_of_users_class", "is_pooled", "is_same_object", "may_lack", "note_class",
-           "number_of_object", "pool_of", "pool_site", "pooled_object", "reference_type", "with_number"]  # fmt: skip
+__all__ = ["NUMBER", "POOL", "Layout", "MadeInside", "ObjectPool", "Pools", "Reads", "begin_anew_pooled",
+           "compared_in_python", "has_attribute", "is_being_made", "is_key", "is_of_users_class", "is_pooled",
+           "is_same_object", "may_lack", "note_class", "number_of_object", "pool_of", "pool_site", "pooled_object",
+           "reference_type", "with_number"]  # fmt: skip
 
 POOL = "__jitflow_pool__"
 """The attribute of a class whose objects lie in a pool, or will when they are made, that holds it."""
@@ -94,6 +98,40 @@ class Pools(dict[str, ObjectPool]):
         assert kind is not None
         trace.adopt_class(kind)._jitflow_class()
         return self[name]
+
+
+class Reads(Undoable):
+    """What has been read of objects in pools since something was last stored in one.
+
+    What is read again is the same thing, so that a check of the first tells of what kind the second is.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Value, str], tuple[Scope, Any]] = {}
+
+    def read(self, name: str, number: Value, part: str, make: Callable[[], Any]) -> Any:
+        """A part of an object of a class, which a function makes if it is not known here."""
+        scope, found = self._known.get((name, number, part), (None, None))
+        if scope is None or not _runs_before(scope):
+            found = make()
+            self._known[name, number, part] = current_trace().scope, found
+        return found
+
+    def forget(self) -> None:
+        """Something may have been stored."""
+        self._known.clear()
+
+    def mark(self) -> Callable[[], None]:
+        """Reads may be taken back."""
+        return self.forget
+
+
+def _runs_before(scope: Scope) -> bool:
+    """Whether what was recorded in a scope has run when the program comes here, and not in an earlier turn."""
+    for one in current_trace().scope.around():
+        if one is scope or not one.is_branch:
+            return one is scope
+    return False
 
 
 def pool_of(thing: Any) -> ObjectPool | None:
@@ -171,6 +209,19 @@ def begin_anew_pooled(things: Iterable[Any]) -> None:
         site = pool_site(kind)
         if is_of_users_class(thing) and not trace.choices.is_settled(site):
             raise trace.begin_anew(Restart(site, Layout(kind, tuple(fields_of(thing))), is_wish=True))
+
+
+def compared_in_python(function: Callable[..., Any], items: Sequence[Any], *args: Any, **keywords: Any) -> Any:
+    """What a function of Python's does that compares items.
+
+    Objects that only the run can compare are numbers in pools when the trace has started anew.
+    """
+    try:
+        return function(items, *args, **keywords)
+    except UserNotImplementedError:
+        parts = (part for item in (*items, *args) for part in (item if type(item) is tuple else (item,)))
+        begin_anew_pooled(parts)
+        raise
 
 
 def is_of_users_class(thing: Any) -> bool:

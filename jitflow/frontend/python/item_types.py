@@ -230,9 +230,9 @@ def leads_to_objects(held: Container) -> bool:
 
 
 def are_sorted_as_items(items: list[Any]) -> bool:
-    """Whether the items of a list of Python's have an order as those of a container, and not as numbers of an array."""
+    """Whether items of a list of Python's are put in order as those of a container, and not as numbers of an array."""
     held = type_of_container(items)
-    return held is not None and not isinstance(held.item, Scalar) and has_order(held.item)
+    return held is not None and (isinstance(held.item, Reference) or not isinstance(held.item, Scalar))
 
 
 def common_dtype(item: Item | None) -> DType | None:

@@ -11,6 +11,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.comparisons import compared
+from jitflow.frontend.outside.pooled_objects import compared_in_python, is_pooled
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import refusal
@@ -47,12 +48,16 @@ def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: A
         found = program(made, *args, **keywords)
         items[:] = [made[place] for place in range(len(items) + longer)]
         return found
-    return function(items, *args, **keywords)
+    return compared_in_python(function, items, *args, **keywords)
 
 
 def holds_tracer(thing: Any) -> bool:
-    """Whether it is a number of the running program, or a tuple with one."""
-    return isinstance(thing, tracers.Tracer) or (type(thing) is tuple and any(map(holds_tracer, thing)))
+    """Whether it is a number of the running program, an object in a pool, or a tuple with one."""
+    return (
+        isinstance(thing, tracers.Tracer)
+        or is_pooled(thing)
+        or (type(thing) is tuple and any(map(holds_tracer, thing)))
+    )
 
 
 class _Items:

@@ -21,6 +21,7 @@ from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.pooled_objects import compared_in_python
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.outside.records import fields_compared
 from jitflow.frontend.outside.sets import in_any_order
@@ -245,7 +246,11 @@ def _sorted_by_known(items: list[Any], key: Any, reverse: bool) -> Any:
             return surface.sorted_container(items, key, reverse)
         places = _by_keys(of_numbers([wrap(lift(place)) for place in range(len(items))]), keys, reverse)
         return [indexed(items)[place] for place in places]
-    return [items[place] for place in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+    def places_by(keys: list[Any]) -> list[int]:
+        return builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+
+    return [items[place] for place in compared_in_python(places_by, keys)]
 
 
 def _unsorted() -> Exception:

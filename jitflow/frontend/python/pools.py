@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType, MemberDescriptorType
@@ -28,6 +28,7 @@ from jitflow.frontend.outside.pooled_objects import (
     POOL,
     Layout,
     Pools,
+    Reads,
     is_key,
     is_pooled,
     is_same_object,
@@ -188,8 +189,16 @@ class Pool:
         if not self.rows.is_known:
             _, row = self.rows.sample
             return [*row[len(self._first) :]]
+        return [*self._read(thing, "", lambda: self._parts(thing))]
+
+    def _parts(self, thing: Any) -> list[Kept]:
         words = iter(self.rows.op("get_item", tracers.lift(number_of_object(thing)))[len(self._first) :])
         return [Kept(kind, [next(words) for _ in words_of(kind)]) for kind in self._types]
+
+    def _read(self, thing: Any, part: str, make: Callable[[], Any]) -> Any:
+        """What is read of an object, once as long as nothing is stored."""
+        reads, number = current_trace().state(Reads), tracers.lift(number_of_object(thing))
+        return reads.read(self.reference.name, number, part, make)
 
     def _flag(self, name: str) -> int:
         """Where in an entry it stands whether an attribute is there."""
@@ -198,8 +207,7 @@ class Pool:
 
     def read(self, thing: Any, name: str) -> Any:
         """An attribute of an object."""
-        entry = self._entry(thing)
-        found = _whole(entry[self.layout.names.index(name)])
+        found = self._part(thing, name)
         if name not in self.layout.missing:
             return found
         is_there = self.has(thing, name)
@@ -209,6 +217,13 @@ class Pool:
             message = f"'{self.users.__name__}' object has no attribute '{name}'"
             values.check(tracers.lift(is_there), AttributeError, message)
         return found
+
+    def _part(self, thing: Any, name: str) -> Any:
+        """What stands for a part of the entry of an object."""
+        part = self._entry(thing)[self.layout.names.index(name)]
+        if type(part) is not Kept:
+            return part
+        return self._read(thing, name, lambda: _whole(part))
 
     def _of_class(self, thing: Any, name: str) -> Any:
         """An attribute of the class."""
@@ -238,6 +253,7 @@ class Pool:
             self.rows.sample = None, (*self._first, *entry)
         elif (words := self.rows.admitted(NOTHING, (*self._first, *entry))) is not None:
             self.rows.op("set_item", tracers.lift(number_of_object(thing)), *words)
+            current_trace().state(Reads).forget()
 
 
 class _Untold:

@@ -23,13 +23,13 @@ from jitflow.frontend.python.held_items import KINDS, columns_of, place_of, size
 from jitflow.frontend.python.item_types import common_dtype, has_order, widest
 from jitflow.frontend.python.list_operations import delete_slice, is_before, repeat_items, store_slice, take_slice
 from jitflow.frontend.python.lists import Listed
-from jitflow.frontend.python.merging import holds_lists_in_order, merge_sort
+from jitflow.frontend.python.merging import sort_items
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, F64, I64, DType
-from jitflow.ir.types import Container, Scalar, Several, words_of
+from jitflow.ir.types import Container, Reference, Scalar, Several, words_of
 
 __all__ = ["ProgramList", "Turns", "new_list"]
 
@@ -55,7 +55,7 @@ class ProgramList(ProgramContainer, Listed):
     def is_uniform(self) -> bool:
         """Whether it holds numbers of one type, as an array does."""
         kind = self.held.item
-        return kind is None or (isinstance(kind, Scalar) and not isinstance(kind, Container))
+        return kind is None or (isinstance(kind, Scalar) and not isinstance(kind, Container | Reference))
 
     @property
     def array(self) -> Any:
@@ -67,7 +67,7 @@ class ProgramList(ProgramContainer, Listed):
         kind = self.held.item
         if kind is None:
             return surface.apply_function(np.empty, ((0,),), {})
-        if isinstance(kind, tuple) and all(isinstance(part, Scalar) for part in kind) and words_of(kind) == kind:
+        if isinstance(kind, tuple) and None not in map(common_dtype, kind) and words_of(kind) == kind:
             return np.stack(columns_of(self), axis=1)
         dtype = common_dtype(kind)
         if dtype is None:
@@ -211,33 +211,14 @@ class ProgramList(ProgramContainer, Listed):
             return
         if not isinstance(reverse, bool):
             self._refuse("sort(reverse=...) by a bool that only the running program knows")
-        if key is not None:
-            self._sort_by(key, reverse)
+        if key is None:
+            sort_items(self, reverse)
             return
-        if holds_lists_in_order(self.held):
-            merge_sort(self, reverse)
-            return
-        held = self.held.items
-        self.require_order("sort()")
-        if not has_order(self.held.item):
-            return
-        if any(word.dtype.kind == "f" for word in held):
-            for column, word in zip(columns_of(self), held, strict=True):
-                if word.dtype.kind == "f":
-                    is_number = values.emit("logical_not", tracers.lift(np.isnan(column).any()))
-                    message = "a list with nan is sorted, where Python's order has no meaning"
-                    values.check(is_number, NotImplementedError, message)
-        self.op("sort_items", words=len(held), **({"reverse": True} if reverse else {}))
-
-    def _sort_by(self, key: Any, reverse: bool) -> None:
-        """Sort pairs of keys and positions by the keys, and take the items in that order."""
         pairs = new_list("sort(key=...)", None)
         own_loop(Turns(self), lambda item: pairs.append((key(item), pairs.length)))
         if not pairs.is_known:
             return
-        words = len(pairs.held.items) - 1
-        pairs.require_order("sort(key=...)")
-        pairs.op("sort_items", words=words, **({"reverse": True} if reverse else {}))
+        sort_items(pairs, reverse, by_first=True)
         before = self.copy()
 
         def put(place: Any) -> None:

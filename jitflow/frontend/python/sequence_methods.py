@@ -15,6 +15,7 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.comparisons import equal, is_decided_by_run, is_traced
+from jitflow.frontend.outside.pooled_objects import compared_in_python
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.made_containers import keyed
@@ -92,7 +93,7 @@ def _sort(items: list[Any], *args: Any, **keywords: Any) -> None:
     if args:
         raise located(UserTypeError("sort() takes no positional arguments"))
     if not is_traced(items) and keywords.get("key") is None:
-        items.sort(**keywords)
+        compared_in_python(list.sort, items, **keywords)
         return
     if are_sorted_as_items(items):
         begin_anew_with(items)

@@ -114,6 +114,8 @@ class Scope:
     """How many of the trace's decisions, which hold everywhere, are known here."""
     once: bool = False
     """Whether the region runs once, where it stands: it is no loop and no branch."""
+    is_branch: bool = False
+    """Whether the region runs once or never, where it stands."""
     is_differentiated: bool = False
     """Whether the region is the function of a derivative."""
     is_batched: bool = False

@@ -119,8 +119,17 @@ def _deciding() -> frozenset[int]:
 
 
 _DECIDING = _deciding()
-_KEEPING = frozenset(dis.opmap[name] for name in ("BUILD_LIST", "STORE_ATTR"))
-"""A list that an object is to hold: ``self.items = []``."""
+_BUILDING = ("BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SET")
+_MAKING = frozenset(dis.opmap[name] for name in _BUILDING if name in dis.opmap)
+_MAKERS = frozenset({"Counter", "defaultdict", "deque", "dict", "list", "set"})
+"""What makes a container, which an object is to hold where attributes are stored: ``self.items = []``."""
+
+
+def _may_keep_containers(code: CodeType) -> bool:
+    """Whether a function may make containers that objects hold."""
+    instructions = code.co_code[::2]
+    makes = not _MAKING.isdisjoint(instructions) or not _MAKERS.isdisjoint(code.co_names)
+    return dis.opmap["STORE_ATTR"] in instructions and makes
 
 
 def is_straight(code: CodeType) -> bool:
@@ -128,7 +137,7 @@ def is_straight(code: CodeType) -> bool:
     instructions = code.co_code[::2]
     if (
         not _DECIDING.isdisjoint(instructions)
-        or _KEEPING.issubset(instructions)
+        or _may_keep_containers(code)
         or not _HOOKED_NAMES.isdisjoint(code.co_names)
     ):
         return False

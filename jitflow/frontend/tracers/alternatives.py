@@ -15,6 +15,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial, wraps
+from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType, MethodDescriptorType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError
@@ -134,7 +135,7 @@ class Alternatives(Tracer):
             raise AttributeError(lacking(next(iter(self.options.values())), name))
         if any(_is_method(option, name) for option in self.options.values()):
             return partial(self._call_method, name)
-        return self.each(lambda thing: getattr(thing, name))
+        return self.each(raising_for_the_program(lambda thing: getattr(thing, name)))
 
     def lazily(self, use: Callable[[Any], Any]) -> Any:
         """What ``use`` makes of the thing of each kind, a view or iterator: nothing happens, so in no branch."""
@@ -147,13 +148,18 @@ class Alternatives(Tracer):
     def _call_method(self, name: str, *args: Any, **keywords: Any) -> Any:
         if name in _VIEWS and not args and all(isinstance(option, dict) for option in self.options.values()):
             return self.lazily(lambda thing: getattr(thing, name)())
-        return self.each(lambda thing: getattr(thing, name)(*args, **keywords), args, keywords)
+
+        @raising_for_the_program
+        def call(thing: Any) -> Any:
+            return getattr(thing, name)(*args, **keywords)
+
+        return self.each(call, args, keywords)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.each(lambda thing: setattr(thing, name, surface.narrowed(value)), value)
+        self.each(raising_for_the_program(lambda thing: setattr(thing, name, surface.narrowed(value))), value)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self.each(lambda thing: thing(*args, **keywords), args, keywords)
+        return self.each(raising_for_the_program(lambda thing: thing(*args, **keywords)), args, keywords)
 
     def __getitem__(self, index: Any) -> Any:
         return distributed(operator.getitem, (self, index), {})
@@ -176,7 +182,7 @@ class Alternatives(Tracer):
         return iter([self.each(partial(_item, place)) for place in range(*lengths)])
 
     def __round__(self, *digits: Any) -> Any:
-        return self.each(lambda thing: round(thing, *digits))
+        return self.each(raising_for_the_program(lambda thing: round(thing, *digits)))
 
     def __needed(self, *args: Any) -> NoReturn:
         begin_anew_rewritten(self._trace)  # where hooks see it come
@@ -198,11 +204,21 @@ def _item(place: int, things: Any) -> Any:
     return things[place] if _is_array(things) else [*things][place]
 
 
+_METHODS = (
+    FunctionType,
+    MethodDescriptorType,
+    ClassMethodDescriptorType,
+    BuiltinFunctionType,
+    classmethod,
+    staticmethod,
+)
+
+
 def _is_method(thing: Any, name: str) -> bool:
-    """Whether something has a method of that name, rather than an attribute."""
+    """Whether something has a method of that name, no attribute. It is not asked: a property would run."""
     if not isinstance(thing, Tracer):
-        found = getattr(thing, name, None)
-        return callable(found) and not isinstance(found, Tracer)
+        bases = (thing if isinstance(thing, type) else thing.__class__).__mro__
+        return any(isinstance(vars(base).get(name), _METHODS) for base in bases)
     return name in surface.methods or name in ("conjugate", "is_integer", "bit_length", "hex")
 
 
