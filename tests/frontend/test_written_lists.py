@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import jitflow
 from tests.truth.whole.same import assert_does_what_python_does
 
 CALLS = [([3, 0, 1, 5, 5],), ([1],), ([],)]
@@ -47,6 +48,21 @@ def puts_one_of_two_under_a_key(numbers):
     for number in numbers:
         groups[number % 3] = groups[number % 3] + [number] if number % 3 in groups else [number]
     return groups
+
+
+def test_the_value_of_or_with_a_list_takes_no_items():
+    """This was a TypeError of the program's."""
+
+    def program(flag):
+        items = None
+        if flag:
+            items = [1.0]
+        found = items or [5.0]
+        found[0] = 7.0
+        return found
+
+    with pytest.raises(NotImplementedError, match="the value of `and` or `or` with a list"):
+        jitflow.function(program)(True)
 
 
 @pytest.mark.parametrize(

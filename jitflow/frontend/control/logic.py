@@ -118,6 +118,7 @@ class OnlyTruth(Recorded):
     __len__ = __bool__ = __str__ = __repr__ = __int__ = __float__ = __complex__ = __index__ = __round__ = _refuse
     __neg__ = __pos__ = __abs__ = __invert__ = __sub__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _refuse
     __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __contains__ = _refuse
+    __setitem__ = __delitem__ = _refuse
     __hash__ = object.__hash__
 
 

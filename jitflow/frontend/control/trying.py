@@ -26,7 +26,7 @@ from jitflow.ir.core import Op, Value, walk
 from jitflow.ir.dtypes import I64
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.routines import Routine
-from jitflow.ir.types import Scalar
+from jitflow.ir.types import Scalar, Tape
 from jitflow.runtime.texts import PRINT, RAISE
 
 __all__ = [
@@ -202,11 +202,18 @@ def is_missed(contents: Any, scope: Scope, first: int) -> bool:
 
 
 def has_written(scope: Scope, first: int) -> bool:
-    """Whether something was changed, or called out to, since a scope had so many ops, that was not made since then."""
+    """Whether something was changed, or called out to, since a scope had so many ops, that was not made since then.
+
+    What grows on tapes are lists, which are objects of the program's: whether these have changed is asked of them.
+    """
     ops = [*_since(scope, first)]
     made = {result for op in ops for result in op.results}
+
+    def is_elsewhere(storage: Value) -> bool:
+        return storage not in made and not isinstance(storage.type, Tape)
+
     return any(
-        effect.kind == "external" or (effect.kind == "writes" and op.operands[effect.operand] not in made)
+        effect.kind == "external" or (effect.kind == "writes" and is_elsewhere(op.operands[effect.operand]))
         for op in ops
         for effect in op.own_effects
     )

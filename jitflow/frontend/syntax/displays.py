@@ -99,8 +99,10 @@ def name_containers(parts: Iterable[ast.expr], name: str = "") -> None:
             part.named = name or ast.unparse(part)  # type: ignore[attr-defined]
             inside = part.elts if isinstance(part, ast.List) else part.values if isinstance(part, ast.Dict) else ()
             name_containers(inside, f"an item of {part.named}")  # type: ignore[attr-defined]
-        elif isinstance(part, ast.IfExp | ast.BoolOp):  # each by itself: they may be of different classes
-            name_containers((part.body, part.orelse) if isinstance(part, ast.IfExp) else part.values)
+        elif isinstance(part, ast.IfExp):  # each by itself: they may be of different classes
+            name_containers((part.body, part.orelse))
+        elif isinstance(part, ast.BoolOp):  # of dicts it has the value, if the run decides which one that is
+            name_containers(value for value in part.values if isinstance(value, ast.List))
 
 
 def may_be_sequence(node: ast.expr) -> bool:
