@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from jitflow.hardware import ON_CHIP
 from jitflow.ir.core import Op
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop
 
-__all__ = ["cost_of", "is_short", "worth_threads"]
+__all__ = ["cost_of", "exceeds", "is_short", "worth_threads"]
 
 _COSTS = {
     "divide": 4, "sqrt": 4, "exp": 15, "exp2": 15, "expm1": 20, "log": 20, "log1p": 22, "log2": 20, "log10": 20,
@@ -231,6 +231,11 @@ MASKING = 0.5
 """Instructions that a mask adds to reading or writing a vector."""
 SHORT_PIECE = 100
 """Bytes that might have been read instead of going from one piece of memory to the next."""
+
+
+def exceeds(size: Dim, most: Dim) -> Dim:
+    """1 where a size is larger than this, else 0. Nothing is divided: small calls ask for a dozen of these."""
+    return minimum(maximum(size - most, 0), 1)
 
 
 def worth_threads(count: Dim, step: int, work: Dim, threads: int) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import cast
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, minimum, product
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.types import Tensor
 from jitflow.passes.fusion.nest import Loop
 from jitflow.passes.schedule import cost
@@ -68,10 +68,10 @@ class OnGrid:
         large, small = grid_chunks(self.loops)
         limit, few = (cost.LONGEST_OF_A_WARP, cost.FEW_ROWS) if self.horizontal else (
             cost.DEEPEST_OF_A_WARP, cost.FEW_COLUMNS)  # fmt: skip
-        is_long = _exceeds(length, limit)
+        is_long = cost.exceeds(length, limit)
         if not self.horizontal:
-            is_long = is_long * (1 - _exceeds(outputs, cost.MANY_COLUMNS))
-        is_huge = _exceeds(length, cost.LONG * large) * (1 - _exceeds(outputs, few))
+            is_long = is_long * (1 - cost.exceeds(outputs, cost.MANY_COLUMNS))
+        is_huge = cost.exceeds(length, cost.LONG * large) * (1 - cost.exceeds(outputs, few))
         if self.outer and self.loops.sweeps > 1:  # not worth a kernel for each sweep, and the time to compile them
             is_huge = 0
         if chunks_on_chip(self.loops, self.lanes) == 0:
@@ -101,7 +101,7 @@ class OnGrid:
                         for length in (longest, self.reduced[0].dim))  # fmt: skip
         if isinstance(most, int) and most <= room:
             return near
-        return _when(1 - _exceeds(needed, room), lambda: near, lambda: away)
+        return _when(1 - cost.exceeds(needed, room), lambda: near, lambda: away)
 
     def _read_again(self) -> tuple[Value, ...]:
         """The operands whose rows lie without gaps that sweeps read more than once."""
@@ -134,11 +134,6 @@ class OnGrid:
     def is_spread(self) -> bool:
         """Whether teams of the whole grid share what is reduced."""
         return any(chunk.parallel for chunk in self.chunks)
-
-
-def _exceeds(size: Dim, limit: int) -> Dim:
-    """1 where a size is larger than this, else 0."""
-    return minimum(size // (limit + 1), 1)
 
 
 def _room(value: Value, count: Dim) -> Dim:

@@ -135,13 +135,13 @@ class Blocks:
     @property
     def overlaps(self) -> Dim:
         """1 where blocks may be worked on while others are multiplied: rows are whole, and sums made in one part."""
-        whole = _exceeds(self.factors.rows, self.rows - 1) * (1 - self.goes_on)
+        whole = cost.exceeds(self.factors.rows, self.rows - 1) * (1 - self.goes_on)
         return whole * (1 - self.packs_right) * (1 - self.packs_left)
 
     @property
     def spills(self) -> Dim:
         """1 where the second cache does not hold the result."""
-        return _exceeds(self.factors.rows * self.factors.columns * self.factors.itemsize, cost.NEAR)
+        return cost.exceeds(self.factors.rows * self.factors.columns * self.factors.itemsize, cost.NEAR)
 
     @property
     def cuts_columns(self) -> bool:
@@ -234,24 +234,24 @@ def choose_blocks(
     along = named("along", _prefers_along(factors))
     cache = processor.second_cache // 2
     right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
-    large = named("large", _exceeds(right_bytes, cache - 1))
-    many = named("many", _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
+    large = named("large", cost.exceeds(right_bytes, cache - 1))
+    many = named("many", cost.exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
     streams = named("streams", 0 if factors.are_turned else large * (1 - many))
-    several = named("several", _exceeds(factors.rows, 1))
+    several = named("several", cost.exceeds(factors.rows, 1))
     streamed = cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW)
     depth = either("depth", along, _steps_along(factors), either("depth_across", streams, streamed, cost.DEPTH))
     # No bit depends on what follows.
     may_overlap = divides and (processor.vector_bytes, rows * columns // lanes) == cost.OVERLAPPED
-    spills = large if may_overlap else _exceeds(right_bytes, cost.UNPACKED)
+    spills = large if may_overlap else cost.exceeds(right_bytes, cost.UNPACKED)
     packs_right = named("packs", (1 - along) if factors.are_turned else spills * many)
     along_rows, along_columns = _along_block(processor, rows)
     block = columns + along * (along_columns - columns)
     width = figures.where("width", large, partial(_narrow, factors, depth, block, cache), factors.columns)
     from_memory = cost.FROM_MEMORY if factors.are_turned else cost.STREAM_FROM
-    asks = either("asks", several, large, _exceeds(right_bytes, from_memory))
+    asks = either("asks", several, large, cost.exceeds(right_bytes, from_memory))
     lines = cost.AHEAD_OF_A_ROW + several * (cost.AHEAD_OF_A_LINE - cost.AHEAD_OF_A_ROW)
     ahead = factors.right[1] * along_columns if factors.are_turned else lines
-    goes_on = named("goes_on", maximum(streams, _exceeds(factors.inner, cost.DEPTH)))
+    goes_on = named("goes_on", maximum(streams, cost.exceeds(factors.inner, cost.DEPTH)))
     few = either("some_rows", named("tall", maximum(large, goes_on)), max(cost.HEIGHT // rows, 1) * rows, rows)
     height = either("height", packs_right, factors.rows, few)
     packs_left = named("packs_left", _prefers_packed_left(factors, cache) if single else 0)
@@ -264,7 +264,7 @@ def choose_blocks(
 
 def among_many(blocks: Blocks, batch: Dim, threads: int, figures: Figures) -> Blocks:
     """The schedule of each product of a ``batch``, that of a single one but for its pieces: of many nothing is cut."""
-    factors, is_one = blocks.factors, figures.named("is_one", 1 - _exceeds(batch, threads * cost.PIECES - 1))
+    factors, is_one = blocks.factors, figures.named("is_one", 1 - cost.exceeds(batch, threads * cost.PIECES - 1))
     rows = figures.either("rows_each", is_one, blocks.piece_rows, factors.rows)
     columns = figures.either("columns_each", is_one, blocks.piece_columns, factors.columns)
     return replace(blocks, piece_rows=rows, piece_columns=columns)
@@ -274,7 +274,7 @@ def completed(blocks: Blocks, figures: Figures) -> Blocks:
     """A schedule with what follows from its choices."""
     panel_columns = (blocks.part_columns + blocks.columns - 1) // blocks.columns * blocks.columns
     panels = blocks.packs_right * panel_columns * blocks.line_bytes
-    few = figures.named("few", (1 - _exceeds(blocks.factors.rows, cost.SHORT_ROWS)) * (1 - blocks.packs_right))
+    few = figures.named("few", (1 - cost.exceeds(blocks.factors.rows, cost.SHORT_ROWS)) * (1 - blocks.packs_right))
     across = figures.either("across_step", few, maximum(blocks.part_columns, 1), blocks.columns)
     return replace(
         cut(blocks, figures),
@@ -315,9 +315,9 @@ def _pieces(
     named, either, wanted = figures.named, figures.either, threads * cost.PIECES
     down = named("blocks_down", (factors.rows + steps[0] - 1) // steps[0])
     across = named("blocks_across", (factors.columns + steps[1] - 1) // steps[1])
-    wide = named("wide", _exceeds(maximum(across - down, 0), 0))
-    packed = named("wide_or_many", maximum(_exceeds(across, wanted - 1), wide))
-    lying = named("wide_and_flat", wide * (1 - _exceeds(down, wanted - 1)))
+    wide = named("wide", cost.exceeds(across, down))
+    packed = named("wide_or_many", maximum(cost.exceeds(across, wanted - 1), wide))
+    lying = named("wide_and_flat", wide * (1 - cost.exceeds(down, wanted - 1)))
     cuts = either("cuts_columns", packs_right, packed, lying)
     lengths = list[Dim]()
     for name, size, step, blocks, cut, parts in (
@@ -341,17 +341,12 @@ def _narrow(factors: Factors, depth: Dim, block: Dim, cache: int, figures: Figur
     return named("narrow", minimum((across + parts - 1) // parts * block, factors.columns))
 
 
-def _exceeds(size: Dim, most: int) -> Dim:
-    """1 where a size is larger than this, else 0."""
-    return minimum(maximum(size - most, 0), 1)
-
-
 def _prefers_packed_left(factors: Factors, cache: int) -> Dim:
     """1 where copying the left matrix costs less than reading it as it lies, if its rows lie side by side."""
     if not factors.is_left_turned:
         return 0
-    is_large = _exceeds(factors.inner * factors.rows * factors.itemsize, cache)
-    return is_large * _exceeds(factors.columns, cost.UNPACKED_COLUMNS)
+    is_large = cost.exceeds(factors.inner * factors.rows * factors.itemsize, cache)
+    return is_large * cost.exceeds(factors.columns, cost.UNPACKED_COLUMNS)
 
 
 def _register_vectors(processor: Processor, rows: int) -> int:
@@ -387,5 +382,5 @@ def _prefers_along(factors: Factors) -> Dim:
     """
     if not factors.are_turned or factors.left[1] != factors.itemsize:
         return 0
-    few = 1 - _exceeds(factors.rows, cost.FEW_PRODUCT_ROWS)
-    return few * minimum(maximum(factors.inner - cost.STEPS_OF_A_SUM * factors.rows, 0), 1)
+    few = 1 - cost.exceeds(factors.rows, cost.FEW_PRODUCT_ROWS)
+    return few * cost.exceeds(factors.inner, cost.STEPS_OF_A_SUM * factors.rows)
