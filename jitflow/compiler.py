@@ -202,7 +202,7 @@ def fuse(compilation: Compilation) -> tuple[Function, ...]:
         functions = partitions(compilation)
         with compilation.stage("fuse"):
             compilation.fused = tuple(
-                run_passes(one, fusion_pipeline(device), observe=observer(compilation.steps))
+                run_passes(one, fusion_pipeline(device, is_part=len(functions) > 1), observer(compilation.steps))
                 for one, device in zip(functions, compilation.devices, strict=True)
             )
     return compilation.fused

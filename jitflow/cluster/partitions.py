@@ -78,7 +78,7 @@ class Program:
         from jitflow.runtime.threads import most_threads
 
         target, device = target_here(most_threads()), partition.device
-        fused = run_passes(_from_text(partition.text, partition.locations), fusion_pipeline(device))
+        fused = run_passes(_from_text(partition.text, partition.locations), fusion_pipeline(device, is_part=True))
         plan = plan_buffers(fused, device, distributed=target.distributed, processor=target.processor)
         lowered = lower_part(fused, {"meets": partition.meets}, device, target, plan)
         executable = compile_program((expand(lowered.host),), fast_math=partition.fastmath, devices=partition.devices)

@@ -6,6 +6,7 @@ A pass is ``Function -> Function``, run by the one runner (`runner.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, walk
@@ -16,6 +17,7 @@ from jitflow.passes.fusion.absorb import absorb
 from jitflow.passes.fusion.chain_products import chain_products
 from jitflow.passes.fusion.contract import contract, contract_all
 from jitflow.passes.fusion.crop import crop
+from jitflow.passes.fusion.factor import factor
 from jitflow.passes.fusion.fuse import fuse
 from jitflow.passes.fusion.group import group
 from jitflow.passes.fusion.itemize import itemize
@@ -69,6 +71,7 @@ PASSES: dict[str, Pass] = {
     "chain": chain,
     "record": record,
     "commit": commit,
+    "factor": factor,
     "unfold": unfold,
     "group": group,
     "contract": contract,
@@ -102,6 +105,7 @@ LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_E
 """What those go through that have variables which outlive them."""
 
 FUSION_PIPELINE = (
+    "factor",
     "unfold",
     "group",
     "contract",
@@ -126,11 +130,11 @@ def trapping(pipeline: Iterable[str]) -> tuple[str, ...]:
     return ("trap", *(one for name in pipeline for one in ((name, "trap") if name == "differentiate" else (name,))))
 
 
-def fusion_pipeline(device: str) -> tuple[str, ...]:
-    """The passes that group a function for a device into kernels."""
+def fusion_pipeline(device: str, *, is_part: bool = False) -> tuple[str, ...]:
+    """The passes that group a function for a device into kernels, or one part of a program on several."""
     if not is_gpu(device):
-        return FUSION_PIPELINE
-    instead = {"contract": ("contract_all",), "absorb": ("chain_products", "absorb"),
+        return tuple(name for name in FUSION_PIPELINE if not (is_part and name == "factor"))
+    instead = {"factor": (), "contract": ("contract_all",), "absorb": ("chain_products", "absorb"),
                "unfold": (), "group": (), "crop": (), "itemize": (), "parallel": ()}  # fmt: skip
     return tuple(one for name in FUSION_PIPELINE for one in instead.get(name, (name,)))
 
@@ -152,9 +156,15 @@ def tensor_pipeline(function: Function) -> tuple[str, ...]:
 def run_passes(function: Function, names: Sequence[str] = TENSOR_PIPELINE, observe: Observer | None = None) -> Function:
     """Run the passes called ``names`` one after the other; ``observe`` is called after each.
 
+    Functions that it calls go through them, too, once `factor` has made them.
+
     Raises ValueError for a name that is not one, and `CompilerBug`, which names the pass, where one fails.
     """
     for name in names:
         if name not in PASSES:
             raise ValueError(f"expected a pass ({', '.join(PASSES)}), got {name!r}")
-    return run(function, ((name, PASSES[name]) for name in names), observe)
+    result = run(function, ((name, PASSES[name]) for name in names), observe)
+    if result.layer != "tensor" or not result.functions:
+        return result
+    inside = names[names.index("factor") + 1 :] if "factor" in names else names
+    return replace(result, functions=tuple(run_passes(one, inside, observe) for one in result.functions))

@@ -87,7 +87,7 @@ def test_the_host_program_goes_through_passes_as_well(monkeypatch: pytest.Monkey
 
 IN_KERNELS = {name for name, op in OPS.items() if "reduction" in op.traits} | {"iota", "gather"}
 GONE = {*DERIVATIVE_NAMES, "recompute", "stop_gradient", "mark", "yield"}
-OF_HOST_PROGRAMS = {"call", "share", "multiply_high", "add_overflows", "subtract_overflows", "multiply_overflows",
+OF_HOST_PROGRAMS = {"share", "multiply_high", "add_overflows", "subtract_overflows", "multiply_overflows",
                     "divide_truncated", "remainder_truncated", "clear",
                     "read", "read_pair", "write", "write_pair"}  # fmt: skip
 

@@ -150,10 +150,11 @@ def _call(out: Emitter, op: Op) -> Sequence[str]:
         report(out, CHECK_FAILED, op, ())
         out.leave(str(CHECK_FAILED))
 
-    out.fail_unless(out.let(f"icmp sgt i64 %depth, {frames}"), fail)
-    out.module.declare("llvm.stacksave.p0", "ptr", [])
-    here = out.let(f"ptrtoint ptr {out.let('call ptr @llvm.stacksave.p0()')} to i64")
-    out.fail_unless(out.let(f"icmp ugt i64 {here}, {out.let('load i64, ptr %room, align 8')}"), fail)
+    if frames > 0:  # else it is no function of the user's, and calls no others
+        out.fail_unless(out.let(f"icmp sgt i64 %depth, {frames}"), fail)
+        out.module.declare("llvm.stacksave.p0", "ptr", [])
+        here = out.let(f"ptrtoint ptr {out.let('call ptr @llvm.stacksave.p0()')} to i64")
+        out.fail_unless(out.let(f"icmp ugt i64 {here}, {out.let('load i64, ptr %room, align 8')}"), fail)
     rest = out.let(f"sub i64 %depth, {frames}")
     for position in function.attributes.get("owned", ()):
         if out.ledger is not None:

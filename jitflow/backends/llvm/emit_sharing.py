@@ -234,8 +234,9 @@ class Part:
         module.define(f'"{self.name}"', inner.text(f"{hidden} #0"))
 
     def _emitter(self, module: ModuleText, rows: Mapping[str, Emission]) -> Emitter:
-        """That of a function, which begins."""
-        inner = Emitter(module, self.function, rows)
+        """That of a function, which begins. It gives its status alone, whatever the one around it gives."""
+        attributes = {name: value for name, value in self.function.attributes.items() if name != "recursive"}
+        inner = Emitter(module, replace(self.function, attributes=MappingProxyType(attributes)), rows)
         inner.sharing = self.inside
         inner.lines.append("  br label %enter")
         inner.begin("enter")

@@ -136,11 +136,12 @@ def emit_program(
         add("vectors", texts(share))
     for share in _shares(scalar):
         add("loops", texts(share))
-    add("loops", _procedures(module))
+    for procedure_work, procedure in _procedures(module, is_long=any(map(_is_long, programs))):
+        add(procedure_work, [procedure])
     in_threads = {number: _shared_loops(module, programs[number]) for number in here}
     work: dict[int, Work] = {}
     for number, loops in in_threads.items():
-        in_parts, work[number] = _work_of(programs[number], loops)
+        in_parts, work[number] = _work_of(programs[number], loops, is_long=_is_long(programs[number]))
         if loops is not None:
             _know_callees(module, programs[number], loops.inside)
             loops.define(module, EMISSION)
@@ -202,9 +203,14 @@ time: steps of a transformer on the smallest batches are as fast without registe
 short."""
 
 
-def _work_of(program: Function, loops: Sharing | None) -> tuple[Work, Work]:
+def _is_long(program: Function) -> bool:
+    """Whether a host program has many ops, with those of the host programs that it calls."""
+    parts = (program, *(one for one in program.functions if one.layer == "host"))
+    return sum(1 for part in parts for _ in walk(part.region)) > _LONG
+
+
+def _work_of(program: Function, loops: Sharing | None, *, is_long: bool) -> tuple[Work, Work]:
     """What the functions of a host program's loops are that threads share, and what is left of it."""
-    is_long = sum(1 for _ in walk(program.region)) > _LONG
     inside = set() if loops is None else set(loops.inside)
     turns = list(walk_loops(program.region))
     parts, left = [op for op in turns if op in inside], [op for op in turns if op not in inside]
@@ -290,18 +296,24 @@ def _called(module: ModuleText, function: Function) -> str:
     return out.text(f'internal void @"{function.name}"({parameters}) #0')
 
 
-def _procedures(module: ModuleText) -> Iterator[str]:
-    """The functions that call themselves, and what they call."""
+def _procedures(module: ModuleText, *, is_long: bool) -> Iterator[tuple[Work, str]]:
+    """The functions that host programs call, or that call themselves, and what they call."""
     together = [function for function in module.called.values() if function.attributes.get("recursive")]
     for function in together:
-        _know_callees(module, function, list(walk(function.region)), together)
+        loops = _shared_loops(module, function)
+        if loops is not None:
+            _know_callees(module, function, loops.inside, together)
+            loops.define(module, EMISSION)
+        _know_callees(module, function, list(walk(function.region)) if loops is None else loops.own, together)
         out = Emitter(module, function, EMISSION)
+        out.sharing = loops
         parameters = begin_procedure(out)
         end_procedure(out, out.emit_region(function.region))
         if out.failures:
             _fail(out, out.give)
         symbol = procedure_symbol(function.name)
-        yield procedure_text(out, f"hidden {returned_type(function)} @{symbol}({parameters}) #0")
+        work = _work_of(function, loops, is_long=is_long)[1] if function.layer == "host" else "loops"
+        yield work, procedure_text(out, f"hidden {returned_type(function)} @{symbol}({parameters}) #0")
 
 
 def _declare_kernel(module: ModuleText, kernel: Function) -> None:

@@ -19,6 +19,7 @@ from jitflow.passes.analyses.homebound import refuse_homebound
 from jitflow.passes.fusion.absorb import product_of
 from jitflow.passes.fusion.chain_products import chain_of
 from jitflow.passes.lower.arrays import lower_constant, lower_empty
+from jitflow.passes.lower.calls import give_called, lower_call
 from jitflow.passes.lower.chains import lower_chain
 from jitflow.passes.lower.concatenation import lower_concatenate
 from jitflow.passes.lower.containers import CONTAINER_LOWERING
@@ -95,6 +96,7 @@ LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     "while": lower_while,
     "recursion": lower_recursion,
     "recur": lower_recur,
+    "call": lower_call,
     "fusion": _lower_kernel,
     "matmul": _lower_matmul,
     "contract": lower_contraction,
@@ -132,15 +134,34 @@ def lower(
     """
     if target.distributed:
         refuse_homebound(function)
-    lowered = HostLowering(function, target, LOWERING, plan).run()
+    lowering = HostLowering(function, target, LOWERING, plan)
+    lowered = lowering.run()
     passes = GPU_HOST_PASSES if target.distributed else HOST_PASSES
+    kernels = {kernel.name for kernel in lowered.host.functions}
+    called: list[Function] = []
+    for one in lowering.called.values():
+        finished = run(one, passes.items(), observe)
+        called += [inner for inner in finished.functions if inner.name not in kernels]
+        called.append(replace(finished, functions=()))
     if target.notes:
         passes = {**passes, "note_program": note_program}
-    return replace(lowered, host=run(lowered.host, passes.items(), observe))
+    host = replace(lowered.host, functions=(*lowered.host.functions, *called))
+    return replace(lowered, host=run(host, passes.items(), observe))
 
 
 class HostLowering(OwningProgram):
     """Walks the fused function once; the modules beside this one lower what takes more than a few lines."""
+
+    def lower_called(self, function: Function) -> Function:
+        """A function that this one calls, as a host program that takes buffers and numbers and gives others."""
+        inner = HostLowering(function, self.target, LOWERING, self.plan.called[function.name])
+        inner.kernels, inner.scheduled, inner.procedures = self.kernels, self.scheduled, self.procedures
+        inner.scopes.everywhere = self.scopes.everywhere
+        parameters = inner.take_parameters()
+        inner.lower_ops(function.region)
+        region = inner.builder.region(parameters, give_called(inner))
+        attributes = MappingProxyType({**inner._facts(), "called": True, "recursive": True, "owned": ()})
+        return Function(function.name, region, (), "host", attributes, tuple(self.kernels.values()))
 
     def run(self) -> Lowered:
         self.take_arguments()

@@ -37,8 +37,14 @@ class OwningProgram(HostProgram):
         self._shown: dict[Value, Value] = {}
         self.recursions: dict[str, tuple[Any, Any]] = {}
         """What flows into functions that call themselves, and out of them, by their names."""
+        self.called: dict[str, Function] = {}
+        """The functions that it calls, as far as they are lowered, by name."""
         self.bodies: list[Scope] = []
         """The scopes of the functions that call themselves which are open, innermost last."""
+
+    def lower_called(self, function: Function) -> Function:
+        """A function that this one calls."""
+        raise NotImplementedError
 
     @cached
     def _in_loops(self) -> frozenset[Op]:

@@ -98,6 +98,21 @@ class HostProgram:
                     self.scopes.bind(str(type.dim), value)
                 slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
 
+    def take_parameters(self) -> list[Value]:
+        """The parameters of a function that is called: buffers in C order, sizes and numbers."""
+        found = []
+        for position, parameter in enumerate(self.function.parameters):
+            type = parameter.type
+            if isinstance(type, Tensor):
+                found.append(Value(Buffer(type.dtype), parameter.name))
+                self.take_array(position, parameter, found[-1])
+                continue
+            found.append(Value(type, parameter.name))
+            self.scopes.set_number(parameter, found[-1])
+            if isinstance(type, Index) and type.dim is not None:
+                self.scopes.bind(str(type.dim), found[-1])
+        return found
+
     def take_array(self, position: int, parameter: Value, buffer: Value) -> None:
         type = parameter.type
         assert isinstance(type, Tensor | Variable)

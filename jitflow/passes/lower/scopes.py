@@ -49,6 +49,8 @@ class Scopes:
         if known is not None:
             first.sizes, first.dims = dict(known.sizes), dict(known.dims)
         self.open = [first]
+        self.everywhere: dict[Hashable, Any] = {}
+        """What `once` has made that names no size."""
         self.count_of_named = 0
 
     @property
@@ -71,10 +73,10 @@ class Scopes:
 
         If it does not, it may serve ``everywhere``.
         """
-        for scope in reversed(self.open):
-            if key in scope.made:
-                return cast(_Made, scope.made[key])
-        made = self.open[0 if everywhere else -1].made[key] = make()
+        for found in (self.everywhere, *(scope.made for scope in reversed(self.open))):
+            if key in found:
+                return cast(_Made, found[key])
+        made = (self.everywhere if everywhere else self.open[-1].made)[key] = make()
         return made
 
     # Numbers

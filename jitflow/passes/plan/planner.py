@@ -35,6 +35,9 @@ def plan_buffers(
 ) -> Plan:
     """What of a fused function lies where, on a device that is ``distributed`` and has such a ``processor``."""
     plan = _Planner(function, device, distributed, processor).run()
+    if function.functions:
+        called = {one.name: _Planner(one, device, distributed, processor).run() for one in function.functions}
+        return replace(plan, called=called)
     short = {} if distributed else short_sizes(function)
     if not short:
         return plan
@@ -155,6 +158,9 @@ class _Planner(Kernels):
         for result in op.results:
             if isinstance(result.type, Tensor):
                 self.make(result)
+
+    def library_call(self, op: Op) -> None:
+        self.call(op)
         if row_of(op.attributes["routine"]).overwrites and self.take(op, op.operands[0]):
             self.blocks[op.results[0]] = self.blocks[op.operands[0]]
 
@@ -280,7 +286,8 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "variable": _Planner.variable,
     "pop": _Planner.pop,
     "draw": _Planner.draw,
-    "host_call": _Planner.call,
+    "call": _Planner.call,
+    "host_call": _Planner.library_call,
     "scatter": _Planner.scatter,
     "send": _Planner.message,
     "recv": _Planner.message,

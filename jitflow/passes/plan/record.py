@@ -128,7 +128,7 @@ class Plan:
     ``results``: how they come out; ``bases``: the roots whose memory none of them shows all of.
     ``lifetimes``: which memory each value may show, and where it is used.
     ``nests``: of kernels that were looked at closely, so that lowering need not do it again.
-    ``short``: another version.
+    ``short``: another version. ``called``: the plans of the functions that it calls.
     """
 
     blocks: Mapping[Value, Block]
@@ -151,6 +151,7 @@ class Plan:
     lifetimes: Lifetimes
     nests: Mapping[Op, Nest]
     short: Version | None = None
+    called: Mapping[str, Plan] = field(default_factory=dict)
 
     @property
     def numbers_roots(self) -> bool:

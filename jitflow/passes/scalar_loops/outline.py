@@ -92,7 +92,8 @@ class _Outlining:
         builder.ops.append(clone_op(op, inside))
         wanted = [result for result in op.results if self.counts[result]]
         region = builder.region(parameters, [inside[result] for result in wanted])
-        name = f"loop_{len(self.kernels)}"
+        prefix = f"{self.host.name}_" if self.host.attributes.get("called") else ""
+        name = f"{prefix}loop_{len(self.kernels)}"
         owned = tuple(position for position, value in enumerate(arguments) if self._is_owned(value))
         attributes = {"scalar": True, "unaliased": self._unaliased(arguments), "owned": owned}
         if self.reaching_memory:

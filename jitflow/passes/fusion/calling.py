@@ -1,0 +1,121 @@
+"""Writes calls in place of pieces of a program: each behind all of its ops, and what reads it behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+
+from jitflow.ir.core import Builder, Op, Region, Value, clone_op
+from jitflow.ir.dims import symbol
+from jitflow.ir.effects import is_pure
+from jitflow.passes.analyses.order import reads_of
+from jitflow.passes.fusion.movable import Movable
+from jitflow.records import dataclass
+
+__all__ = ["Calling", "Piece"]
+
+
+@dataclass(eq=False)
+class Piece:
+    """Some ops in order, and what a function of them takes and gives."""
+
+    ops: Sequence[Op]
+    given: tuple[Value, ...] = ()
+    """What others need of it, but for what they compute again."""
+    region: Region = field(init=False)
+    """The ops with what comes along, using nothing from around them."""
+    operands: tuple[Value, ...] = field(init=False)
+    sizes: tuple[str, ...] = field(init=False)
+    helpers: frozenset[Piece] = frozenset()
+    """The pieces of which it computes something again."""
+    function: str = ""
+
+
+class Calling:
+    """The ops of a function, of which some are called from now on."""
+
+    def __init__(self, movable: Movable, parameters: Sequence[Value], piece_of: Mapping[Op, Piece]) -> None:
+        self.movable = movable
+        self.piece_of = piece_of
+        self.ops: list[Op] = []
+        """What was written so far."""
+        self.known = {value: value for value in parameters}
+        self.sizes: dict[str, Value] = {}
+        self.waiting: list[Op] = []
+
+    def run(self) -> Piece | None:
+        """Write all ops; gives a piece that cannot be called, since something has to happen inside of it."""
+        for op in self.movable.ops:
+            piece = self.piece_of.get(op)
+            if piece is None:
+                if not self.write(op):
+                    if not is_pure(op):
+                        return self.awaited(op)
+                    self.waiting.append(op)
+            elif op is piece.ops[-1]:
+                if not all(map(self.value, piece.operands)):
+                    return piece
+                self.call(piece)
+                waiting, self.waiting = self.waiting, []
+                self.waiting += [one for one in waiting if not self.write(one)]
+        return None
+
+    def awaited(self, op: Op) -> Piece:
+        """The piece that has not been called yet and gives what an op needs."""
+        frontier = [*reads_of(op)]
+        for value in frontier:
+            maker = self.movable.producer.get(value)
+            if value in self.known or maker is None:
+                continue
+            piece = self.piece_of.get(maker)
+            if piece is not None and value in piece.given:
+                return piece
+            frontier += reads_of(maker)
+        raise AssertionError(f"{op.name}: expected a piece to wait for")
+
+    def write(self, op: Op) -> bool:
+        """Write an op, if what it needs is known."""
+        needed = dict.fromkeys(value for value in reads_of(op) if self.is_outside(value))
+        if not all(map(self.value, needed)):
+            return False
+        new = {value: self.known[value] for value in needed if self.known[value] is not value}
+        self.ops.append(_with_operands(op, new) if new else op)
+        self.known.update((result, result) for result in op.results)
+        return True
+
+    def is_outside(self, value: Value) -> bool:
+        return value in self.known or value in self.movable.producer
+
+    def value(self, value: Value) -> bool:
+        """Whether a value is known by now; what no piece gives is computed again."""
+        if value in self.known:
+            return True
+        op = self.movable.producer[value]
+        piece = self.piece_of.get(op)
+        if piece is None or value in piece.given or not all(map(self.value, op.operands)):
+            return False
+        own = {operand: self.known[operand] for operand in op.operands}
+        self.ops.append(clone_op(op, own))
+        self.known[value] = own[value]
+        return True
+
+    def call(self, piece: Piece) -> None:
+        loc = piece.ops[-1].loc
+        builder = Builder(loc=loc)
+        for name in piece.sizes:
+            if name not in self.sizes:
+                self.sizes[name] = builder.make("size", dim=symbol(name))
+        operands = [*(self.sizes[name] for name in piece.sizes), *(self.known[value] for value in piece.operands)]
+        types = [value.type for value in piece.given]
+        builder.add("call", *operands, types=types, function=piece.function)
+        *before, call = builder.ops
+        self.ops += [*before, replace(call, results=piece.given)]
+        self.known.update((value, value) for value in piece.given)
+
+
+def _with_operands(op: Op, values: Mapping[Value, Value]) -> Op:
+    """An op, and those inside it, that read other values."""
+    regions = tuple(
+        Region(region.parameters, tuple(_with_operands(inner, values) for inner in region.ops)) for region in op.regions
+    )
+    return replace(op, operands=tuple(values.get(one, one) for one in op.operands), regions=regions)
