@@ -61,7 +61,7 @@ class Explanation:
         self.facts = tuple(f"{one.fact} ({one.why}, {one.location})" for one in traced.decisions)
         loops = sorted(traced.loops, key=lambda loop: (loop.location.file, loop.location.line, loop.location.column))
         self.loops = tuple(f"{loop.location}: {loop.text}" for loop in loops)
-        fused = compilation.fused
+        fused = tuple(part for one in compilation.fused for part in (one, *one.functions))
         self.kept: tuple[str, ...] = tuple(line for one in fused for line in one.attributes.get("kept", ()))
         self.fusions = tuple(line for one in fused for line in _fusion_lines(one))
         self.kernels = tuple(kernel.name for host in compilation.hosts for kernel in host.kernels)

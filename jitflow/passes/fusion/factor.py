@@ -82,7 +82,10 @@ class _Factoring:
             failed = calling.run()
             if failed is None:
                 region = Region(self.function.parameters, tuple(calling.ops))
-                return replace(self.function, region=region, functions=tuple(functions))
+                attributes = {**self.function.attributes, "decisions": tuple(map(_said, groups))}
+                return replace(
+                    self.function, region=region, functions=tuple(functions), attributes=MappingProxyType(attributes)
+                )
             self.give_up([failed])
             groups = [rest for group in groups if (rest := [piece for piece in group if piece is not failed])]
         return self.function
@@ -302,6 +305,13 @@ class _Factoring:
         facts = tuple(_renamed(self.facts(piece), own))
         region = Region(parameters, piece.region.ops)
         return Function(name, region, facts, "tensor", MappingProxyType(attributes))
+
+
+def _said(pieces: Sequence[Piece]) -> str:
+    """What `explain` says of pieces."""
+    first = pieces[0]
+    lines = f"{first.ops[0].loc} to {first.ops[-1].loc}"
+    return f"{first.function} is called {len(pieces)} times: {len(first.ops)} ops that come again ({lines})"
 
 
 def _stored(ops: Sequence[Op]) -> Iterator[Value]:

@@ -23,7 +23,7 @@ matrix products and concatenations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -49,7 +49,9 @@ def fuse(function: Function) -> Function:
         or any(effect.kind in ("reads", "writes") for effect in op.own_effects)
         for op in function.region.body
     )
-    program = _Program(Effects(function) if stateful else None)
+    prefix = f"{function.name}_" if function.attributes.get("called") else ""
+    before = function.attributes.get("decisions", ())
+    program = _Program(Effects(function) if stateful else None, prefix, [*before])
     region = _Fusion(function.region, program, {}, frozenset()).run()
     attributes = MappingProxyType({**function.attributes, "decisions": tuple(program.decisions)})
     return replace(function, region=region, attributes=attributes)
@@ -60,7 +62,9 @@ class _Program:
     """What the regions of a function share. ``effects`` is None if it has neither storage nor regions."""
 
     effects: Effects | None
-    decisions: list[str] = field(default_factory=list)
+    prefix: str
+    """What the names of its kernels begin with."""
+    decisions: list[str]
     kernels: int = 0
 
 
@@ -298,7 +302,7 @@ class _Fusion:
     def _fusion_op(self, group: Group) -> Op:
         members = set(group.ops)
         wanted = [result for op in group.ops for result in op.results if self._is_read_outside(result, members)]
-        name = f"kernel_{self.program.kernels}"
+        name = f"{self.program.prefix}kernel_{self.program.kernels}"
         self.program.kernels += 1
         if len(group.ops) > 1:
             names = ", ".join(f"{op.name} ({op.loc})" if op.loc.line else op.name for op in group.ops)

@@ -75,6 +75,10 @@ class _Walk:
                 most = _largest(most, now)
             elif op.name == "free":
                 now = now - self.size(op)
+            elif op.name == "call" and op.attributes.get("frames") == 0:
+                inside, left = self.called_inside(op)
+                most = _largest(most, *(now + one for one in inside))
+                now = now + left
             else:
                 self.compute(op)
         return most, now
@@ -142,12 +146,24 @@ class _Walk:
         elif op.name == "call" and "frames" not in op.attributes:
             self.call(op)
 
-    def call(self, op: Op) -> None:
-        """A function of numbers, for those that are known here."""
+    def called_inside(self, op: Op) -> tuple[list[Dim], Dim]:
+        """What a function that computes arrays takes at most, and leaves."""
+        inside, function = self.entered(op)
+        found = inside.region(function.region)
+        self.complete &= inside.complete
+        return found
+
+    def entered(self, op: Op) -> tuple[_Walk, Function]:
+        """A walk through a function, which knows the numbers that it is called with."""
         function = self.called[op.attributes["function"]]
         inside = _Walk(self.called)
         operands = zip(function.parameters, op.operands, strict=True)
         inside.numbers = {parameter: self.numbers[value] for parameter, value in operands if value in self.numbers}
+        return inside, function
+
+    def call(self, op: Op) -> None:
+        """A function of numbers, for those that are known here."""
+        inside, function = self.entered(op)
         inside.region(function.region)
         results = zip(op.results, function.results, strict=True)
         self.numbers |= {result: inside.numbers[value] for result, value in results if value in inside.numbers}
