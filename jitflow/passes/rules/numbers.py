@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,6 +24,8 @@ _EXPONENT = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11, "c64": 8, "c128": 11}
 _CHECKED = (
     "add", "subtract", "multiply", "negative", "divide", "floor_divide", "remainder", "left_shift", "right_shift",
 )  # fmt: skip
+_UNDECIDED: WeakKeyDictionary[Op, int] = WeakKeyDictionary()
+"""How many facts were known where a comparison could not be decided: with no more it is not asked again."""
 _INDEX_ARITHMETIC = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimum", "maximum")
 
 
@@ -190,10 +193,16 @@ def _size_arithmetic(op: Op, rewriter: Rewriter) -> Replacement:
 
 def _integer_comparison(op: Op, rewriter: Rewriter) -> Replacement:
     """Comparisons that are decided by what is known of sizes, positions of loops, and what is computed from them."""
-    if not isinstance(op.result.type, Scalar) or not all(map(is_integer, op.operands)):
+    known = rewriter.integers.bounds.mark()
+    if not isinstance(op.result.type, Scalar) or known <= _UNDECIDED.get(op, -1):
+        return None
+    if not all(map(is_integer, op.operands)):
         return None
     answer = rewriter.integers.decide(op)
-    return None if answer is None else rewriter.number(answer, op.result.type)
+    if answer is None:
+        _UNDECIDED[op] = known
+        return None
+    return rewriter.number(answer, op.result.type)
 
 
 def _decided_extreme(op: Op, rewriter: Rewriter) -> Replacement:
