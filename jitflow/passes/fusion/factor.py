@@ -57,10 +57,8 @@ _NEARLY = 1 - 1e-6
 
 def factor(function: Function) -> Function:
     """The function with calls of others, its ``functions``, for what comes again."""
-    if len(function.region.ops) <= MOST_OPS_TWICE:
-        return function
-    factoring = _Factoring(function)
-    return factoring.run() if len(factoring.movable.members) >= 2 * FEWEST_FACTORED else function
+    arrays = sum(1 for op in function.region.ops if op.results and isinstance(op.results[0].type, Tensor))
+    return _Factoring(function).run() if arrays > MOST_OPS_TWICE else function
 
 
 class _Factoring:
