@@ -41,6 +41,7 @@ from jitflow.passes.fusion.movable import Movable, reads_by_view
 from jitflow.passes.schedule.cost import (
     FEWEST_FACTORED,
     FEWEST_PIECES,
+    FEWEST_SAVED,
     LEAST_FACTORED,
     MOST_OPS_TWICE,
     NOT_HANDED_OVER,
@@ -95,11 +96,17 @@ class _Factoring:
         members = self.movable.members
         items = [_looks(op) for op in members]
         is_free = [True] * len(items)
-        while (found := find_repeats(items, is_free)) is not None and found.length >= FEWEST_FACTORED:
-            found = self.turned(found, items, is_free)
-            yield [members[start : start + found.length] for start in found.starts]
+        while (found := find_repeats(items, is_free)) is not None and found.saved >= FEWEST_SAVED:
+            if found.length >= FEWEST_FACTORED and self.is_worth_a_call(members[found.starts[0] :][: found.length]):
+                found = self.turned(found, items, is_free)
+                yield [members[start : start + found.length] for start in found.starts]
             for start in found.starts:
                 is_free[start : start + found.length] = [False] * found.length
+
+    def is_worth_a_call(self, ops: Sequence[Op]) -> bool:
+        """Whether ops become several kernels, and a call takes no time beside what they do."""
+        made = sum(self.movable.bytes(result) for op in ops for result in op.results)
+        return made >= LEAST_FACTORED and sum(map(_ends_a_kernel, ops)) > 1
 
     def turned(self, found: Repeats, items: Sequence[Hashable], is_free: Sequence[bool]) -> Repeats:
         """Pieces that follow each other may begin anywhere among them: where they hand over the least."""
@@ -210,9 +217,7 @@ class _Factoring:
         kept = [
             these
             for these in equal.values()
-            if len(these) > 1
-            and all(map(self.movable.works_alone, (piece.ops for piece in these)))
-            and self.is_worth_a_call(these[0])
+            if self.are_worth_calls(these) and all(self.movable.works_alone(piece.ops) for piece in these)
         ]
         gone = {*pieces}.difference(*kept)
         self.give_up(gone)
@@ -226,12 +231,12 @@ class _Factoring:
             for op in piece.ops:
                 self.piece_of.pop(op, None)
 
-    def is_worth_a_call(self, piece: Piece) -> bool:
-        """Whether a call takes no time beside what a piece does. Arrays that lie in another order would be copied."""
+    def are_worth_calls(self, pieces: Sequence[Piece]) -> bool:
+        """Whether enough is compiled once. Arrays that lie in another order would be copied by each call."""
         layouts = dict(zip(self.function.parameters, self.function.attributes.get("layouts", ()), strict=False))
-        if any(layouts.get(self.movable.shown(value), "C") != "C" for value in piece.operands if dims_of(value.type)):
+        if any(layouts.get(self.movable.shown(value), "C") != "C" for piece in pieces for value in piece.operands):
             return False
-        return sum(self.movable.bytes(result) for op in piece.ops for result in op.results) >= LEAST_FACTORED
+        return (len(pieces) - 1) * len(pieces[0].ops) >= FEWEST_SAVED
 
     def close(self, piece: Piece) -> Hashable:
         """Make a region of a piece that uses nothing from around it; pieces of the same key are equal."""
@@ -326,6 +331,11 @@ def _stored(ops: Sequence[Op]) -> Iterator[Value]:
                     if "view" not in producer[value].definition.traits:
                         break
                     value = producer[value].operands[0]
+
+
+def _ends_a_kernel(op: Op) -> bool:
+    """Whether what reads an op is done by another kernel, as a rule: products and sums."""
+    return op.name in ("matmul", "contract") or "reduction" in op.definition.traits
 
 
 def _is_cheap(op: Op) -> bool:

@@ -30,8 +30,9 @@ class Movable:
         self.ops = _gathered(function.region.ops, self.private)
         self.producer = {result: op for op in self.ops for result in op.results}
         self.readers: Mapping[Value, Sequence[Op]] = _readers(self.ops)
-        ends = self._ends()
-        self.members = [op for op in self.ops if op not in ends and (op in self.private or _only_computes(op))]
+        computing = _computing(self.ops)
+        ends = self._ends(computing)
+        self.members = [op for op in self.ops if op in self.private or (op in computing and op not in ends)]
         self.hints = dict(function.attributes.get("hints", ()))
         self._sizes = likely_sizes(self.hints.items())
         self._bytes: dict[Value, int] = {}
@@ -53,12 +54,12 @@ class Movable:
         makers = {self.private[op] for op in ops if op in self.private}
         return all(op in inside for op, maker in self.private.items() if maker in makers)
 
-    def _ends(self) -> set[Op]:
+    def _ends(self, computing: Collection[Op]) -> set[Op]:
         """What only stores are made of, up to the product or sum that it works on: that is where it is written."""
         found: set[Op] = set()
         closed: set[Op] = set()
         for op in reversed(self.ops):
-            if not _only_computes(op):
+            if op not in computing:
                 continue
             readers = self.readers.get(op.result, ())
             if not readers or not closed.isdisjoint(readers):
@@ -87,13 +88,20 @@ def _readers(ops: Sequence[Op]) -> Mapping[Value, Sequence[Op]]:
     return found
 
 
-def _only_computes(op: Op) -> bool:
-    """Whether an op computes one array, or a number of arrays, and nothing else."""
-    if op.regions or len(op.results) != 1 or op.name in _NEVER_MOVED or not isinstance(op.result.type, Tensor):
-        return False
-    if not is_pure(op) and op.name != "empty":
-        return False
-    return bool(op.result.type.dims) or any(dims_of(operand.type) for operand in op.operands)
+def _computing(ops: Sequence[Op]) -> set[Op]:
+    """What computes an array, or a number of arrays, and does nothing else."""
+    found: set[Op] = set()
+    numbers: set[Value] = set()
+    for op in ops:
+        if op.regions or len(op.results) != 1 or op.name in _NEVER_MOVED or not (is_pure(op) or op.name == "empty"):
+            continue
+        is_array = isinstance(op.result.type, Tensor) and bool(op.result.type.dims)
+        is_number = isinstance(op.result.type, Tensor | Scalar) and not is_array
+        if is_number and any(dims_of(one.type) or one in numbers for one in op.operands):
+            numbers.add(op.result)
+        if is_array or op.result in numbers:
+            found.add(op)
+    return found
 
 
 def _private(ops: Sequence[Op]) -> Mapping[Op, Op]:

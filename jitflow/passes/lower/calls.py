@@ -33,30 +33,39 @@ def lower_call(host: OwningProgram, op: Op) -> None:
         if not _lies_in_order(host, value):
             copies.append(host.contiguous_copy(value))
         operands.append(copies[-1].buffer if not _lies_in_order(host, value) else host.storage[value].buffer)
-    types: list[Type] = [Buffer(result.type.dtype) for result in op.results if isinstance(result.type, Tensor)]
-    buffers = host.builder.add("call", *operands, types=types, function=name, frames=0)
+    types: list[Type] = [
+        Buffer(kind.dtype) if isinstance(kind := result.type, Tensor) else kind for result in op.results
+    ]
+    given = host.builder.add("call", *operands, types=types, function=name, frames=0)
     for copy in copies:
         host.free(copy)
-    for result, buffer in zip(op.results, buffers, strict=True):
-        host.give(result, _whole(host, result, buffer))
+    for result, value in zip(op.results, given, strict=True):
+        if isinstance(result.type, Tensor):
+            host.give(result, _whole(host, result, value))
+        else:
+            host.set_number(result, value)
 
 
 def give_called(host: OwningProgram) -> list[Value]:
-    """The arrays that a called function gives, each with memory of its own: what it has made, or a copy."""
+    """What a called function gives: numbers, and arrays with memory of their own, what it has made or a copy."""
+    results = host.function.results
     given: dict[Value, Storage] = {}
     shows = {op.result: op.operands[0] for op in host.function.region.body if op.name in ("reshape", "load")}
-    for value in host.function.results:
+    found: list[Value] = []
+    for value in results:
+        if not isinstance(value.type, Tensor):
+            found.append(host.number(value))
+            continue
         storage = host.storage.get(value)
         if storage is None or storage.buffer in given or not _is_all_of_its_own(host, value, shows):
             storage = host.contiguous_copy(value)
         given[storage.buffer] = storage
-    shown = {
-        host.storage[value].buffer: host.storage[value] for value in host.function.results if value in host.storage
-    }
+        found.append(storage.buffer)
+    shown = {host.storage[value].buffer: host.storage[value] for value in results if value in host.storage}
     for buffer, storage in shown.items():
         if buffer not in given and storage.bytes is not None:
             host.free(storage)
-    return list(given)
+    return found
 
 
 def _is_all_of_its_own(host: OwningProgram, value: Value, shows: Mapping[Value, Value]) -> bool:

@@ -36,9 +36,9 @@ longer loops are loops like others, and longer programs are not worth compiling 
 LONG_ROW = 32
 """Elements from which on a row is long: that of six of `lenet` took a sixth longer in place."""
 
-FEWEST_FACTORED, LEAST_FACTORED = 16, 1 << 18
-"""Ops that have to come again until a function is made of them, and the bytes of their results until its calls take no
-time beside it."""
+FEWEST_FACTORED, FEWEST_SAVED, LEAST_FACTORED = 16, 64, 1 << 18
+"""Ops that have to come again until a function is made of them, and those that are compiled less then; and the bytes of
+their results until its calls take no time beside it."""
 FEWEST_PIECES = 3
 """Pieces that are left at least where one is given up for a better border between them."""
 READ_AGAIN, NOT_HANDED_OVER = 0.5, 1e18
