@@ -234,6 +234,7 @@ def set_attribute(array: Any, name: str, value: Any) -> None:
             raise UserTypeError("array does not have imaginary part to set")
         set_item(array.imag, Ellipsis, value)
     elif name == "flat":
+        _require_writeable(array, "array")
         set_flat(array, slice(None), value)
     elif name == "T":
         raise UserAttributeError("attribute 'T' of 'numpy.ndarray' objects is not writable")
@@ -370,10 +371,9 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     place = normalized_axis(axis, target.ndim)
     if places.ndim != target.ndim:
         raise UserValueError("`indices` and `arr` must have the same number of dimensions")
-    rank = target.ndim
-    line = [tuple(-1 if axis_ == other else 1 for axis_ in range(rank)) for other in range(rank)]
+    line = [tuple(-1 if axis_ == other else 1 for axis_ in range(target.ndim)) for other in range(target.ndim)]
     index = tuple(
-        places if other == place else arange(target.shape[other]).reshape(line[other]) for other in range(rank)
+        places if other == place else arange(target.shape[other]).reshape(line[other]) for other in range(target.ndim)
     )
     set_item(target, index, values)
 

@@ -109,15 +109,19 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
         raise UserTypeError("out=... is only allowed as a keyword argument." if out is ... else
                             "return arrays must be of ArrayType")  # fmt: skip
     wanted = dtype_argument(out.dtype)
-    current_trace().storage.require_writeable(
-        out.value, "assignment destination" if name == "copyto" else "output array"
-    )
+    require_output(out, "assignment destination" if name == "copyto" else "output array")
     _check_output_cast(values.dtype_of_value(result), wanted, casting, name)
     target, source = values.dims(out.value), values.dims(result)
     if len(source) > len(target):
         raise UserValueError(broadcasting.with_shapes(broadcasting.NO_ROOM, [target, source]))
     _require_no_repetition(target, source, broadcasting.common_dims([source, target]))
     return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
+
+
+def require_output(out: Any, what: str = "output array") -> None:
+    """Raise NumPy's error of ``what`` if the program may not write to the array ``out``."""
+    if isinstance(out, tracers.ArrayTracer):
+        current_trace().storage.require_writeable(out.value, what)
 
 
 def require_shape(result: Value, out: Any, ranks: str, sizes: str, error: type[Exception] = ValueError) -> None:
@@ -138,6 +142,7 @@ def write_back(result: Value, out: Any, message: str) -> Any:
         own = values.dtype_of_value(result).numpy
         if not np.can_cast(out.dtype, own, "safe"):
             raise UserTypeError(f"Cannot cast array data from {out.dtype!r} to {own!r} according to the rule 'safe'")
+    require_output(out, "WRITEBACKIFCOPY base")
     return store_out(result, out, "unsafe")
 
 
@@ -187,7 +192,7 @@ def _check_output_cast(found: DType, wanted: DType, casting: str, name: str) -> 
         ufunc = getattr(np._core.umath, name, None)  # type: ignore[attr-defined]
         if isinstance(ufunc, np.ufunc):  # whose exception has a class of its own
             given = [np.ones((1, 1) if ufunc.signature else (), found.numpy)] * ufunc.nin
-            out = np.asarray(ufunc(*given)).astype(wanted.numpy)
+            out = np.empty_like(ufunc(*given), wanted.numpy)
             numpy_says(ufunc, *given, out=out, dtype=found.numpy, casting=casting)
         raise UserTypeError(
             f"Cannot cast ufunc '{name}' output from {found.numpy!r} to {wanted.numpy!r} with casting rule '{casting}'"
@@ -271,6 +276,8 @@ def _outputs(ufunc: np.ufunc, out: Any) -> Sequence[Any]:
         raise UserTypeError("must use `...` as `out=...` and not per-operand/in a tuple")
     if len(outputs) != ufunc.nout:
         raise UserValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    for output in outputs:
+        require_output(output)
     return outputs
 
 

@@ -28,7 +28,7 @@ from jitflow.frontend.arrays.operands import (
 )
 from jitflow.frontend.arrays.promotion import convert, convert_wrapping, result_dtype
 from jitflow.frontend.numpy.as_written import as_written
-from jitflow.frontend.numpy.calling import compute, store_out
+from jitflow.frontend.numpy.calling import compute, require_output, store_out
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -335,8 +335,12 @@ def fix(x: Any, out: Any = None) -> Any:
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """``np.copyto``: an assignment."""
+    """``np.copyto``: an assignment; of an array to itself it is nothing, also where that is read-only."""
+    given_array = isinstance(dst, tracers.ArrayTracer) and isinstance(src, tracers.ArrayTracer) and dst.ndim
+    if given_array and current_trace().storage.same_view(dst.value, src.value):
+        return
     wanted, given = dtype_argument(dst.dtype), operand(src)
+    require_output(dst, "assignment destination")
     require_cast(given, wanted, casting)
     result = convert(given, wanted)
     if where is True and isinstance(dst, tracers.ArrayTracer):

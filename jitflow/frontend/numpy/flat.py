@@ -72,6 +72,7 @@ class Flat(ArraySource):
         return np.copy(found) if isinstance(found, tracers.ArrayTracer) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        current_trace().storage.require_writeable(as_value(self._array), "underlying array")
         assignment.set_flat(self._array, index, value)
 
 

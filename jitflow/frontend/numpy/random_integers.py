@@ -12,6 +12,7 @@ from jitflow.errors import UserIndexError, UserTypeError, UserValueError
 from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, normalized_axis, refuse
 from jitflow.frontend.control.calls_out import call_out
 from jitflow.frontend.control.explicit import fori_loop
+from jitflow.frontend.numpy.calling import require_output
 from jitflow.frontend.numpy.draw_calls import (
     REQUIRED,
     Dims,
@@ -227,6 +228,7 @@ def _shuffle(generator: Any, *args: Any, **kwargs: Any) -> None:
         return
     if not isinstance(x, tracers.ArrayTracer):
         raise refuse(f"a shuffle of a {type(x).__name__}", "shuffle an array: np.array(x)")
+    require_output(x, "array")
     if x.ndim == 1:
         normalized_axis(axis, 1)
         _in_random_order(generator, x)
@@ -261,6 +263,7 @@ def _in_random_order(generator: Any, array: Any) -> Any:
 def _permuted(generator: Any, *args: Any, **kwargs: Any) -> Any:
     given = bound("permuted", {"x": REQUIRED, "axis": None, "out": None}, args, kwargs)
     value = array_operand(given["x"])
+    require_output(given["out"], "out")
     (found,) = call_method(generator, "permuted", [value.type], tracers.wrap(value), axis=given["axis"])
     made = tracers.wrap(found, owned=True)
     if given["out"] is None:

@@ -151,8 +151,7 @@ class Storage(Views):
 
     def is_view_of_argument(self, value: Value) -> bool:
         """Whether an array is a view of one that the caller passes, and not that itself."""
-        root = self.root(value)
-        return root is not value and self.is_parameter(root)
+        return self.root(value) is not value and self.is_parameter(self.root(value))
 
     def is_there(self, value: Value, home: Scope) -> bool:
         """Whether the caller may get the memory behind a value that arrives in a region: no branch or loop made it."""
@@ -184,13 +183,16 @@ class Storage(Views):
         return bool(self._outliving) and not self._outliving.isdisjoint(self.behind(value))
 
     def require_writeable(self, value: Value, what: str = "assignment destination") -> None:
-        """Raise ValueError, as NumPy says it of ``what``, if the program may not write to what ``value`` shows."""
-        if (noticed := self._protected.get(self.root(value))) is not None:
+        """Raise NumPy's error of ``what`` if the program may not write to what ``value`` shows, be it nothing."""
+        root = self.root(value)
+        if (noticed := self._protected.get(root)) is not None:
             noticed()
         if noticed is not None or self.is_read_only(value):
             raise UserValueError(f"{what} is read-only")
         if self.is_read_only(value, any):
             raise read_only_on_a_path()
+        if root in self._arguments or self.came_shared(root):
+            self.place(root)
 
     def overlaps(self, value: Value) -> None:
         """The array that the caller passes as ``value`` may show what other arguments show."""
@@ -210,8 +212,7 @@ class Storage(Views):
 
     def came_shared(self, value: Value) -> bool:
         """Whether the memory came out of a branch or loop, where it may be that of an array with another name."""
-        merged = self.merged.get(self.root(value))
-        return merged is not None and merged.shared
+        return (merged := self.merged.get(self.root(value))) is not None and merged.shared
 
     def is_seen_otherwise(self, value: Value) -> bool:
         """Whether a part of the array, or a copy that imitates a view, stands for what ``value`` shows."""
@@ -238,8 +239,8 @@ class Storage(Views):
         return self._made_outside(before) and not any(map(self._made_outside, self._turns))
 
     def _made_outside(self, before: BeforeTurn) -> bool:
-        has_become = any(self.has_become_variable(root, before) for root in self.variables)
-        return has_become or self._trace.watched != before.watched
+        is_new = self._trace.watched != before.watched
+        return is_new or any(self.has_become_variable(root, before) for root in self.variables)
 
     def has_become_variable(self, value: Value, before: BeforeTurn) -> bool:
         """Whether the memory that ``value`` shows is from outside of a turn, and has become a variable in it."""
@@ -378,7 +379,6 @@ class Storage(Views):
             )
         assert isinstance(root.type, Tensor)
         variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
-        home = self.homes[root]
         if self.came_shared(root):
             self._merge_as_places(self.merged[root].site)
         if (noticed := self._protected.get(root)) is not None:
@@ -387,7 +387,7 @@ class Storage(Views):
         if self.is_parameter(root):
             self.replace_parameter(root, variable, "load")
         else:
-            home.insert(root, "variable", root, results=(variable,))
+            self.homes[root].insert(root, "variable", root, results=(variable,))
         self.variables[root] = variable
         return variable
 

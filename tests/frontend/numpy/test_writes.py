@@ -138,6 +138,68 @@ def test_what_is_said_of_read_only_arrays(write: Any):
         interpreted(lambda x: write(x))(x)
 
 
+def stores_itself(x):
+    x.T[...] = x
+
+
+def stores_into_the_line(x):
+    x.flat[:] = x
+
+
+def stores_one_of_two(x):
+    v = x if len(x) > 2 else x + 1
+    v[:] = v
+
+
+def shuffles_nothing(x):
+    np.random.shuffle(x[:0])
+
+
+def does_not_fit(x):
+    np.add(x, x[:2], out=x)
+
+
+def stores_another_dtype(x):
+    x += 1j
+
+
+def takes(x):
+    np.take(x, [0, 1, 2], out=x)
+
+
+def copies_itself(x):
+    np.copyto(x, x)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        stores_itself,
+        stores_into_the_line,
+        stores_one_of_two,
+        shuffles_nothing,
+        does_not_fit,
+        stores_another_dtype,
+        takes,
+        copies_itself,
+    ],
+)
+def test_a_read_only_argument_after_one_that_is_not(program: Any):
+    """Stores that were left out, or failed for another reason, did not ask whether the array may be written to."""
+    compiled = jitflow.function(program)
+    for may_write in (True, False, True):
+        said = []
+        for function in (program, compiled):
+            x = np.arange(3.0)
+            x.flags.writeable = may_write
+            try:
+                function(x)
+                said.append("nothing")
+            except (ValueError, TypeError) as error:
+                said.append(str(error).partition("\n")[0])
+        assert said[0] == said[1]
+
+
 def turned_lines(x):
     x.T.flat[::2] = 1
     x.T.ravel()[...] = 2
