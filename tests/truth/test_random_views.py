@@ -55,6 +55,7 @@ PROGRAMS = {
     "strided": "n = len(x); s = as_strided(x, (n - 2, 3), (x.strides[0],) * 2); return s[1:].T, s",
     "a buffer": "return np.frombuffer(x, np.int32, count=4, offset=8), np.frombuffer(x)",
     "a reshape that may copy": "a = x[::-1]; return a.reshape(2, 3), a.reshape(-1), a.ravel()",
+    "bits of one number": "a = np.array(x[0]); return a.view(np.complex64), a",
     "grids": "return np.meshgrid(x, x[:2], copy=False)",
 }
 
@@ -64,6 +65,15 @@ def test_what_once_was_wrong(lines: str) -> None:
     body = "".join(f"    {line}\n" for line in lines.split("; "))
     program = Program(f"{PRELUDE}\ndef program(x, y, k, flag):\n{body}", ((6,), (6,)), ("f8", "f8"))
     check(program, [OWN, OWN if "strided" in lines or "buffer" in lines or "uint8" in lines else TURNED])
+
+
+@pytest.mark.parametrize("result", ["x[1:]", "x.T", "x.reshape(len(x))", "[x[:], x]"])
+def test_a_view_of_what_branches_choose_is_no_copy(result: str) -> None:
+    """The inner branch made a copy of the view, of which the result was a view without anybody's notice."""
+    branches = "    x = x[::-1]\n    if k > 1:\n        if flag:\n            x = x + 1\n"
+    source = f"{PRELUDE}\ndef program(x, y, k, flag):\n{branches}    return {result}\n"
+    with pytest.raises(Refused, match="on another is one of its own"):
+        check(Program(source, ((6,), (6,)), ("f8", "f8")), [OWN])
 
 
 def test_what_may_be_read_only_on_a_path_is_refused() -> None:

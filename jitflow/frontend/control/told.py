@@ -42,6 +42,8 @@ class Origin:
         self.views: list[tracers.ArrayTracer] = []
         """The views among them, as the program has them, and those of which the merged array would be a copy."""
         self.copied: list[tracers.ArrayTracer] = []
+        self.lost: dict[Site, list[tracers.ArrayTracer]] = {}
+        """Where arrays were merged of which it is a view, and the views that these are copies of: no number tells."""
         self.is_known = True
         """Whether it is merged as memory, if at all, and so known by where it lies."""
         seen: set[Value] = set()
@@ -58,6 +60,9 @@ class Origin:
                 arrived = [left] if ran is None else [left, entry._value]
             if not arrived:
                 self.objects.add(value)
+            if isinstance(storage.source(value), Op) or (storage.imitations.of and storage.imitations.shows(value)):
+                merged = (storage.imitations.sources(value) - storage.put_elsewhere) & storage.merged.keys()
+                self.lost |= {storage.merged[one].site: storage.views_in.get(one, []) for one in merged}
             waiting += arrived
             self.views += storage.views_in.get(value, ())
             self.copied += storage.views_in.get(value, ()) if value in storage.merged else ()
@@ -71,15 +76,23 @@ class Origin:
 
     def copies_seen_by(self, others: Sequence[tracers.ArrayTracer]) -> list[tracers.ArrayTracer]:
         """The views of which it would be a copy, where they show what the caller passes, or ``others`` that it gets."""
-        storage = current_trace().storage
-        outside = storage.behind(*(other._value for other in others))
-        found = []
-        for one in self.copied:
-            root = storage.root(one._value)
-            array, _ = storage.parts.of.get(root, (root, ""))
-            if storage.is_parameter(storage.root(array)) or storage.behind(one._value) & outside:
-                found.append(one)
-        return found
+        return _seen(self.copied, others)
+
+    def lost_to(self, others: Sequence[tracers.ArrayTracer]) -> Iterator[Site]:
+        """Where it would be a view of a copy instead."""
+        return (site for site, views in self.lost.items() if _seen(views, others))
+
+
+def _seen(views: Sequence[tracers.ArrayTracer], others: Sequence[tracers.ArrayTracer]) -> list[tracers.ArrayTracer]:
+    storage = current_trace().storage
+    outside = storage.behind(*(other._value for other in others))
+    found = []
+    for one in views:
+        root = storage.root(one._value)
+        array, _ = storage.parts.of.get(root, (root, ""))
+        if storage.is_parameter(storage.root(array)) or storage.behind(one._value) & outside:
+            found.append(one)
+    return found
 
 
 def is_replaced(entry: Any, left: Any) -> bool:
@@ -102,6 +115,7 @@ def require_numbers(trace: Trace, returned: Sequence[tracers.ArrayTracer], kinds
     things = [*{id(thing): thing for thing in returned}.values()]
     found = [Origin(trace, thing._value) for thing in things]
     asked: dict[Site, None] = {}
+    lost: list[Site] = []
     answer = PASSED
     for number, one in enumerate(found):
         whole = kinds.get(id(things[number]))
@@ -117,10 +131,17 @@ def require_numbers(trace: Trace, returned: Sequence[tracers.ArrayTracer], kinds
                 answer = EACH
         if any(trace.storage.homes.get(view._value) is not trace.root for view in seen):
             raise _copy_of_a_view(next(iter(one.sites)))
+        lost += one.lost_to(others)
+        if (
+            seen and not one.is_known and not trace.state(Numbers).tell(things[number])
+        ):  # another object shows all of it
+            lost += one.sites
     sites = [site for site in asked if trace.choices.answer(site) != EACH
              and (not trace.choices.is_settled(site) or trace.choices.answer(site) not in (None, answer))]  # fmt: skip
     if sites:
         raise Restart(sites[0], answer, is_wish=True, others=sites[1:])
+    if lost:
+        raise _copy_of_a_view(lost[0])
 
 
 def _copy_of_a_view(site: Site) -> UserNotImplementedError:

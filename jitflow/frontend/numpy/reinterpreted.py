@@ -157,9 +157,12 @@ def _require_last_axis(value: Value, own: DType, wanted: DType) -> None:
 
 
 def _same_bits(value: Value, own: DType, wanted: DType) -> Value:
-    """The elements of the last axis as others of the same bytes."""
+    """The elements of the last axis as others of the same bytes; a single element has one axis for that."""
     if own == wanted:
         return emit("copy", value)
+    if not values.rank(value):
+        found = _same_bits(values.reshape(values.as_array(value), (1,)), own, wanted)
+        return values.reshape(found, ())
     if BOOL in (own, wanted):
         if wanted.itemsize > 1 or own.itemsize > 1 or wanted == BOOL:
             raise refuse(f"view of {own.name} as {wanted.name}", "compare with 0, or use astype")
