@@ -55,13 +55,13 @@ def make_plan(
     given: set[int] = set()
     bases = [_new_array(place) for place in places[count:]]
 
-    def owner(source: int) -> int:
+    def owner(source: int, read_only: bool = False) -> int:
         """The leaf that owns the memory of place ``source``; places behind the results are the plan's bases."""
         if source >= count:
             return len(leaves) + source - count
         if source not in first_leaf:  # only some calls return it
             first_leaf[source] = len(leaves) + len(bases)
-            bases.append(_new_array(places[source]))
+            bases.append(_new_array(places[source], read_only))
         return first_leaf[source]
 
     def alternative(
@@ -91,7 +91,7 @@ def make_plan(
         if isinstance(tree, Group):
             return one(tree) if tree in several else filled(tree, option)
         if isinstance(tree, Computed) and not tree.made and places[tree.index].kind == "new":
-            return SameResult(owner(tree.index))
+            return SameResult(owner(tree.index, tree.read_only))
         found = whole(tree)
         assert isinstance(found, Option)
         return found

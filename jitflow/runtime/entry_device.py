@@ -213,12 +213,11 @@ class _DeviceBuilder(ResultBuilder):
         self._lives = binding.lives
         self._there = type(slots).from_buffer_copy(slots)
         """The addresses on the devices."""
-        self._leaves = p.new_arrays(plan)
 
     def build(self) -> Any:
         """The result tree as Python objects."""
         if not self._lives:
-            for leaf in self._leaves.values():
+            for leaf in self._new.values():
                 if leaf.slot in self._plan.made:
                     dims = self._slots[leaf.slot + 1 : leaf.slot + 1 + leaf.rank]
                     size = math.prod(dims) * numpy_dtype(leaf.dtype).itemsize
@@ -259,7 +258,7 @@ class _DeviceBuilder(ResultBuilder):
         return super()._view_of_argument(node, base)
 
     def _view_of_result(self, node: p.ViewOfResult, leaf: int) -> Any:
-        whole = self._leaves[leaf]
+        whole = self._new[leaf]
         if self._stays(whole):
             return self._array_there(node, self._made_on(whole).device, self._arrays[leaf])
         if whole.slot in self._plan.made:

@@ -191,7 +191,7 @@ class ResultWriter:
                 self._hold(self._places[leaf], "null")
                 return self._protected(node, self._arrays[leaf])
             case p.SameResult(other):
-                return self._owned(self._arrays[other])
+                return self._owned(self._protected(self._new[other], self._arrays[other]))
             case p.SameObject(register):
                 return self._owned(self._register(register))
             case p.ConstantObject(constant):

@@ -38,6 +38,7 @@ class ResultBuilder:
         self._plan = plan
         self._binding = binding
         self._slots = slots
+        self._new = p.new_arrays(plan)
         self._arrays: dict[int, np.ndarray[Any, Any]] = {}
         self._shared: dict[int, Any] = {}
         self._taken: set[int] = set()
@@ -46,13 +47,13 @@ class ResultBuilder:
 
     def build(self) -> Any:
         """The result tree as Python objects."""
-        for index, leaf in p.new_arrays(self._plan).items():
+        for index, leaf in self._new.items():
             self._arrays[index] = self._take_over(leaf)
         return self._make(self._plan.results)
 
     def release(self) -> None:
         """Give back the memory of new arrays that has not become an object."""
-        for leaf in p.new_arrays(self._plan).values():
+        for leaf in self._new.values():
             if leaf.slot not in self._taken:
                 self._give_back(leaf)
 
@@ -83,7 +84,7 @@ class ResultBuilder:
             case p.NewArray():
                 return _protected(node, self._arrays[index])
             case p.SameResult(leaf):
-                return self._arrays[leaf]
+                return _protected(self._new[leaf], self._arrays[leaf])
             case p.SameObject(register):
                 return self._binding.register(register)
             case p.ConstantObject(constant):
@@ -125,7 +126,7 @@ class ResultBuilder:
     def _view_of_result(self, node: p.ViewOfResult, leaf: int) -> np.ndarray[Any, Any]:
         """A view at the same offset in the copy as it has in the block, which is copied whole."""
         base = self._arrays[leaf]
-        block = self._slots[p.new_arrays(self._plan)[leaf].slot]
+        block = self._slots[self._new[leaf].slot]
         moved = type(self._slots).from_buffer_copy(self._slots)
         moved[node.slot] += base.ctypes.data - block
         return _with_base(wrap(node, moved, _ALIGNED_WRITEABLE), base)

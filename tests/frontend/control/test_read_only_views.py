@@ -20,6 +20,18 @@ def left_early(x: Any, n: Any) -> Any:
     return None
 
 
+def new_and_left_early(x: Any, n: Any) -> Any:
+    for _ in range(n):
+        x[0, 0] += 1
+        if x[0, 0] > 2:
+            return np.broadcast_to(x[1] + 1, (2, 3))
+    return None
+
+
+def imaginary_or_two(x: Any, n: Any) -> Any:
+    return x[1:].imag if n > 1 else np.imag(x)
+
+
 def on_both(x: Any, n: Any) -> Any:
     found = x.diagonal() if n > 1 else np.diagonal(x.T)
     return found[1:]
@@ -38,7 +50,7 @@ def stored(x: Any, n: Any) -> Any:
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
-@pytest.mark.parametrize("program", [left_early, on_both, in_turns, stored])
+@pytest.mark.parametrize("program", [left_early, new_and_left_early, imaginary_or_two, on_both, in_turns, stored])
 def test_what_is_read_only_on_all_paths_is_so_behind_them(program: Any, n: int) -> None:
     found, expected = [], []
     for function, results in ((jitflow.function(program), found), (program, expected)):
