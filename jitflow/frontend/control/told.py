@@ -61,11 +61,13 @@ class Origin:
             if not arrived:
                 self.objects.add(value)
             if isinstance(storage.source(value), Op) or (storage.imitations.of and storage.imitations.shows(value)):
-                merged = (storage.imitations.sources(value) - storage.put_elsewhere) & storage.merged.keys()
-                self.lost |= {storage.merged[one].site: storage.views_in.get(one, []) for one in merged}
+                self._lose(value)
             waiting += arrived
             self.views += storage.views_in.get(value, ())
-            self.copied += storage.views_in.get(value, ()) if value in storage.merged else ()
+            if value in storage.merged:
+                self.copied += storage.views_in.get(value, ())
+                for one in storage.views_in.get(value, ()):
+                    self._lose(one._value)
             if value in storage.sites:
                 site = storage.sites[value]
                 numbered = Site(Choice.NUMBERED, site.file, site.line, site.name.partition("[")[0])
@@ -73,6 +75,11 @@ class Origin:
                 if replaced is None:
                     self.carrying[numbered] = None
                 self.is_known &= storage.is_adopted(value) and value not in storage.mixed
+
+    def _lose(self, view: Value) -> None:
+        storage = current_trace().storage
+        merged = (storage.imitations.sources(view) - storage.put_elsewhere) & storage.merged.keys()
+        self.lost |= {storage.merged[one].site: storage.views_in.get(one, []) for one in merged}
 
     def copies_seen_by(self, others: Sequence[tracers.ArrayTracer]) -> list[tracers.ArrayTracer]:
         """The views of which it would be a copy, where they show what the caller passes, or ``others`` that it gets."""
