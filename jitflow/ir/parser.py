@@ -20,6 +20,7 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.printer import LAYER_WORDS
 from jitflow.ir.tokens import ParseError, Token, Tokens
 from jitflow.ir.types import (
+    MADE_BY,
     NONE,
     Buffer,
     Container,
@@ -299,7 +300,9 @@ class _Parser(Tokens):
         return Container(kind=kind, key=key, item=item, most=most)
 
     def container_part(self) -> Any:
-        """What it holds, or the largest length that it may have."""
+        """What it holds, what makes that, or the largest length that it may have."""
+        if self.peek().kind == "word" and self.peek().text.startswith(MADE_BY):
+            return self.take("word").text
         if self.peek().kind != "integer":
             return self.container_item()
         return int(self.take("integer").text)

@@ -27,10 +27,12 @@ from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 from jitflow.records import cached, dataclass
 
-__all__ = ["NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Reference", "Scalar",
-           "Several", "Tag", "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of", "leaves_of",
-           "map_dims", "sizes_of_type", "with_dtype", "without_kinds", "words_of"]  # fmt: skip
+__all__ = ["MADE_BY", "NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Reference",
+           "Scalar", "Several", "Tag", "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of",
+           "leaves_of", "map_dims", "sizes_of_type", "with_dtype", "without_kinds", "words_of"]  # fmt: skip
 
+MADE_BY = "by_"
+"""How names begin that types of defaultdicts have for functions of the program's."""
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
 
@@ -67,8 +69,9 @@ class Container(Scalar):
     ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``;
     nobody changes a ``tuple`` once it is made, nor a ``str``, a list of the numbers of its characters (`TEXT`).
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
-    ``factory`` is the class of numbers of which a defaultdict makes its items, if it is one; ``most`` is the largest
-    length of a deque, which drops what is too much.
+    ``factory`` is the class of numbers of which a defaultdict makes its items, or a name for another function of the
+    program's that does (`MADE_BY`), if there is one; ``most`` is the largest length of a deque, which drops what is too
+    much.
     """
 
     dtype: DType = I64

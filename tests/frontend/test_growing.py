@@ -7,6 +7,7 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserNotImplementedError
+from tests.frontend.same_objects import check_objects
 from tests.truth.whole.same import assert_does_what_python_does
 
 U = np.array([3.0, -1.0, 4.0, 0.0, -5.0, 2.0])
@@ -512,14 +513,6 @@ def changes_while_it_is_gone_through(u):
     return kept
 
 
-def gives_a_list_or_a_number(u):
-    kept = []
-    for item in u:
-        if item > 0:
-            kept.append(item)
-    return (kept and kept[-1]) + 1
-
-
 def prints(u):
     kept = []
     for item in u:
@@ -627,7 +620,6 @@ REFUSED = {
     keeps_one_of_two: "a write to an array that is an item",
     keeps_a_view: "a write to an array that is an item",
     keeps_rows_of_several_sizes: "of arrays whose size it finds later",
-    gives_a_list_or_a_number: "the value of `and` or `or`",
 }
 
 
@@ -754,3 +746,42 @@ def test_what_shows_that_tuples_have_copies_is_refused():
     for program, words in ((writes, "a write to an array that is an item"), (returns, "tuples with arrays")):
         with pytest.raises(UserNotImplementedError, match=words):
             jitflow.function(program)(np.ones((40, 2)))
+
+
+def returns_its_last_state(u, k):
+    states = [u, u + 1]
+    for _ in range(k):
+        states.append(states[-1] * 2)
+    largest = states[0]
+    for state in states:
+        if state.sum() > 60:
+            largest = state
+    return states[0], states[-1], states[1], largest
+
+
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_an_item_that_is_returned_is_the_object_that_was_put_there(k):
+    """It was a copy, also of what the caller has passed."""
+    check_objects(jitflow.function(returns_its_last_state), returns_its_last_state, lambda: (np.arange(6.0),), (k,))
+
+
+def gives_an_item_and_the_list(u):
+    rows = [u * i for i in range(len(u)) if u[i] > 0]
+    return rows[0], rows
+
+
+def gives_an_item_of_a_copy_and_the_list(u):
+    rows = [u * i for i in range(len(u)) if u[i] > 0]
+    return list(rows)[1], rows
+
+
+def gives_a_row(u):
+    rows = [row for row in u.reshape(-1, 1) if row[0] > 0]
+    return rows[0]
+
+
+@pytest.mark.parametrize("program", [gives_an_item_and_the_list, gives_an_item_of_a_copy_and_the_list, gives_a_row])
+def test_an_item_that_the_caller_would_know_by_another_name_is_refused(program):
+    """It was a copy."""
+    with pytest.raises(UserNotImplementedError, match=r"an item of a list that .* which is returned, and is that of"):
+        jitflow.function(program)(U)

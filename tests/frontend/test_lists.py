@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jitflow
+from tests.frontend.same_objects import check_objects
 from tests.truth.whole.same import assert_does_what_python_does
 
 U = np.array([3.0, 0.0, 4.0, 1.0, 5.0, 2.0])
@@ -123,3 +124,21 @@ def test_lists_and_texts_that_no_memory_holds():
     for program in programs:
         with pytest.raises(MemoryError):
             jitflow.function(program)(1 << 60)
+
+
+def writes_to_a_row(x, place):
+    rows = list(x)
+    rows[place][0] = 5
+    return rows[place], list(x)[-1], np.array(rows)
+
+
+def changes_the_rows(x, place):
+    rows = list(x)
+    rows.append(x[place] * 2)
+    return sum(row.sum() for row in rows), len(rows)
+
+
+@pytest.mark.parametrize("program", [writes_to_a_row, changes_the_rows])
+def test_the_list_of_an_array_has_views_of_its_rows(program):
+    """They were copies, which could not be written to."""
+    check_objects(jitflow.function(program), program, lambda: (np.arange(6.0).reshape(3, 2),), (1,))

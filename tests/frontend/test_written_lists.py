@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import jitflow
 from tests.truth.whole.same import assert_does_what_python_does
 
 CALLS = [([3, 0, 1, 5, 5],), ([1],), ([],)]
@@ -50,24 +49,26 @@ def puts_one_of_two_under_a_key(numbers):
     return groups
 
 
-def test_the_value_of_or_with_a_list_takes_no_items():
-    """This was a TypeError of the program's."""
-
-    def program(flag):
-        items = None
-        if flag:
-            items = [1.0]
-        found = items or [5.0]
-        found[0] = 7.0
-        return found
-
-    with pytest.raises(NotImplementedError, match="the value of `and` or `or` with a list"):
-        jitflow.function(program)(True)
+def has_one_of_two_by_or(numbers):
+    """The value of ``or`` with a list of the running program was refused, even where it is one of two lists."""
+    large, small = [], []
+    for number in numbers:
+        (large if number > 2 else small).append(number)
+    chosen = large or small
+    chosen.append(100)
+    first = large and large[0]
+    return large, small, first, sum(large or [7]), not (large and small)
 
 
 @pytest.mark.parametrize(
     "program",
-    [inserts_between_slices, begins_with_one_of_two, begins_with_what_is_not_empty, puts_one_of_two_under_a_key],
+    [
+        inserts_between_slices,
+        begins_with_one_of_two,
+        begins_with_what_is_not_empty,
+        puts_one_of_two_under_a_key,
+        has_one_of_two_by_or,
+    ],
 )
 def test_they_may_become_lists_of_the_running_program(program):
     assert_does_what_python_does(program, CALLS)

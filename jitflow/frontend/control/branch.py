@@ -9,11 +9,11 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.cells import UNBOUND, Cells
-from jitflow.frontend.control.changing_lists import go_on_with_others, is_made
+from jitflow.frontend.control.changing_lists import go_on_with_others
 from jitflow.frontend.control.contents import Changes
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.local_types import kind_of
-from jitflow.frontend.control.logic import OnlyTruth, as_bool, truth
+from jitflow.frontend.control.logic import as_bool, truth
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
     resolved,
@@ -23,15 +23,13 @@ from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.same import give_numbers, is_numbered, note_reached, number
 from jitflow.frontend.control.sharing import traced_paths
-from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.texts.traced import is_text_value
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
-__all__ = ["and_", "bound", "choose", "choose_path", "decide", "if_", "or_"]
+__all__ = ["and_", "both", "bound", "choose", "choose_path", "decide", "either", "if_", "or_"]
 
 
 def if_(
@@ -146,49 +144,53 @@ def _held_by(*functions: Any) -> list[Any]:
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:
     """``left and right()``."""
-    if is_text_value(left):
-        return choose(as_bool(left), right, lambda: left, right)
-    if isinstance(left, Recorded):
-        return OnlyTruth(choose(as_bool(left), lambda: as_bool(right()), lambda: False, right))
     if not isinstance(left, tracers.Tracer):
-        return choose(left, right, lambda: left)
+        return choose(as_bool(left), right, lambda: left, left, right)
     other = _Other(right, settles=False)
     return other.of(left, choose(left, other, lambda: left, left, right))
 
 
 def or_(left: Any, right: Callable[[], Any]) -> Any:
     """``left or right()``."""
-    if is_text_value(left):
-        return choose(as_bool(left), lambda: left, right, right)
-    if isinstance(left, Recorded):
-        return OnlyTruth(choose(as_bool(left), lambda: True, lambda: as_bool(right()), right))
     if not isinstance(left, tracers.Tracer):
-        return choose(left, lambda: left, right)
+        return choose(as_bool(left), lambda: left, right, left, right)
     other = _Other(right, settles=True)
     return other.of(left, choose(left, lambda: left, other, left, right))
 
 
+def both(left: Any, right: Callable[[], Any]) -> Any:
+    """The truth of ``left and right()``."""
+    return and_(_as_condition(left), lambda: _as_condition(right()))
+
+
+def either(left: Any, right: Callable[[], Any]) -> Any:
+    """The truth of ``left or right()``."""
+    return or_(_as_condition(left), lambda: _as_condition(right()))
+
+
+def _as_condition(thing: Any) -> Any:
+    return thing if kind_of(thing) == Scalar(BOOL, weak=True) else as_bool(thing)
+
+
 class _Other:
-    """The right operand of ``and`` or ``or``; of a list only its truth.
+    """The right operand of ``and`` or ``or``.
 
     Where it is known, and ``settles`` the whole, so is the whole: ``n < 0 or isinstance(n, float)``.
     """
 
     def __init__(self, right: Callable[[], Any], *, settles: bool) -> None:
         self._right, self._settles = right, settles
-        self._is_list = self._is_settled = False
+        self._is_settled = False
 
     def __call__(self) -> Any:
         thing = self._right()
-        self._is_list = (isinstance(thing, Recorded) and not thing.is_text) or type(thing) is list or is_made(thing)
         self._is_settled = thing is self._settles
-        return as_bool(thing) if self._is_list else thing
+        return thing
 
     def of(self, left: Any, found: Any) -> Any:
         """What the whole expression gives."""
-        if self._is_settled and kind_of(left) == Scalar(BOOL, weak=True):
-            return self._settles
-        return OnlyTruth(found) if self._is_list else found
+        is_settled = self._is_settled and kind_of(left) == Scalar(BOOL, weak=True)
+        return self._settles if is_settled else found
 
 
 @raising_for_the_program

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NoReturn
+from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserError, UserNotImplementedError, UserValueError
+from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.outside.objects import Recorded
@@ -20,7 +20,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import BOOL
 
-__all__ = ["SEVERAL", "OnlyTruth", "as_bool", "as_python_bool", "not_", "truth"]
+__all__ = ["SEVERAL", "as_bool", "as_python_bool", "not_", "truth"]
 
 _EMPTY = "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
 SEVERAL = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
@@ -91,45 +91,6 @@ def as_bool(thing: Any) -> Any:
     """``bool(thing)``."""
     answer = truth(thing)
     return answer if isinstance(answer, bool) else as_python_bool(answer)
-
-
-class OnlyTruth(Recorded):
-    """What ``a and b`` gives where one of the two is a list of the running program: it has a truth, and no more."""
-
-    def __init__(self, answer: Any) -> None:
-        self._answer = answer
-
-    def truth(self) -> Any:
-        return truth(self._answer)
-
-    def settled(self) -> Any:
-        raise _refusal()
-
-    def returned(self) -> Any:
-        raise _refusal()
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name) if name.startswith("__") else _refusal()
-
-    def _refuse(self, *_: Any) -> NoReturn:
-        raise _refusal()
-
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __mul__ = __getitem__ = __iter__ = _refuse
-    __len__ = __bool__ = __str__ = __repr__ = __int__ = __float__ = __complex__ = __index__ = __round__ = _refuse
-    __neg__ = __pos__ = __abs__ = __invert__ = __sub__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _refuse
-    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __contains__ = _refuse
-    __setitem__ = __delitem__ = _refuse
-    __hash__ = object.__hash__
-
-
-def _refusal() -> UserError:
-    return located(
-        UserNotImplementedError(
-            "the value of `and` or `or` with a list that the running program changes",
-            expected="a condition, which asks for its truth alone",
-            mend="write `if items:`, or compare len(items) with 0",
-        )
-    )
 
 
 surface.install(opposite=not_)

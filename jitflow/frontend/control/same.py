@@ -11,7 +11,7 @@ carried with the number of the object that it is. At the end the numbers say whi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -57,6 +57,8 @@ class Numbers:
         self.replaced: dict[Value, tuple[Value, Any, Value | None]] = {}
         """By what came out of a loop of which each turn replaces the caller's array: what turns leave, that array, and
         whether there was a turn, if that is not known."""
+        self.may_be: dict[Value, Callable[[], set[Value]]] = {}
+        """By the copy of an item that a list has given: what may lie behind that."""
         self.reached: dict[Scope, list[Mutables]] = {}
         """By region: the lists, dicts and objects that were there when its last branch or loop began."""
         self._made = 0

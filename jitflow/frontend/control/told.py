@@ -27,7 +27,8 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.location import Loc
 
-__all__ = ["is_merged", "is_one", "is_replaced", "number_among", "number_as", "require_numbers", "require_objects"]
+__all__ = ["is_merged", "is_one", "is_replaced", "number_among", "number_as", "numbered_sites",
+           "require_numbers", "require_objects"]  # fmt: skip
 
 
 class Origin:
@@ -170,7 +171,7 @@ def require_objects(trace: Trace, returned: Sequence[Any]) -> None:
         for number in origins_of(thing)[0]:
             shown.setdefault(number, []).append(thing)
     for things in (things for things in shown.values() if len(things) > 1):
-        sites = dict.fromkeys(site for thing in things for site in _numbered_sites(thing))
+        sites = dict.fromkeys(site for thing in things for site in numbered_sites(thing))
         unasked = [site for site in sites if not trace.choices.is_settled(site) or trace.choices.answer(site) == PASSED]
         if unasked:
             trace.begin_anew_at_last(Restart(unasked[0], EACH, others=unasked[1:]))
@@ -191,7 +192,7 @@ def is_one(thing: Any, other: Any) -> Any:
     if thing is other or type(thing) is not type(other) or not (is_object(thing) and is_object(other)):
         return thing is other
     trace = current_trace()
-    sites = dict.fromkeys(itertools.chain(_numbered_sites(thing), _numbered_sites(other)))
+    sites = dict.fromkeys(itertools.chain(numbered_sites(thing), numbered_sites(other)))
     unasked = [site for site in sites if trace.choices.answer(site) != EACH]
     if unasked:
         trace.begin_anew_at_last(Restart(unasked[0], EACH, others=unasked[1:]))
@@ -217,10 +218,10 @@ def _is_a_view(thing: Any) -> bool:
 
 def is_merged(thing: Any) -> bool:
     """Whether it is an object of a class that paths or turns have left: only the running program knows which it is."""
-    return type(thing) not in (list, dict) and can_change(thing) and any(True for _ in _numbered_sites(thing))
+    return type(thing) not in (list, dict) and can_change(thing) and any(True for _ in numbered_sites(thing))
 
 
-def _numbered_sites(thing: Any) -> Iterator[Site]:
+def numbered_sites(thing: Any) -> Iterator[Site]:
     """The sites at which an array or object, and what it was made of, may have got numbers."""
     if isinstance(thing, tracers.ArrayTracer):
         yield from Origin(current_trace(), thing._value).sites
@@ -231,14 +232,18 @@ def _numbered_sites(thing: Any) -> Iterator[Site]:
 
 def _is_told(thing: Any) -> bool:
     """Whether a number says which object it is: it has one, or was never merged."""
-    return current_trace().state(Numbers).tell(thing) or not any(True for _ in _numbered_sites(thing))
+    return current_trace().state(Numbers).tell(thing) or not any(True for _ in numbered_sites(thing))
 
 
 def _may_be_one(thing: Any, other: Any) -> bool:
     """Whether an object may be another one, where the paths or turns that it comes from have met."""
     if isinstance(thing, tracers.ArrayTracer):
         mine, others = Origin(current_trace(), thing._value), Origin(current_trace(), other._value)
-        return bool((mine.sites or others.sites) and mine.objects & others.objects)
+        may_be = current_trace().state(Numbers).may_be
+        found, wanted = (
+            one.objects.union(*(may_be[value]() for value in one.objects if value in may_be)) for one in (mine, others)
+        )
+        return bool((mine.sites or others.sites or found != mine.objects) and found & wanted)
     return not origins_of(thing)[0].keys().isdisjoint(origins_of(other)[0])
 
 

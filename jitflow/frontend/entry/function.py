@@ -36,6 +36,7 @@ from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.python.pools import make_pools
+from jitflow.frontend.python.taped_lists import require_items_apart
 from jitflow.frontend.python.untold import require_told
 from jitflow.frontend.recording.choices import Choices, Restart, Site, StartAnew
 from jitflow.frontend.recording.locate import (
@@ -291,6 +292,7 @@ def _trace(
     state.storage.require_shown(collected.shown)
     state.begin_anew_now()
     require_numbers(state, collected.arrays, collected.kinds)
+    require_items_apart(collected.arrays)
     require_objects(state, [*filter(can_change, collected.containers)])
     state.begin_anew_now()
     collected.share_memory()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jitflow.frontend.control.assertions import assert_
 from jitflow.frontend.control.attempts import attempt, attempts
-from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
+from jitflow.frontend.control.branch import and_, both, bound, choose, either, if_, or_
 from jitflow.frontend.control.caught_errors import again, caught_error, known_error, raised_again
 from jitflow.frontend.control.comparisons import chain, compared, contains, is_
 from jitflow.frontend.control.logic import not_
@@ -28,8 +28,8 @@ from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.python.spreading import spread, unpacked
 from jitflow.frontend.texts import percent, text
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
-           "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "either", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
            "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
            "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",

@@ -11,6 +11,7 @@ functions that make defaults. Where that may change or read something, they are 
 from __future__ import annotations
 
 import abc
+import collections
 import functools
 import inspect
 import sys
@@ -191,12 +192,18 @@ def runs_unseen(kind: type) -> bool:
 
 
 def _holds_what_is_read(function: FunctionType) -> bool:
-    """Whether a function that Python has written, a constructor, holds what is more than its value."""
+    """Whether a function that Python has written, a constructor, holds what is more than its value.
+
+    A class of containers is: what it makes may become one of the running program.
+    """
     if function.__name__ not in _CONSTRUCTORS:
         return False
     held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     held += [cell.cell_contents for cell in function.__closure__ or ()]
-    return not all(map(is_frozen, held))
+    return not all(is_frozen(thing) and not any(thing is kind for kind in _CONTAINERS) for thing in held)
+
+
+_CONTAINERS = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
 
 
 def functions_in(member: Any) -> list[FunctionType]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserError
+from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.loop import MANY_TURNS
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
@@ -27,6 +27,7 @@ from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import join
 from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers.base import located
 
 __all__ = ["consumed", "gathered", "listed"]
 
@@ -35,12 +36,15 @@ _FOLDS = ("all", "any", "next", "sum")
 _OF_MATH, _OF_COLLECTIONS = ("fsum", "prod"), ("Counter", "deque")
 
 
-def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool | None, name: str) -> Any:
-    """``[... for ... in iterable]``, which goes by its text. Of a set or dict nobody is told what it leaves out."""
+def listed(iterable: Any, plain: _Function | None, loop: _Function, leaves_out: bool | None, name: str) -> Any:
+    """``[... for ... in iterable]``, which goes by its text. Of a set or dict nobody is told what it leaves out.
+
+    It has no ``plain`` form, and is a loop, if it assigns names of the function around.
+    """
     iterable = iterator_of(iterable)
     if _is_gone_through_apart(iterable):
         return iterable.each(lambda items: listed(items, plain, loop, leaves_out, name))
-    if _is_a_loop(iterable, leaves_out) or is_of_program(name):
+    if plain is None or _is_a_loop(iterable, leaves_out) or is_of_program(name):
         return loop(iterable)
     return made_container(_turn_by_turn(plain, iterable, leaves_out), name)
 
@@ -49,7 +53,7 @@ def consumed(
     function: _Function,
     name: str,
     iterable: Any,
-    plain: _Function,
+    plain: _Function | None,
     loop: _Function,
     leaves_out: bool,
     *others: Any,
@@ -61,23 +65,43 @@ def consumed(
         return iterable.each(
             lambda items: consumed(function, name, items, plain, loop, leaves_out, *others, **keywords)
         )
-    is_fold = name in _FOLDS
     is_decision = name in ("any", "all") and active_trace() is not None
     if is_decision and replaced_by(function) is getattr(builtins, name) and current_trace().choices.answer(_site()):
         return loop(iterable)
+    if plain is None:
+        return _gone_through(function, name, loop, iterable, others, keywords)
     if name == "join":
         if getattr(function, "func", None) is not join or not _is_a_loop(iterable, leaves_out):
             return _turn_by_turn(lambda items: function(plain(items)), iterable, leaves_out)
         return function(loop(iterable))
-    meant = getattr(math if name in _OF_MATH else collections if name in _OF_COLLECTIONS else builtins, name)
-    if replaced_by(function) is not meant or not _is_a_loop(iterable, leaves_out, is_fold):
+    if not _is_meant(function, name) or not _is_a_loop(iterable, leaves_out, name in _FOLDS):
         may_leave = None if is_decision and leaves_out is False else leaves_out
         return _turn_by_turn(lambda items: function(plain(items), *others, **keywords), iterable, may_leave)
+    return _gone_through(function, name, loop, iterable, others, keywords)
+
+
+def _is_meant(function: _Function, name: str) -> bool:
+    """Whether a function is Python's own of that name."""
+    meant = getattr(math if name in _OF_MATH else collections if name in _OF_COLLECTIONS else builtins, name)
+    return replaced_by(function) is meant
+
+
+def _gone_through(
+    function: _Function, name: str, loop: _Function, iterable: Any, others: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """What a function makes of the items that the loop goes through."""
+    if name == "join":
+        return function(loop(iterable))
+    if not _is_meant(function, name):
+        raise located(UserNotImplementedError(
+            f"a generator expression that assigns a name, for another function than Python's {name}",
+            mend="make a list first: [...]",
+        ))  # fmt: skip
     if name == "sum":
         return loop(iterable, *others, **keywords) if others else loop(iterable, keywords.get("start", 0))
     if name == "next":
         return loop(iterable, *(others or (None,)))
-    return loop(iterable) if is_fold or name == "list" else function(loop(iterable), *others, **keywords)
+    return loop(iterable) if name in (*_FOLDS, "list") else function(loop(iterable), *others, **keywords)
 
 
 def _is_gone_through_apart(iterable: Any) -> bool:

@@ -20,16 +20,16 @@ from typing import Any, ClassVar, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
+from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_displayed, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import begin_anew_pooled
 from jitflow.frontend.python.container_protocol import PythonProtocol
+from jitflow.frontend.python.factories import factory_name
 from jitflow.frontend.python.held_items import class_of, python_int, sought_words, standing_for, words
 from jitflow.frontend.python.item_types import (
     as_key,
     containers_in,
-    factory_name,
     item_type,
     joined,
     joined_containers,
@@ -360,16 +360,20 @@ def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
     return error
 
 
+_OF_PYTHON = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
+
+
 def as_item(thing: Any) -> Any:
     """What a container can hold in the place of one of Python's own."""
     if type(thing) is tuple:
         return tuple(map(as_item, thing))
-    if type(thing) not in (list, dict, set):
+    if type(thing) not in _OF_PYTHON:
         return thing
     trace = current_trace()
     known = trace.state(ProgramLists).made.get(id(thing))
     if known is not None:
         raise trace.begin_anew(Restart(known.site, type_of_container(thing) or True))
+    begin_anew_displayed()
     raise refusal(
         f"a {type(thing).__name__} of Python's that is put into one of the running program",
         "make it by a display or comprehension in the compiled function: row = [...]",

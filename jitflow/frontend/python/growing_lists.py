@@ -61,10 +61,10 @@ class Growing(TapedList):
             fail(IndexError, "pop from empty list")
         values.check(self.truth(), IndexError, "pop from empty list")
         if type(position) is int and position == -1:
-            item = self._given([column.pop() for column in self.known.columns])
+            item = self._given([column.pop() for column in self.known.columns], stays=False)
         else:
             place = self._place(position, "pop index out of range")
-            item = self._peeked(place)
+            item = self._peeked(place, stays=False)
             self._close_gap(place)
             for column in self.known.columns:
                 column.pop()

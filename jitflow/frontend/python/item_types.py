@@ -21,11 +21,11 @@ from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.possible_kinds import possible_numbers
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import is_pooled, reference_type
+from jitflow.frontend.python.factories import factory_name
 from jitflow.frontend.texts.building import can_be_built, is_text
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import NONE, TEXT, Container, Item, Reference, Scalar, Several, leaves_of
-from jitflow.runtime.returned_containers import FACTORIES
 
 __all__ = [
     "Kept",
@@ -33,7 +33,6 @@ __all__ = [
     "as_key",
     "common_dtype",
     "containers_in",
-    "factory_name",
     "has_objects",
     "has_order",
     "item_type",
@@ -93,12 +92,6 @@ def type_of_container(thing: Any) -> Container | None:
     factory = factory_name(thing.default_factory) if type(thing) is collections.defaultdict else ""
     most = thing.maxlen if type(thing) is collections.deque else None
     return None if item is None else Container(kind=kind, key=key, item=item, factory=factory, most=most)
-
-
-def factory_name(factory: Any) -> str:
-    """The name of a class of numbers; nothing for all else."""
-    name = getattr(factory, "__name__", "")
-    return name if name in FACTORIES else ""
 
 
 _LISTS = frozenset({list, collections.deque})

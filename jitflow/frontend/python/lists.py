@@ -30,7 +30,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, DType
 
-__all__ = ["Listed", "ListedArrays", "ListedScalars", "ListedTuples", "best", "in_order", "of_numbers",
+__all__ = ["Listed", "ListedArrays", "ListedRows", "ListedScalars", "ListedTuples", "best", "in_order", "of_numbers",
            "size_of_list", "summed", "to_list", "tuples_of"]  # fmt: skip
 
 _LONGEST = 16
@@ -249,6 +249,39 @@ class ListedArrays(Listed):
     @staticmethod
     def made_of(array: Any) -> list[Any]:
         return [row.copy() for row in array]
+
+
+class ListedRows(Listed):
+    """``list(x)`` of an array of several axes: the views of its rows, which the program may write to."""
+
+    __jitflow_arrays__ = ("rows",)
+
+    def __init__(self, rows: Any, site: Site | None = None) -> None:
+        self.rows, self.site = rows, site
+
+    @property
+    def array(self) -> Any:
+        return self.rows.copy()
+
+    @property
+    def weak(self) -> bool:
+        return False
+
+    @property
+    def count(self) -> Dim:  # type: ignore[override]
+        return current_trace().resolve(self.rows.type.dims[0])
+
+    span = count
+
+    def item(self, position: Any) -> Any:
+        return self.rows[position]
+
+    def __getitem__(self, position: Any) -> Any:
+        return ListedRows(self.rows[position]) if isinstance(position, slice) else super().__getitem__(position)
+
+    @staticmethod
+    def made_of(array: Any) -> list[Any]:
+        return [*array]
 
 
 def tuples_of(weak: tuple[bool, ...]) -> type[Listed]:

@@ -38,7 +38,7 @@ from jitflow.frontend.python.growing_lists import Growing, as_growing
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_operations import require_memory
 from jitflow.frontend.python.list_tapes import Form
-from jitflow.frontend.python.lists import Listed
+from jitflow.frontend.python.lists import Listed, ListedRows
 from jitflow.frontend.python.program_counters import ProgramCounter
 from jitflow.frontend.python.program_deques import parts_of_deque
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
@@ -136,7 +136,7 @@ def _of_program(items: Any, site: Site, answer: Any) -> Any:
         return Growing(items, site.name, site, answer if isinstance(answer, Form) else None)
     found = made(kind, site, answer, items.maxlen if type(items) is collections.deque else None)
     if isinstance(found, ProgramDefaultDict):
-        found.factory = items.default_factory
+        found.make_items_by(items.default_factory)
     _fill(found, items)
     return found
 
@@ -298,9 +298,11 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
         return _made(made_by(*first, given) if args else kind(), site)
     name = kind.__name__
     like, answer = like_of(given, name), trace.choices.answer(site)
+    if kind is list and answer is None and isinstance(given, tracers.ArrayTracer) and given.ndim > 1:
+        return ListedRows(given, site)
     found = list_at(site, like) if kind is list else made(name, site, widest(answer, like), most)
     if first and isinstance(found, ProgramDefaultDict):
-        (found.factory,) = first
+        found.make_items_by(*first)
     if isinstance(found, ProgramCounter | ProgramDict | ProgramSet):
         found.update(given)
     else:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.python.item_types import factory_name
+from jitflow.frontend.python.factories import known_factory_name
 from jitflow.ir.dtypes import BOOL, F64, I64, dtype_of
 from jitflow.ir.types import Container, Item, Scalar
 from jitflow.runtime.returned_containers import FACTORIES
@@ -39,7 +39,7 @@ def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list
     name = _KINDS.get(kind)
     if name is None or depth > _DEEPEST:
         return None
-    factory = factory_name(things[0].default_factory) if name == "defaultdict" else ""
+    factory = known_factory_name(things[0].default_factory) if name == "defaultdict" else ""
     held = Container(kind=name, factory=factory, most=things[0].maxlen if name == "deque" else None)
     if not all(is_as_long(thing, held) for thing in things):
         return None

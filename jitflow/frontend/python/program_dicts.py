@@ -16,7 +16,8 @@ from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import made, refusal
-from jitflow.frontend.python.held_items import KINDS, python_int, size_of, words
+from jitflow.frontend.python.factories import factory_by_name, factory_name
+from jitflow.frontend.python.held_items import KINDS, python_int, size_of
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
 from jitflow.frontend.python.program_sets import ProgramSet, is_set
 from jitflow.frontend.recording import values
@@ -24,7 +25,6 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container
-from jitflow.runtime.returned_containers import FACTORIES
 
 __all__ = ["ProgramDefaultDict", "ProgramDict"]
 
@@ -326,7 +326,7 @@ class _Counted(Source):
 
 
 class ProgramDefaultDict(ProgramDict):
-    """A defaultdict: a key that is not there has 0, or an empty container."""
+    """A defaultdict: a key that is not there has what the factory makes, 0 or an empty container say."""
 
     held = Container(kind="defaultdict")
 
@@ -334,30 +334,35 @@ class ProgramDefaultDict(ProgramDict):
         super().__init__(reference)
         self.factory: Callable[[], Any] | None = None
 
+    def make_items_by(self, factory: Any) -> None:
+        """Take what Python calls for a key that is not there."""
+        self.factory = factory
+        factory_name(factory)
+
     def __getitem__(self, key: Any) -> Any:
-        found = self.admitted(key, self._default())
-        if found is None:
-            return self.sample[1]
+        if not self.is_known:
+            return self._entered(key)
         place = self.find(key)
-        assert place is not None
+        if place is None:
+            return self._entered(key)
+        return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], lambda: self._entered(key))
 
-        def enter() -> Any:
-            item = self._default()
-            assert self.held.key is not None
-            assert self.held.item is not None
-            self.enter(*words(key, self.held.key), *words(item, self.held.item))
-            return item
-
-        return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], enter)
+    def _entered(self, key: Any) -> Any:
+        """What is under a key that is not there, and is put there."""
+        item = self._default()
+        if (found := self.admitted(key, item)) is None:
+            return self.sample[1]
+        self.enter(*found)
+        return item
 
     def _default(self) -> Any:
         if self.held.factory:
-            return FACTORIES[self.held.factory]()
+            return factory_by_name(self.held.factory)()
         if isinstance(self.held.item, Container):
             return made(self.held.item.kind, None, self.held.item)
         if self.held.item is None:
             return self._made_by_factory()
-        raise refusal("a defaultdict of the running program whose factory is no class of numbers or containers",
+        raise refusal("a defaultdict of the running program of which nobody knows what makes its items",
                       "use defaultdict(int), defaultdict(float) or defaultdict(list)")  # fmt: skip
 
     def _made_by_factory(self) -> Any:

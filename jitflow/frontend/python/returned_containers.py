@@ -26,7 +26,7 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Container, Scalar
+from jitflow.ir.types import MADE_BY, Container, Reference, Scalar
 from jitflow.runtime.returned_containers import deque_of, dict_of, of_columns, set_of, unfilled
 from jitflow.runtime.returned_objects import PoolTable, container_with_objects, object_of_words, of_words
 from jitflow.runtime.stores import Call
@@ -52,6 +52,7 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
         if is_pooled(thing):
             has_pooled = True
         elif thing.is_known:
+            _require_factories(thing.held, set())
             held[thing.value] = thing.held
             is_chosen |= chosen
         else:
@@ -63,6 +64,19 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
         call = stores.return_containers(held)
         return found | {value: (partial(_passed_back, place), [call]) for place, value in enumerate(held)}
     return found | _returned_alone(held, is_chosen=is_chosen)
+
+
+def _require_factories(held: Container, seen: set[str]) -> None:
+    """Raise if there is a defaultdict in a container whose factory is a function, which nobody could return."""
+    if held.factory.startswith(MADE_BY):
+        raise refusal("a defaultdict of the running program, which is returned or handed on with a function for keys "
+                      "that are not there", "return a dict: dict(d)")  # fmt: skip
+    for word in held.words:
+        if isinstance(word, Reference) and word.name not in seen:
+            seen.add(word.name)
+            _require_factories(current_trace().state(Pools)[word.name].rows.held, seen)
+        elif isinstance(word, Container):
+            _require_factories(word, seen)
 
 
 def _returned_alone(held: Mapping[Value, Container], *, is_chosen: bool = False) -> dict[Any, Returned]:
@@ -90,6 +104,7 @@ def _returned_with_objects(held: Mapping[Value, Container]) -> dict[Any, Returne
     tables, roots = dict[str, PoolTable](), dict(held)
     for name, pool in trace.state(Pools).items():
         if pool.rows.is_known:
+            _require_factories(pool.rows.held, {name})
             tables[name] = pool.table(len(roots))
             roots[pool.rows.value] = pool.rows.held
     packed = trace.make("pack_containers", *roots)
@@ -109,6 +124,7 @@ def _alone(thing: ProgramContainer) -> Returned:
                       "fails or calls out", "hand on what the objects hold")  # fmt: skip
     if not thing.is_known:
         return partial(unfilled, thing.held), []
+    _require_factories(thing.held, set())
     return _returned_alone({thing.value: thing.held})[thing.value]
 
 

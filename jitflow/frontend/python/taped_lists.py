@@ -8,7 +8,8 @@ writes to either of the two; what would is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -19,10 +20,12 @@ from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
+from jitflow.frontend.control.same import EACH, Numbers
+from jitflow.frontend.control.told import numbered_sites
 from jitflow.frontend.python.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.python.lists import Listed, ListedArrays, ListedScalars, tuples_of
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.choices import Restart, Site
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
@@ -32,7 +35,7 @@ from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Scalar, Tape, Tensor
 from jitflow.records import dataclass
 
-__all__ = ["TapedList", "refusal", "size_of"]
+__all__ = ["TapedList", "refusal", "require_items_apart", "size_of"]
 
 
 def _dims(form: Form) -> Iterator[Dim]:
@@ -46,6 +49,18 @@ class _Known:
 
     form: Form | None = None
     columns: tuple[Column, ...] = ()
+
+
+class _Given(dict[Value, tuple["TapedList", bool]]):
+    """By what lies behind the copies of items that lists have given: which list, and whether they stay in it."""
+
+
+def require_items_apart(returned: Iterable[tracers.ArrayTracer]) -> None:
+    """Raise where the caller gets an array that is an item of a list, and could tell that it is a copy."""
+    given, behind = current_trace().state(_Given), current_trace().storage.behind
+    items = [(array, *given[shown]) for array in returned if given for shown in given.keys() & behind(array._value)]
+    for array, found, stays in items:
+        found.require_apart(array, stays, len(items) > 1)
 
 
 _FLOATS = Form((Scalar(F64, True),))
@@ -68,6 +83,9 @@ class TapedList(Listed):
         """Whether the program has looked at the items before one of them told the kind."""
         self._arrays: list[Value] = []
         """What it has copies of."""
+        self._given_by = trace.state(_Given)
+        self._numbered = replace(site, choice=Choice.NUMBERED)
+        self.is_returned = False
         self._loops = 0
         """How many loops go through it."""
         if form is not None:
@@ -147,21 +165,57 @@ class TapedList(Listed):
                 f"{self._name}",
                 "have a list for each part of the tuples, or go through it in a loop",
             )
-        columns = [column.array(size) for column in self.known.columns]
+        held = self.known.columns[: len(form.kinds)]
+        columns = [column.array(size) for column in held]
         if form.is_tuple:
-            return tuples_of(tuple(column.number.weak for column in self.known.columns))(*columns)
+            return tuples_of(tuple(column.number.weak for column in held))(*columns)
         return (Listed if self.weak else ListedScalars if form.is_number else ListedArrays)(*columns)
 
     def returned(self) -> Listed:
         """What the program returns of it: a list of its own."""
-        storage = self._trace.storage
-        if any(map(storage.is_parameter, storage.behind(*self._arrays))):
+        self.is_returned = True
+        if any(map(self._trace.storage.is_parameter, self.may_hold())):
             begin_anew_with_slots(self._site)
             raise refusal(
                 f"a list that the running program changes, {self._name}, which is returned and has an argument in it",
                 "append a copy of it, x.copy(), or return np.array of the list",
             )
         return self.settled()
+
+    def _with_givers(self) -> list[TapedList]:
+        """The list, and those that have given what is in it."""
+        found = {id(self): self}
+        waiting = [self]
+        for one in waiting:  # which grows
+            others = map(self._given_by.get, self._trace.storage.behind(*one._arrays))
+            new = {id(other[0]): other[0] for other in others if other is not None and id(other[0]) not in found}
+            found |= new
+            waiting += new.values()
+        return waiting
+
+    def may_hold(self) -> set[Value]:
+        """What lies behind the arrays that may be among the items."""
+        return self._trace.storage.behind(*(array for one in self._with_givers() for array in one._arrays))
+
+    def require_apart(self, item: tracers.ArrayTracer, stays: bool, has_others: bool) -> None:
+        """Raise if the caller could tell that a returned item, which may stay in the list, is a copy.
+
+        Where it may be what the caller passes, or another one, the trace starts anew, and a number tells.
+        """
+        trace, storage = self._trace, self._trace.storage
+        is_returned = stays and any(one.is_returned for one in self._with_givers())
+        passed = any(map(storage.is_parameter, self.may_hold()))
+        sites = [site for site in (self._numbered, *numbered_sites(item)) if not trace.choices.is_settled(site)]
+        if (passed or has_others) and sites:
+            raise trace.begin_anew(Restart(sites[0], EACH, others=sites[1:]))
+        is_view = any(map(storage.is_view_of_argument, (array for one in self._with_givers() for array in one._arrays)))
+        if is_returned or is_view or (passed and not trace.state(Numbers).tell(item)):
+            begin_anew_with_slots(self._site)
+            raise refusal(
+                f"an item of a list that the running program changes, {self._name}, which is returned, and is that of "
+                f"{'a returned list' if is_returned else 'an argument'} as well",
+                "return a copy of it: x.copy()",
+            )
 
     # -- single items -------------------------------------------------------------------------------
 
@@ -208,15 +262,23 @@ class TapedList(Listed):
 
     # -- its columns --------------------------------------------------------------------------------
 
-    def _peeked(self, place: Value) -> Any:
-        return self._given([column.peek(place) for column in self.known.columns])
+    def _peeked(self, place: Value, stays: bool = True) -> Any:
+        return self._given([column.peek(place) for column in self.known.columns], stays)
 
-    def _given(self, parts: list[Any]) -> Any:
+    def _given(self, parts: list[Any], stays: bool = True) -> Any:
         """An item that the program gets: to write to an array of it would be to write to the list's."""
-        for column, part in zip(self.known.columns, parts, strict=True):
+        form, numbers = self._form_or_float(), self._trace.state(Numbers)
+        told = iter(parts[len(form.kinds) :])
+        parts = parts[: len(form.kinds)]
+        for place, (column, part) in enumerate(zip(self.known.columns, parts, strict=False)):
             if column.dims:
+                if (number := next(told, None)) is not None:
+                    parts[place] = part = part.copy()
+                    numbers.known[id(part)] = part, number, self._trace.scope
+                    numbers.may_be[part._value] = self.may_hold
+                self._given_by.update(dict.fromkeys(self._trace.storage.behind(part._value), (self, stays)))
                 self._keep(part)
-        return self._form_or_float().whole(parts)
+        return form.whole(parts)
 
     def _keep(self, array: Any) -> None:
         site = self._site if self._form_or_float().is_tuple else None
@@ -230,7 +292,9 @@ class TapedList(Listed):
         if self._is_asked:
             raise self._trace.begin_anew(Restart(self._site, form))
         columns = []
-        for kind in form.kinds:
+        arrays = sum(isinstance(kind, Tensor) for kind in form.kinds)
+        is_numbered = bool(self._trace.choices.answer(self._numbered))
+        for kind in (*form.kinds, *[Scalar(I64, True)] * (arrays * is_numbered)):
             tape = Value(Tape(kind.dtype), self._name)
             self.home.insert(self._count, "tape", results=(tape,), dtype=kind.dtype)
             columns.append(Column(kind, tape))
@@ -269,11 +333,14 @@ class TapedList(Listed):
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",
                 found=f"{self.form} and {form}",
             )
-        parts = [*zip(self.known.columns, self._form_or_float().parts(item), strict=True)]
-        for array in (part for column, part in parts if column.dims):
+        parts = self._form_or_float().parts(item)
+        arrays = [part for column, part in zip(self.known.columns, parts, strict=False) if column.dims]
+        for array in arrays:
             self._keep(array)
             self._arrays.append(array._value)
-        return parts
+        numbers = [self._trace.state(Numbers).of(array, each=True) for array in arrays]
+        is_numbered = len(self.known.columns) > len(parts)
+        return [*zip(self.known.columns, (*parts, *numbers) if is_numbered else parts, strict=True)]
 
     def _of_later_sizes(self) -> UserError:
         return refusal(

@@ -9,6 +9,7 @@
     liveness        finds what is read after each branch and loop
     statements      turns blocks into functions, and statements into calls of hooks
     expressions     does the same for `and`, `or`, `not`, `if` expressions and chained comparisons
+    conditions      tells which `and` and `or` are asked for their truth alone
     comprehensions  keeps their names apart from those of the function
     rewrite         the door: all of this, compiled
 
@@ -17,6 +18,14 @@ them the other one, on traced values.
 """
 
 from jitflow.frontend.syntax.build import CELL
-from jitflow.frontend.syntax.rewrite import Rewritten, is_block, is_made, rewritten, why_not, why_plain
+from jitflow.frontend.syntax.rewrite import (
+    Rewritten,
+    is_block,
+    is_made,
+    makes_containers,
+    rewritten,
+    why_not,
+    why_plain,
+)
 
-__all__ = ["CELL", "Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plain"]
+__all__ = ["CELL", "Rewritten", "is_block", "is_made", "makes_containers", "rewritten", "why_not", "why_plain"]

@@ -15,7 +15,8 @@ reference says it is, and so is a generator expression that a function goes thro
 A lambda has no place for such a function, so one that holds a comprehension becomes a function itself, in front of its
 statement.
 
-``any``, ``all``, ``sum`` and ``next`` of a generator expression have loops of their own, without a list.
+``any``, ``all``, ``sum`` and ``next`` of a generator expression have loops of their own, without a list. What assigns
+a name of the function around (``:=``) is a loop alone, which says that the name is not its own.
 
 Since Python 3.12 a comprehension is compiled into its function, and its variables are saved and restored around it. For
 a name that the function has from outside, as blocks have the names of the function that they were part of, CPython 3.12
@@ -34,7 +35,7 @@ So such a variable gets a name of its own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from jitflow.frontend.syntax.build import (
     ITEM,
@@ -76,8 +77,8 @@ def consumer(node: ast.Call) -> str:
 
 
 def can_loop(node: Comprehension | ast.GeneratorExp) -> bool:
-    """Whether a comprehension may become a function: it neither waits nor assigns names of the one around."""
-    kept = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    """Whether a comprehension may become a function: it does not wait."""
+    kept = (ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(part, kept) or getattr(part, "is_async", 0) for part in ast.walk(node))
 
 
@@ -98,8 +99,21 @@ def decides(node: ast.AST) -> bool:
     return len(parts) > 1 or any(part.ifs for part in parts)
 
 
-def over_item(node: Comprehension | ast.GeneratorExp) -> ast.Lambda:
-    """``lambda item__: [f(x) for x in item__]``: the comprehension over what it is given."""
+def _assigned_by(node: ast.AST) -> set[str]:
+    """The names of the function around that a comprehension assigns by ``:=``."""
+    if isinstance(node, FUNCTIONS):
+        return set()
+    own = {node.target.id} if isinstance(node, ast.NamedExpr) else set()
+    return own.union(*map(_assigned_by, children(node)))
+
+
+def over_item(node: Comprehension | ast.GeneratorExp) -> ast.Lambda | ast.Constant:
+    """``lambda item__: [f(x) for x in item__]``: the comprehension over what it is given.
+
+    None for one that assigns names of the function around, which would be the lambda's.
+    """
+    if _assigned_by(node):
+        return placed(constant(None), node)
     plain = cloned(node)
     plain.generators[0].iter = placed(load(ITEM), node)
     found = placed(lazy(plain), node)
@@ -107,8 +121,17 @@ def over_item(node: Comprehension | ast.GeneratorExp) -> ast.Lambda:
     return found
 
 
-def loop_of(node: Comprehension | ast.GeneratorExp, consumed_by: str, others: int, fresh: Fresh) -> ast.FunctionDef:
-    """The comprehension as a function; ``sum`` and ``next`` also get what they begin with, if there are ``others``."""
+def loop_of(
+    node: Comprehension | ast.GeneratorExp,
+    consumed_by: str,
+    others: int,
+    fresh: Fresh,
+    sharing: Callable[[set[str]], list[ast.stmt]],
+) -> ast.FunctionDef:
+    """The comprehension as a function; ``sum`` and ``next`` also get what they begin with, if there are ``others``.
+
+    ``sharing`` says which names are those of the function around.
+    """
     (name,), made = fresh.block("each"), fresh.name("made")
     item, parameters = node.value if isinstance(node, ast.DictComp) else node.elt, [ITEM]
     head: list[ast.stmt] = []
@@ -134,7 +157,7 @@ def loop_of(node: Comprehension | ast.GeneratorExp, consumed_by: str, others: in
         for test in reversed(generator.ifs):
             leaf = [placed(ast.If(test, leaf, []), test)]
         leaf = [placed(ast.For(generator.target, generator.iter, leaf, []), generator.target)]
-    return placed(block(name, parameters, [*head, *leaf, *tail]), node)
+    return placed(block(name, parameters, [*sharing(_assigned_by(node)), *head, *leaf, *tail]), node)
 
 
 def _empty_and_put(node: ast.GeneratorExp | Comprehension, made: str) -> tuple[ast.expr, ast.stmt]:

@@ -1,7 +1,7 @@
 """Expressions that decide on truth, and those that make text, become calls of hooks.
 
 =======================  =====================================================================
-``a and b``, ``a or b``  ``jit__.and_(a, lambda: b)``, ``jit__.or_(a, lambda: b)``
+``a and b``, ``a or b``  ``jit__.and_(a, lambda: b)``, ``jit__.or_(a, ...)``; in conditions ``both``, ``either``
 ``not a``                ``jit__.not_(a)``
 ``x if t else y``        ``jit__.choose(t, lambda: x, lambda: y)``
 ``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
@@ -51,6 +51,7 @@ from jitflow.frontend.syntax.comprehensions import (
     rename,
     with_place,
 )
+from jitflow.frontend.syntax.conditions import is_condition
 from jitflow.frontend.syntax.displays import (
     has_known_keys,
     has_open_bounds,
@@ -143,7 +144,7 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if skippable:
             return node
-        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        name = ("or_", "and_", "either", "both")[isinstance(node.op, ast.And) + 2 * is_condition(node)]
         *others, result = node.values
         for value in reversed(others):
             result = self.hook(name, node, value, self.lazy(result))
@@ -360,10 +361,10 @@ class Expressions(ast.NodeTransformer):
         """What a comprehension goes through, itself over an argument, its loop, and whether it leaves items out."""
         if self._define is None or not can_loop(node):
             return None
-        source, leaves_out = flatten(node, self._fresh), constant(decides(node))
-        plain = over_item(node)
-        (self._inside if isinstance(node, ast.GeneratorExp) else self._comprehension)(plain.body)  # type: ignore[arg-type]
-        loop = loop_of(node, consumed_by, others, self._fresh)
+        source, leaves_out, plain = flatten(node, self._fresh), constant(decides(node)), over_item(node)
+        if isinstance(plain, ast.Lambda):
+            (self._inside if isinstance(node, ast.GeneratorExp) else self._comprehension)(plain.body)  # type: ignore[arg-type]
+        loop = loop_of(node, consumed_by, others, self._fresh, self.scope.sharing)
         self._define(loop)
         return [self.rewrite(source), plain, load(loop.name), leaves_out]
 

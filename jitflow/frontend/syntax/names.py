@@ -231,6 +231,12 @@ class Scope:
         self.bound.add(name)
         return name
 
+    def sharing(self, names: Iterable[str]) -> list[ast.stmt]:
+        """What says in a function inside that ``names`` are those of this one."""
+        of_module = {name for name in names if self.spell(name) in self.declared_global}
+        local = sorted({*names} - of_module)
+        return [*([ast.Global(sorted(of_module))] if of_module else []), *([ast.Nonlocal(local)] if local else [])]
+
     def spell(self, name: str) -> str:
         """The name as the compiler spells it."""
         return mangled(name, self.owner)

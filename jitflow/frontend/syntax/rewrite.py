@@ -125,11 +125,16 @@ _MAKERS = frozenset({"Counter", "defaultdict", "deque", "dict", "list", "set"})
 """What makes a container, which an object is to hold where attributes are stored: ``self.items = []``."""
 
 
+def makes_containers(code: CodeType) -> bool:
+    """Whether there is a display of a list, dict or set in a function, or in one inside."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return not _MAKING.isdisjoint(code.co_code[::2]) or any(map(makes_containers, inside))
+
+
 def _may_keep_containers(code: CodeType) -> bool:
     """Whether a function may make containers that objects hold."""
-    instructions = code.co_code[::2]
-    makes = not _MAKING.isdisjoint(instructions) or not _MAKERS.isdisjoint(code.co_names)
-    return dis.opmap["STORE_ATTR"] in instructions and makes
+    makes = makes_containers(code) or not _MAKERS.isdisjoint(code.co_names)
+    return dis.opmap["STORE_ATTR"] in code.co_code[::2] and makes
 
 
 def is_straight(code: CodeType) -> bool:

@@ -40,6 +40,7 @@ from collections.abc import Iterable
 from jitflow.frontend.syntax.attempts import note_handled
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
+from jitflow.frontend.syntax.conditions import mark_conditions
 from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, name_containers
 from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
@@ -79,7 +80,8 @@ class _Rewriting:
         scope = self._scope
         if isinstance(function, ast.Lambda):
             self._expressions = self._make_expressions(maybe_unbound([function.body], scope), set(), has_place=False)
-            function.body = self._expressions.rewrite(function.body)
+            name_containers([function.body])
+            function.body = self._expression(function.body)
             return self._expressions.changed
         body = list(function.body)
         self._node = function
@@ -152,7 +154,7 @@ class _Rewriting:
                     call.keywords = [placed(ast.keyword("context", load(name)), statement)]
                 return [placed(ast.Expr(call), statement)]
             case ast.Assert(test=test, msg=message) if __debug__ and not (message is not None and assigns(message)):
-                parts = [self._expression(test)]
+                parts = [self._condition(test)]
                 if message is not None:
                     parts.append(self._expressions.lazy(self._expression(message)))
                 return [placed(ast.Expr(self._expressions.hook("assert_", test, *parts)), statement)]
@@ -204,11 +206,16 @@ class _Rewriting:
                     error = self._expressions.hook("known_error", item, load(item.name))
                     item.body.insert(0, placed(assign(item.name, error), item))
             case ast.match_case(guard=guard):
-                item.guard = None if guard is None else self._expression(guard)
+                item.guard = None if guard is None else self._condition(guard)
                 item.body = self._block(item.body)
         return [item]
 
     def _expression(self, node: ast.expr) -> ast.expr:
+        mark_conditions(node)
+        return self._expressions.rewrite(node)
+
+    def _condition(self, node: ast.expr) -> ast.expr:
+        mark_conditions(node, is_asked=True)
         return self._expressions.rewrite(node)
 
     def _listed(self, statement: ast.Assign) -> ast.stmt:
@@ -263,7 +270,7 @@ class _Rewriting:
     def _if(self, statement: ast.If) -> list[ast.stmt]:
         names = assigned([*statement.body, *statement.orelse], self._scope)
         state, temporaries = self._split(statement, names)
-        test = self._expression(statement.test)
+        test = self._condition(statement.test)
         then, otherwise = self._fresh.block("then", "else")
         call = self._expressions.hook("if_", test, test, load(then), load(otherwise), state, temporaries)
         like = statement.orelse[0] if statement.orelse else statement.test
@@ -277,7 +284,7 @@ class _Rewriting:
         names = assigned([statement.test, *statement.body], self._scope)
         state, temporaries = self._split(statement, names)
         test, body = self._fresh.block("test", "body")
-        value = self._expression(statement.test)
+        value = self._condition(statement.test)
         call = self._expressions.hook("while_", value, load(test), load(body), state, temporaries)
         return [
             placed(self._lend(test, assigned([value], self._scope), [returned(value)]), value),

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
-           "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "either", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
            "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
            "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
@@ -117,6 +117,16 @@ def or_(left: Any, right: Callable[[], Any]) -> Any:
     return left or right()
 
 
+def both(left: Any, right: Callable[[], Any]) -> bool:
+    """The truth of ``left and right()``."""
+    return bool(left) and bool(right())
+
+
+def either(left: Any, right: Callable[[], Any]) -> bool:
+    """The truth of ``left or right()``."""
+    return bool(left) or bool(right())
+
+
 def not_(operand: Any) -> Any:
     """``not operand``."""
     return not operand
@@ -138,15 +148,21 @@ def gathered(function: Any, iterable: Any, item_of: Any, names: int, *rest: Any,
 
 
 def listed(iterable: Any, plain: Any, loop: Any, leaves_out: bool, name: str) -> Any:
-    """A comprehension, as Python goes through it."""
-    return plain(iterable)
+    """A comprehension, as Python goes through it; a loop if it assigns names of the function around."""
+    return loop(iterable) if plain is None else plain(iterable)
 
 
 def consumed(
     function: Any, name: str, iterable: Any, plain: Any, loop: Any, leaves_out: bool, *others: Any, **keywords: Any
 ) -> Any:
-    """A call with a generator expression, as Python makes it."""
-    return function(plain(iterable), *others, **keywords)
+    """A call with a generator expression, as Python makes it; of a loop if it assigns names of the function around."""
+    if plain is not None:
+        return function(plain(iterable), *others, **keywords)
+    if name == "sum":
+        return loop(iterable, *(others or (keywords.get("start", 0),)))
+    if name == "next":
+        return loop(iterable, *(others or (None,)))
+    return loop(iterable) if name in ("all", "any") else function(loop(iterable), *others, **keywords)
 
 
 def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:

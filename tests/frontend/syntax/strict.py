@@ -17,6 +17,7 @@ from tests.frontend.syntax.reference import (
     assert_,
     attempt,
     attribute,
+    both,
     bound,
     caught,
     caught_error,
@@ -24,6 +25,7 @@ from tests.frontend.syntax.reference import (
     choose,
     compared,
     contains,
+    either,
     exception,
     finishing,
     free,
@@ -57,8 +59,8 @@ from tests.frontend.syntax.reference import (
     watched,
 )
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "bound", "caught", "caught_error",
-           "chain", "choose", "compared", "consumed", "contains", "exception", "finishing", "for_", "free",
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "either", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
            "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
            "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
