@@ -81,8 +81,11 @@ def pack(thing: Any, outside: Outside | None = None) -> Any:
     if outside is not None and (found := outside(thing)) is not None:
         return ["outside", found]
     from jitflow.ir.dtypes import DType
+    from jitflow.ir.named_types import Named
     from jitflow.ir.routines import Routine
 
+    if kind is Named:
+        return ["named tuple", *_several((thing.kind, *thing), outside)]
     if kind is DType:
         return ["jitflow dtype", thing.name]
     if kind is Routine:  # one of the user's is not named by what is written
@@ -196,6 +199,13 @@ def _read_named(parts: list[Any], outside: Outside | None) -> Any:
     return found
 
 
+def _read_named_tuple(parts: list[Any], outside: Outside | None) -> Any:
+    from jitflow.ir.named_types import Named
+
+    kind, *items = _unpacked(parts, outside)
+    return Named(kind, items)
+
+
 def _read_exception(parts: list[Any], outside: Outside | None) -> str:
     kind = unpack(parts[0], outside)
     if not issubclass(kind, BaseException):
@@ -229,6 +239,7 @@ _UNPACK: Mapping[str, Callable[[list[Any], Outside | None], Any]] = {
     "record": _read_record,
     "routine": _read_routine,
     "named": _read_named,
+    "named tuple": _read_named_tuple,
     "partial": _read_partial,
     "exception": _read_exception,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from jitflow.ir.core import NO_ATTRIBUTES, Attributes, Fact, Function, Op, OpDef
 from jitflow.ir.dims import Dim, maximum, minimum, symbol
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType
 from jitflow.ir.location import NOWHERE, Loc
+from jitflow.ir.named_types import Named
 from jitflow.ir.printer import LAYER_WORDS
 from jitflow.ir.tokens import ParseError, Token, Tokens
 from jitflow.ir.types import (
@@ -317,6 +318,10 @@ class _Parser(Tokens):
             self.next += 1
             self.expect("<")
             return Several(tuple(self.listed(">", self.container_item)))
+        if self.peek().kind == "word" and self.tokens[self.next + 1].text == "(":
+            name = self.take("word").text
+            self.expect("(")
+            return Named(name, self.listed(")", self.container_item))
         kind = self.type()
         if not isinstance(kind, Scalar):
             self.fail(f"expected a number or a container to hold, got {kind}")

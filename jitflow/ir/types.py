@@ -25,6 +25,7 @@ from typing import Any
 
 from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
+from jitflow.ir.named_types import Named
 from jitflow.records import cached, dataclass
 
 __all__ = ["MADE_BY", "NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Reference",
@@ -260,7 +261,7 @@ def without_kinds(type: Any) -> Any:
 def _item_text(item: Item) -> str:
     if not isinstance(item, tuple):
         return str(item)
-    return f"({', '.join(map(_item_text, item))})"
+    return f"{item.name if isinstance(item, Named) else ''}({', '.join(map(_item_text, item))})"
 
 
 @dataclass(frozen=True, slots=True)

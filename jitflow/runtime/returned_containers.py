@@ -9,16 +9,18 @@ import builtins
 import collections
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from jitflow.ir.named_types import Named
 from jitflow.ir.types import TEXT, Container, Item, Reference, Scalar, Several, words_of
 from jitflow.runtime.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.texts import text_of_characters
 
 __all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "list_of_slots", "numbers_of_words", "of_columns",
-           "put_into", "rows_of_words", "set_of", "unfilled"]  # fmt: skip
+           "put_into", "rows_of_words", "set_of", "tuples_of", "unfilled"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 """Python's classes of numbers, by name."""
@@ -102,10 +104,18 @@ _BY_NUMBERS = Container, Reference
 """Types of which words are numbers of objects. A union would be made anew each time that it is asked for."""
 
 
+def tuples_of(item: tuple[Item, ...]) -> Callable[[Iterable[tuple[Any, ...]]], list[Any]]:
+    """What makes a list of tuples of a type of their items: named ones of a class, if it says so."""
+    if not isinstance(item, Named):
+        return list
+    make: Any = partial(tuple.__new__, item.kind)  # type: ignore[arg-type]
+    return lambda rows: [*map(make, rows)]
+
+
 def _rows(item: Item, columns: Iterator[Any]) -> list[Any]:
     """The items of which the words stand in columns: arrays of numbers, and lists of containers."""
     if isinstance(item, tuple):
-        return [*zip(*[_rows(part, columns) for part in item], strict=True)]
+        return tuples_of(item)(zip(*[_rows(part, columns) for part in item], strict=True))
     if isinstance(item, Several):
         return _rows_of_several(item, columns)
     column = next(columns)

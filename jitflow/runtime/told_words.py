@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from jitflow.ir.types import Container, Item, NoneKind, Reference, Scalar, Several, words_of
-from jitflow.runtime.returned_containers import numbers_of_words, put_into, rows_of_words
+from jitflow.runtime.returned_containers import numbers_of_words, put_into, rows_of_words, tuples_of
 
 __all__ = ["Entries", "Told", "entries_of"]
 
@@ -72,7 +72,8 @@ def _reader(item: Item | None, column: int) -> _Reader:
     if isinstance(item, tuple) and item:
         columns = [column + len(words_of(item[:number])) for number in range(len(item))]
         parts = [*map(_reader, item, columns)]
-        return lambda told, places: [*zip(*[part(told, places) for part in parts], strict=True)]
+        make = tuples_of(item)
+        return lambda told, places: make(zip(*[part(told, places) for part in parts], strict=True))
     if isinstance(item, Container):
         return lambda told, places: [told.objects[number] for number in told.column(column, places).tolist()]
     if isinstance(item, Several):

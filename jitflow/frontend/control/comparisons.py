@@ -130,7 +130,7 @@ def _hashed_alike(container: OutsideSet, item: Any) -> Iterator[Any]:
 
 def _require_hash(key: Any) -> None:
     """Raise for what is no key: an array, or a list with a number of the run in it."""
-    if type(key) is tuple:
+    if isinstance(key, tuple):
         for part in key:
             _require_hash(part)
     elif (kind := key.__class__).__hash__ is None:

@@ -38,6 +38,7 @@ from jitflow.frontend.python.item_types import (
     type_of_container,
 )
 from jitflow.frontend.python.list_tapes import form_of
+from jitflow.frontend.python.named_items import is_named_tuple
 from jitflow.frontend.python.untold import note_untold
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
@@ -365,8 +366,8 @@ _OF_PYTHON = (list, dict, set, collections.deque, collections.defaultdict, colle
 
 def as_item(thing: Any) -> Any:
     """What a container can hold in the place of one of Python's own."""
-    if type(thing) is tuple:
-        return tuple(map(as_item, thing))
+    if type(thing) is tuple or is_named_tuple(thing):
+        return tuple.__new__(type(thing), map(as_item, thing))
     if type(thing) not in _OF_PYTHON:
         return thing
     trace = current_trace()

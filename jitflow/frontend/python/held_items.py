@@ -21,6 +21,7 @@ from jitflow.frontend.control.possible_kinds import is_of_kind, possible_numbers
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.outside.pooled_objects import number_of_object, pooled_object
 from jitflow.frontend.python.item_types import Kept, item_type, joined
+from jitflow.frontend.python.named_items import named_tuple
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.building import built, can_be_built
@@ -28,6 +29,7 @@ from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.named_types import Named
 from jitflow.ir.types import TEXT, Container, Item, NoneKind, Reference, Scalar, Several, Tag, words_of
 
 __all__ = [
@@ -151,7 +153,8 @@ def standing_for(item: Item, found: Iterator[Value]) -> Any:
     if isinstance(item, Several):
         return _one_of(item, found)
     if isinstance(item, tuple):
-        return tuple(standing_for(part, found) for part in item)
+        parts = tuple(standing_for(part, found) for part in item)
+        return named_tuple(item.kind, parts) if isinstance(item, Named) else parts
     if isinstance(item, NoneKind):
         return None
     value = next(found)

@@ -22,9 +22,11 @@ from jitflow.frontend.control.possible_kinds import possible_numbers
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import is_pooled, reference_type
 from jitflow.frontend.python.factories import factory_name
+from jitflow.frontend.python.named_items import is_named_tuple, kind_of_named
 from jitflow.frontend.texts.building import can_be_built, is_text
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import DType
+from jitflow.ir.named_types import Named, like_tuple
 from jitflow.ir.types import NONE, TEXT, Container, Item, Reference, Scalar, Several, leaves_of
 
 __all__ = [
@@ -66,9 +68,12 @@ def item_type(thing: Any) -> Item | None:
         return reference_type(thing)
     if type(thing) is tracers.Alternatives:
         return _all_joined(item_type(option(thing, number)) for number in possible_numbers(thing))
-    if type(thing) is tuple:
+    if type(thing) is tuple or is_named_tuple(thing):
         parts = [item_type(part) for part in thing]
-        return None if None in parts or not parts else tuple(part for part in parts if part is not None)
+        known = tuple(part for part in parts if part is not None)
+        if not parts or len(known) < len(parts):
+            return None
+        return known if type(thing) is tuple else Named(kind_of_named(thing), known)
     if is_text(thing):
         return TEXT if can_be_built(thing) else item_type(str(thing))  # which is refused, unless Python knows it
     if isinstance(thing, Recorded):
@@ -106,9 +111,9 @@ def joined(one: Item, other: Item) -> Item | None:
     """The type of what is of one type or of another; None if those are too many kinds."""
     if one == other:
         return one
-    if type(one) is tuple and type(other) is tuple and len(one) == len(other):
+    if isinstance(one, tuple) and isinstance(other, tuple) and _are_alike_tuples(one, other):
         parts = [joined(*pair) for pair in zip(one, other, strict=True)]
-        return None if None in parts else tuple(part for part in parts if part is not None)
+        return None if None in parts else like_tuple(one, (part for part in parts if part is not None))
     if isinstance(one, Container) and isinstance(other, Container) and _are_of_one_class(one, other):
         return joined_containers(one, other)
     kinds: list[Item] = []
@@ -132,7 +137,11 @@ def _are_alike(one: Item, other: Item) -> bool:
     """Whether what is of one type or of another is no `Several`."""
     if isinstance(one, Container) or isinstance(other, Container):
         return isinstance(one, Container) and isinstance(other, Container) and _are_of_one_class(one, other)
-    return one == other or (type(one) is tuple and type(other) is tuple and len(one) == len(other))
+    return one == other or (isinstance(one, tuple) and isinstance(other, tuple) and _are_alike_tuples(one, other))
+
+
+def _are_alike_tuples(one: tuple[Item, ...], other: tuple[Item, ...]) -> bool:
+    return len(one) == len(other) and getattr(one, "kind", None) is getattr(other, "kind", None)
 
 
 def _are_of_one_class(one: Container, other: Container) -> bool:
@@ -175,7 +184,7 @@ def as_key(item: Item) -> Item | None:
     """
     if isinstance(item, tuple):
         parts = [as_key(part) for part in item]
-        return None if None in parts else tuple(part for part in parts if part is not None)
+        return None if None in parts else like_tuple(item, (part for part in parts if part is not None))
     if isinstance(item, Several):
         return item if len(item.carriers) == 1 and all(map(_is_number, item.kinds)) else None
     if item == TEXT or (isinstance(item, Reference) and item.is_key):
@@ -203,13 +212,13 @@ def has_order(item: Item | None) -> bool:
 def has_objects(item: Item | None) -> bool:
     """Whether objects of the user's classes are among the parts of an item: these say how they compare."""
     kinds = (kind for _, leaf in leaves_of(item) for kind in _kinds(leaf))
-    return any(isinstance(kind, Reference) or (type(kind) is tuple and has_objects(kind)) for kind in kinds)
+    return any(isinstance(kind, Reference) or (isinstance(kind, tuple) and has_objects(kind)) for kind in kinds)
 
 
 def parts_inside(thing: Any) -> Iterator[Any]:
     """What an item is made of, and what that may be."""
-    if type(thing) is tuple or type(thing) is tracers.Alternatives:
-        for part in thing if type(thing) is tuple else thing.options.values():  # type: ignore[union-attr]
+    if isinstance(thing, tuple) or type(thing) is tracers.Alternatives:
+        for part in thing if isinstance(thing, tuple) else thing.options.values():
             yield from parts_inside(part)
     else:
         yield thing
@@ -255,7 +264,7 @@ def replaced(item: Any, by: Mapping[Container, Container]) -> Any:
         found = by.get(item, item)
         return replace(found, key=replaced(found.key, by), item=replaced(found.item, by))
     if isinstance(item, tuple):
-        return tuple(replaced(part, by) for part in item)
+        return like_tuple(item, (replaced(part, by) for part in item))
     if isinstance(item, Several):
         kinds = [replaced(kind, by) for kind in item.kinds]
         found = reduce(lambda one, other: None if one is None else joined(one, other), kinds)

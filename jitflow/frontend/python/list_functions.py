@@ -56,7 +56,7 @@ def holds_tracer(thing: Any) -> bool:
     return (
         isinstance(thing, tracers.Tracer)
         or is_pooled(thing)
-        or (type(thing) is tuple and any(map(holds_tracer, thing)))
+        or (isinstance(thing, tuple) and any(map(holds_tracer, thing)))
     )
 
 

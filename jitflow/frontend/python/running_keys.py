@@ -22,7 +22,7 @@ __all__ = ["is_running_key", "restart_keyed"]
 
 def is_running_key(thing: Any) -> bool:
     """Whether a key is known only when the program runs."""
-    if type(thing) is tuple:
+    if isinstance(thing, tuple):
         return any(map(is_running_key, thing))
     if is_pooled(thing):
         return True
@@ -35,7 +35,7 @@ def is_running_key(thing: Any) -> bool:
 
 def _is_position(thing: Any) -> bool:
     """Whether a key is made of the positions of native loops, which would be known if the loops were written out."""
-    if type(thing) is tuple:
+    if isinstance(thing, tuple):
         return any(map(_is_position, thing))
     return isinstance(thing, tracers.SizeTracer) and not isinstance(thing.dim, int)
 

@@ -338,9 +338,9 @@ class TapedList(Listed):
         for array in arrays:
             self._keep(array)
             self._arrays.append(array._value)
-        numbers = [self._trace.state(Numbers).of(array, each=True) for array in arrays]
-        is_numbered = len(self.known.columns) > len(parts)
-        return [*zip(self.known.columns, (*parts, *numbers) if is_numbered else parts, strict=True)]
+        if len(self.known.columns) > len(parts):
+            parts = (*parts, *(self._trace.state(Numbers).of(array, each=True) for array in arrays))
+        return [*zip(self.known.columns, parts, strict=True)]
 
     def _of_later_sizes(self) -> UserError:
         return refusal(
