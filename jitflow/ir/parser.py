@@ -26,6 +26,7 @@ from jitflow.ir.types import (
     Buffer,
     Container,
     Index,
+    Member,
     Place,
     Reference,
     Scalar,
@@ -314,6 +315,10 @@ class _Parser(Tokens):
         if self.at("None"):
             self.next += 1
             return NONE
+        if self.skip("member"):
+            self.expect("<")
+            owner, name = (token.text for token in self.listed(">", lambda: self.take("word")))
+            return Member(owner, name)
         if self.at("either"):
             self.next += 1
             self.expect("<")

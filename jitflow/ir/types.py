@@ -28,9 +28,9 @@ from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 from jitflow.ir.named_types import Named
 from jitflow.records import cached, dataclass
 
-__all__ = ["MADE_BY", "NONE", "TEXT", "Buffer", "Container", "Index", "Item", "NoneKind", "Place", "Reference",
-           "Scalar", "Several", "Tag", "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in", "dims_of",
-           "leaves_of", "map_dims", "sizes_of_type", "with_dtype", "without_kinds", "words_of"]  # fmt: skip
+__all__ = ["MADE_BY", "NONE", "TEXT", "Buffer", "Container", "Index", "Item", "Member", "NoneKind", "Place",
+           "Reference", "Scalar", "Several", "Tag", "Tape", "Tensor", "Type", "Variable", "Vector", "containers_in",
+           "dims_of", "leaves_of", "map_dims", "sizes_of_type", "with_dtype", "without_kinds", "words_of"]  # fmt: skip
 
 MADE_BY = "by_"
 """How names begin that types of defaultdicts have for functions of the program's."""
@@ -123,11 +123,32 @@ class Container(Scalar):
 class NoneKind:
     """The kind of ``None``, which has no words."""
 
+    @property
+    def thing(self) -> Any:
+        """What is of this kind."""
+        return None
+
     def __str__(self) -> str:
         return "None"
 
 
 NONE = NoneKind()
+
+
+@dataclass(frozen=True, slots=True)
+class Member(NoneKind):
+    """The kind of a member of an enumeration, which has no words either. A text has a name for ``owner``, the class."""
+
+    owner: Any
+    name: str
+
+    @property
+    def thing(self) -> Any:
+        """The member."""
+        return self.owner[self.name]
+
+    def __str__(self) -> str:
+        return f"member<{self.owner if isinstance(self.owner, str) else self.owner.__name__}, {self.name}>"
 
 
 @dataclass(frozen=True, slots=True)

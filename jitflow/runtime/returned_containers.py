@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.named_types import Named
-from jitflow.ir.types import TEXT, Container, Item, Reference, Scalar, Several, words_of
+from jitflow.ir.types import TEXT, Container, Item, NoneKind, Reference, Scalar, Several, words_of
 from jitflow.runtime.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.texts import text_of_characters
 
@@ -136,7 +136,10 @@ def _rows_of_several(item: Several, columns: Iterator[Any]) -> list[Any]:
     found: list[Any] = [None] * len(tags)
     for number, (kind, places) in enumerate(zip(item.kinds, item.places, strict=True)):
         rows = np.flatnonzero(tags == number)
-        if len(rows) and places:
+        if isinstance(kind, NoneKind):
+            for row in rows.tolist():
+                found[row] = kind.thing
+        elif len(rows) and places:
             mine = [_at(carried[place], rows) for place in places]
             for row, thing in zip(rows.tolist(), _rows(kind, iter(mine)), strict=True):
                 found[row] = thing

@@ -68,7 +68,7 @@ entries_of = cache(Entries)
 def _reader(item: Item | None, column: int) -> _Reader:
     """What gives items whose first word is in that column."""
     if item is None or isinstance(item, NoneKind):
-        return lambda told, places: () if item is None else [None] * len(places)
+        return lambda told, places: () if item is None else [item.thing] * len(places)
     if isinstance(item, tuple) and item:
         columns = [column + len(words_of(item[:number])) for number in range(len(item))]
         parts = [*map(_reader, item, columns)]

@@ -6,6 +6,7 @@ comes out as what it was. What is read from items of several kinds is `Alternati
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -30,7 +31,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.named_types import Named
-from jitflow.ir.types import TEXT, Container, Item, NoneKind, Reference, Scalar, Several, Tag, words_of
+from jitflow.ir.types import TEXT, Container, Item, Member, NoneKind, Reference, Scalar, Several, Tag, words_of
 
 __all__ = [
     "KINDS",
@@ -112,7 +113,7 @@ def _kinds_of(thing: Any) -> Iterator[tuple[Value, Any]]:
 
 def _place_among(item: Several, thing: Any) -> Item:
     """The kind among several that a thing is of."""
-    kind = item_type(thing)
+    kind = Member(type(thing), thing.name) if isinstance(thing, enum.Enum) else item_type(thing)
     assert kind is not None
     return next(known for known in item.kinds if joined(known, _only(kind)) == known)
 
@@ -156,7 +157,7 @@ def standing_for(item: Item, found: Iterator[Value]) -> Any:
         parts = tuple(standing_for(part, found) for part in item)
         return named_tuple(item.kind, parts) if isinstance(item, Named) else parts
     if isinstance(item, NoneKind):
-        return None
+        return item.thing
     value = next(found)
     if isinstance(item, Container):
         return class_of(item)(tracers.ScalarTracer(value))

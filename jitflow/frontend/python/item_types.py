@@ -8,10 +8,11 @@ only grow, and tracing ends.
 from __future__ import annotations
 
 import collections
+import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ from jitflow.frontend.texts.building import can_be_built, is_text
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import DType
 from jitflow.ir.named_types import Named, like_tuple
-from jitflow.ir.types import NONE, TEXT, Container, Item, Reference, Scalar, Several, leaves_of
+from jitflow.ir.types import NONE, TEXT, Container, Item, Member, Reference, Scalar, Several, leaves_of
+from jitflow.records import dataclass
 
 __all__ = [
     "Kept",
@@ -51,7 +53,8 @@ _MOST_KINDS = 8
 """Of how many kinds items may be. What is done with more than four of them is refused."""
 
 
-class Kept(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Kept:
     """A part of an item that has a type, and words."""
 
     kind: Item
@@ -64,6 +67,8 @@ def item_type(thing: Any) -> Item | None:
         return Several((NONE,))
     if type(thing) is Kept:
         return thing.kind
+    if isinstance(thing, enum.Enum):
+        return _type_of_members(type(thing))
     if is_pooled(thing):
         return reference_type(thing)
     if type(thing) is tracers.Alternatives:
@@ -81,6 +86,13 @@ def item_type(thing: Any) -> Item | None:
         return None if held is None or held.words == () else held
     kind = kind_of(thing)
     return kind if isinstance(kind, Scalar) else None
+
+
+def _type_of_members(owner: type[enum.Enum]) -> Item | None:
+    """The type of all members of an enumeration, so that none is found later; None for flags, which are combined."""
+    if issubclass(owner, enum.Flag):
+        return None
+    return Several.of(Member(owner, member.name) for member in owner)
 
 
 def type_of_container(thing: Any) -> Container | None:
@@ -126,7 +138,8 @@ def joined(one: Item, other: Item) -> Item | None:
         if both is None:
             return None
         kinds[place] = both
-    return Several.of(kinds) if len(kinds) <= _MOST_KINDS else None
+    several = sum(not isinstance(kind, Member) for kind in kinds)
+    return Several.of(kinds) if several <= _MOST_KINDS else None
 
 
 def _kinds(item: Any) -> tuple[Item, ...]:

@@ -390,8 +390,8 @@ def keyed(owner: Any, name: str) -> Any:
             is_searched |= name == "remove" and any(map(is_merged, (args[0], *owner)))
             if is_searched or is_running_key(args[0]):
                 begin_anew_with(owner)
-        elif args and type(args[0]) is tracers.Alternatives and not is_running_key(args[0]):
-            return args[0].each(lambda one: call(one, *args[1:], **keywords), owner, *args[1:])
+        elif args and tracers.holds_alternatives(args[0]) and not (type(args[0]) is list or is_running_key(args[0])):
+            return tracers.distributed(lambda one: call(one, *args[1:], **keywords), args[:1], {}, owner, *args[1:])
         elif args:
             restart_keyed(owner, *args[:2])
         return method(*args, **keywords)

@@ -11,6 +11,7 @@ done once for each kind that it may be here (`each`), and where all give one kin
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ __all__ = ["Alternatives", "Kinds", "distributed", "holds_alternatives", "is_ite
 _MOST_KINDS = 4
 """Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
 _MOST_OBJECTS = 16
-"""The same for lists, dicts and the like, each of which is a kind of its own."""
+"""The same for lists, dicts and the like, each of which is a kind of its own, and for members of enumerations."""
 
 
 _VIEWS = ("items", "keys", "values")
@@ -80,10 +81,14 @@ class Alternatives(Tracer):
 
     def of_few_kinds(self) -> Alternatives:
         """The thing itself. Raises if its kinds are too many to do anything once for each."""
-        objects = self._objects()
-        if len(self.options) - len(objects) > _MOST_KINDS or len(self.options) > _MOST_OBJECTS:
+        several = len(self.options) - len(self._objects()) - self._members()
+        if several > _MOST_KINDS or len(self.options) > _MOST_OBJECTS:
             raise self.refusal()
         return self
+
+    def _members(self) -> int:
+        """How many are members of enumerations: what is done with one is most often known."""
+        return sum(isinstance(thing, enum.Enum) for thing in self.options.values())
 
     def _objects(self) -> list[Any]:
         """Those that are kinds of their own."""

@@ -62,7 +62,7 @@ def _whole(item: Any, words: Any) -> Any:
         number, carried = int(next(words)), [next(words) for _ in item.carriers]
         return _whole(item.kinds[number], iter([carried[place] for place in item.places[number]]))
     if isinstance(item, NoneKind):
-        return None
+        return item.thing
     word = next(words)
     if item == TEXT:
         return word.characters()
