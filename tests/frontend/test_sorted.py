@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import heapq
 
 import numpy as np
 import pytest
 
 import jitflow
+from tests.truth.whole.same import assert_does_what_python_does
 
 X = np.array([3.0, 1.0, 5.0, 2.0, 1.0])
 LONG = np.random.default_rng(0).integers(0, 9, 40).astype(float)
@@ -132,3 +134,27 @@ def test_lists_of_the_caller_by_their_items() -> None:
         return [[8, 10], [1, 3], [2, 6]]
 
     assert repr(jitflow.function(program)(made())) == repr(program(made()))
+
+
+def compares_by_parity(one, other):
+    return other % 2 - one % 2 if one % 2 != other % 2 else one - other
+
+
+def sorts_by_a_function(numbers):
+    pairs = [(int(number) % 3, place) for place, number in enumerate(numbers)]
+    key = functools.cmp_to_key(lambda one, other: (one[0] > other[0]) - (one[0] < other[0]))
+    pairs.sort(key=key)
+    large = [number for number in numbers.tolist() if number > 1]
+    large.sort(key=functools.cmp_to_key(compares_by_parity))
+    return pairs, sorted(pairs, key=key, reverse=True), large
+
+
+def takes_the_best_by_a_function(numbers):
+    key = functools.cmp_to_key(lambda one, other: other - one)
+    return max([*numbers.tolist(), 3], key=key), min([2, 5], key=key), key(numbers[0]) < key(4)
+
+
+@pytest.mark.parametrize("program", [sorts_by_a_function, takes_the_best_by_a_function])
+def test_a_function_compares(program):
+    """A comparison was a decision that Python asked for."""
+    assert_does_what_python_does(program, [(np.array([3, 1, 2, 5, 2, 7, 3]),), (np.array([1, 1]),)])

@@ -36,6 +36,7 @@ from jitflow.frontend.python import conversions
 from jitflow.frontend.python.announced import errstate
 from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
+from jitflow.frontend.python.compared_by import COMPARED_BY
 from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import SIFTING, filter_, next_
@@ -322,7 +323,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         object.__new__: new_object,
     }
     others |= {operator.attrgetter: _attrgetter}
-    tables = (ON_LISTS, CACHES, ITERATED, SIFTING, OF_DATACLASSES, OF_FUNCTIONS, others, surface.objects)
+    tables = (ON_LISTS, CACHES, COMPARED_BY, ITERATED, SIFTING, OF_DATACLASSES, OF_FUNCTIONS, others, surface.objects)
     for function, program in (row for one in tables for row in one.items()):
         table[id(function)] = (function, program)
     for function, stand_in in (*OPERATORS.items(), *COPIES.items()):

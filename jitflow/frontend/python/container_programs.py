@@ -34,6 +34,7 @@ __all__ = [
     "rotate",
     "sift_down",
     "sink",
+    "sort_by",
     "toggle",
     "total",
 ]
@@ -87,6 +88,27 @@ def reverse(items: Any) -> Any:
         other = items[place]
         items[place] = items[last - place]
         items[last - place] = other
+
+
+@program
+def sort_by(items: Any, compare: Any) -> None:
+    """``items.sort(key=cmp_to_key(compare))``: runs of twice as many items at a time, merged."""
+    length, width = len(items), 1
+    while width < length:
+        merged = items.copy()
+        for start in range(0, length, 2 * width):
+            middle, end = min(start + width, length), min(start + 2 * width, length)
+            left, right = start, middle
+            for place in range(start, end):
+                if left < middle and (right >= end or not compare(items[right], items[left]) < 0):
+                    merged[place] = items[left]
+                    left += 1
+                else:
+                    merged[place] = items[right]
+                    right += 1
+        for place in range(length):
+            items[place] = merged[place]
+        width *= 2
 
 
 @program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
@@ -28,6 +28,7 @@ from jitflow.frontend.outside.sets import in_any_order
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.chosen_items import indexed
+from jitflow.frontend.python.compared_by import ComparedBy
 from jitflow.frontend.python.gathering import FEW, array_of, is_long
 from jitflow.frontend.python.held_items import columns_of
 from jitflow.frontend.python.item_types import are_sorted_as_items
@@ -114,6 +115,10 @@ def _chosen(name: str, items: Sequence[Any]) -> Any:
 
 def _best_of(name: str, items: Sequence[Any], keys: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """The first of the items whose key is the best."""
+    key = keywords.get("key")
+    if isinstance(key, ComparedBy) and items:
+        by: ComparedBy = key
+        return reduce(lambda chosen, item: _better_by(name, by, item, chosen), items)
     if not is_decided_by_run([*keys], "__lt__", "__gt__"):
         keywords = {**keywords, "key": lambda place: keys[place]}
         found = getattr(builtins, name)(range(len(items)), **keywords) if items or "default" not in keywords else None
@@ -128,16 +133,24 @@ def _best_by(name: str, key: Callable[[Any], Any], source: Source) -> Any:
     """The same, of as many items as only the running program knows."""
     source.begin()
     chosen = source.item(0)
-    worth = key(chosen)
+    worth = None if isinstance(key, ComparedBy) else key(chosen)
 
     def turn(position: Any) -> None:
         nonlocal chosen, worth
         item = source.item(position)
+        if isinstance(key, ComparedBy):
+            chosen = _better_by(name, key, item, chosen)
+            return
         chosen, worth = _better(name, (item, key(item)), (chosen, worth))
 
     own_loop(traced_range(1, size_of(source.count)), turn, "chosen", "worth")
     source.end()
     return chosen
+
+
+def _better_by(name: str, key: ComparedBy, item: Any, chosen: Any) -> Any:
+    """The better of two items, of which a function compares the keys: these are nothing that a branch could leave."""
+    return choose(compared(_BETTER[name], key(item), key(chosen)), lambda: item, lambda: chosen)
 
 
 def _better(name: str, other: tuple[Any, Any], known: tuple[Any, Any]) -> Any:
@@ -173,6 +186,8 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     items = characters_of(items if key is not None else in_any_order(items))
     if isinstance(items, Range) or is_open(items):
         items = CONSTRUCTORS[list](items)
+    if isinstance(key, ComparedBy):
+        return surface.sorted_container(items, key, reverse)
     if isinstance(items, Recorded) and (items.flows or isinstance(items, Slotted)):
         return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1

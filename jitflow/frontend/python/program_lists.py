@@ -18,6 +18,7 @@ from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import slice_within, traced_range
 from jitflow.frontend.control.steps import Source, bound_of
 from jitflow.frontend.python import container_programs as programs
+from jitflow.frontend.python.compared_by import ComparedBy
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, made, python_class, refusal
 from jitflow.frontend.python.held_items import KINDS, columns_of, place_of, size_of
 from jitflow.frontend.python.item_types import common_dtype, has_order, widest
@@ -213,6 +214,10 @@ class ProgramList(ProgramContainer, Listed):
             self._refuse("sort(reverse=...) by a bool that only the running program knows")
         if key is None:
             sort_items(self, reverse)
+            return
+        if isinstance(key, ComparedBy):
+            compare = key.compare
+            programs.sort_by(self, (lambda one, other: compare(other, one)) if reverse else compare)
             return
         pairs = new_list("sort(key=...)", None)
         own_loop(Turns(self), lambda item: pairs.append((key(item), pairs.length)))
