@@ -110,6 +110,15 @@ def test_the_run_chooses_them(program):
     assert_does_what_python_does(program, CALLS)
 
 
+def asks_for_a_member(number):
+    return State(number).name
+
+
+def test_what_is_no_member_is_told_by_its_number():
+    """The message had the text of what stands for the number."""
+    assert_does_what_python_does(asks_for_a_member, [(2,), (7,), (0,)])
+
+
 def test_their_types_are_read_as_they_are_printed():
     text = str(Container(item=Several((Member(Level, "HIGH"), Member(Level, "LOW")))))
     assert text == "list<either<member<Level, HIGH>, member<Level, LOW>>>"

@@ -150,6 +150,11 @@ class NumberTracer(ScalarTracer):
         self._pin()
         return self._number
 
+    def __repr__(self) -> str:
+        pins = None if active_trace() is not self._trace else self._trace.pins
+        number = None if pins is None else pins.settled.get(self._value)
+        return super().__repr__() if number is None else repr(number)
+
     def __bool__(self) -> bool:
         number = self.pinned()
         return super().__bool__() if number is None else bool(number)
