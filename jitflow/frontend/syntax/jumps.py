@@ -162,7 +162,8 @@ class _Removal:
                 statement.body, rest = [*statement.body, *rest], []
         indirect = replace(context, direct=False)
         handed_on = isinstance(statement, ast.If) and not rest
-        follows = bool(rest) or (not handed_on and bool(self._end([], indirect)))
+        is_endless = _is_endless(statement)
+        follows = not is_endless and (bool(rest) or (not handed_on and bool(self._end([], indirect))))
         orelse = isinstance(statement, _TRIES) and statement.orelse and leaves(statement.body, context.direct)
         flag = self._flag_for(kinds, context) if kinds and (follows or orelse) else None
         result: list[ast.stmt] = []
@@ -175,7 +176,7 @@ class _Removal:
         result += self._inside(statement, inner if handed_on else replace(inner, returns=False), stop)
         after = replace(context, direct=context.direct and flag is None)
         if flag is None:
-            result += [] if handed_on else self.block(rest, after)
+            result += [] if handed_on or is_endless else self.block(rest, after)
         else:
             guarded = self.block(rest, after) if follows else []
             if guarded:
@@ -330,6 +331,13 @@ def _returns_something(statements: Iterable[ast.stmt]) -> bool:
         elif any(_returns_something(block) for block in inner_blocks(statement)):
             return True
     return False
+
+
+def _is_endless(statement: ast.stmt) -> bool:
+    """Whether control never arrives behind a loop: it is left by ``return`` or an exception alone."""
+    if not isinstance(statement, ast.While) or not is_constant(statement.test, True):
+        return False
+    return "break" not in leaves(statement.body, direct=False)
 
 
 def _always_jumps(statements: Sequence[ast.stmt]) -> bool:

@@ -229,3 +229,29 @@ def test_functions_inside_see_none() -> None:
 
     assert program(np.ones(2)) is False
     assert program(-np.ones(2)) is True
+
+
+def next_divisor(n: int, d: int) -> int:
+    if d < 2:
+        d = 2
+    while True:
+        if n % d == 0:
+            return d
+        d += 1
+
+
+def divisors_in_order(n: int) -> Any:
+    found: dict[int, int] = {}
+    waiting = [n]
+    while waiting:
+        rest = waiting.pop()
+        if rest > 1:
+            d = next_divisor(rest, 0)
+            found[d] = found.get(d, 0) + 1
+            waiting.append(rest // d)
+    return found
+
+
+def test_what_returns_from_an_endless_loop_gives_no_none() -> None:
+    for n in (360, 17, 2048):
+        assert_same(jitflow.function(divisors_in_order)(n), divisors_in_order(n))
