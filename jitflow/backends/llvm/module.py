@@ -136,8 +136,11 @@ def emit_program(
         add("vectors", texts(share))
     for share in _shares(scalar):
         add("loops", texts(share))
-    for procedure_work, procedure in _procedures(module, is_long=any(map(_is_long, programs))):
-        add(procedure_work, [procedure])
+    procedures = [function for function in module.called.values() if function.attributes.get("recursive")]
+    add("loops", _procedures(module, [one for one in procedures if not one.attributes.get("factored")]))
+    for one in (one for one in procedures if one.attributes.get("factored")):
+        is_long = any(map(_is_long, programs))
+        add(_work_of(one, _shared_loops(module, one), is_long=is_long)[1], _procedures(module, [one]))
     in_threads = {number: _shared_loops(module, programs[number]) for number in here}
     work: dict[int, Work] = {}
     for number, loops in in_threads.items():
@@ -296,9 +299,8 @@ def _called(module: ModuleText, function: Function) -> str:
     return out.text(f'internal void @"{function.name}"({parameters}) #0')
 
 
-def _procedures(module: ModuleText, *, is_long: bool) -> Iterator[tuple[Work, str]]:
-    """The functions that host programs call, or that call themselves, and what they call."""
-    together = [function for function in module.called.values() if function.attributes.get("recursive")]
+def _procedures(module: ModuleText, together: Sequence[Function]) -> Iterator[str]:
+    """Functions that host programs call, or that call themselves and each other, and what they call."""
     for function in together:
         loops = _shared_loops(module, function)
         if loops is not None:
@@ -312,8 +314,7 @@ def _procedures(module: ModuleText, *, is_long: bool) -> Iterator[tuple[Work, st
         if out.failures:
             _fail(out, out.give)
         symbol = procedure_symbol(function.name)
-        work = _work_of(function, loops, is_long=is_long)[1] if function.layer == "host" else "loops"
-        yield work, procedure_text(out, f"hidden {returned_type(function)} @{symbol}({parameters}) #0")
+        yield procedure_text(out, f"hidden {returned_type(function)} @{symbol}({parameters}) #0")
 
 
 def _declare_kernel(module: ModuleText, kernel: Function) -> None:

@@ -160,7 +160,7 @@ class HostLowering(OwningProgram):
         parameters = inner.take_parameters()
         inner.lower_ops(function.region)
         region = inner.builder.region(parameters, give_called(inner))
-        attributes = MappingProxyType({**inner._facts(), "called": True, "recursive": True, "owned": ()})
+        attributes = MappingProxyType({**inner._facts(), "called": True, "recursive": True, "factored": True})
         return Function(function.name, region, (), "host", attributes, tuple(self.kernels.values()))
 
     def run(self) -> Lowered:
