@@ -39,6 +39,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product, symbols
 from jitflow.ir.dtypes import BOOL, DTYPES, DType
 from jitflow.ir.layout import Layout, contiguous, view_layout
+from jitflow.ir.types import Tensor
 
 __all__ = ["FUNCTIONS", "strides", "viewed_as"]
 
@@ -157,12 +158,13 @@ def _require_last_axis(value: Value, own: DType, wanted: DType) -> None:
 
 
 def _same_bits(value: Value, own: DType, wanted: DType) -> Value:
-    """The elements of the last axis as others of the same bytes; a single element has one axis for that."""
+    """The elements of the last axis as others of the same bytes; one of several parts has an axis for that."""
     if own == wanted:
         return emit("copy", value)
-    if not values.rank(value):
+    if not values.rank(value) and (own.is_complex or wanted.is_complex):
         found = _same_bits(values.reshape(values.as_array(value), (1,)), own, wanted)
-        return values.reshape(found, ())
+        single = values.reshape(found, ())
+        return single if isinstance(value.type, Tensor) else values.as_scalar(single)
     if BOOL in (own, wanted):
         if wanted.itemsize > 1 or own.itemsize > 1 or wanted == BOOL:
             raise refuse(f"view of {own.name} as {wanted.name}", "compare with 0, or use astype")

@@ -59,6 +59,11 @@ def bytes_of(x, z, k, h):
             np.float32(1.5).view("i4"))  # fmt: skip
 
 
+def of_one(a, b, c, d):
+    """Of single elements: NumPy's numbers stay numbers, arrays without axes arrays."""
+    return a.view("c8"), b.view("f8"), b.view("i8"), c.view("c8"), c.view("i8"), d.view("f8")
+
+
 def uneven(h):
     return h.view(np.uint64) + 0
 
@@ -91,6 +96,7 @@ CALLS = {
     backwards: [(X, 3), (X, 1)],
     beyond: [(np.arange(5.0),)],
     bytes_of: [(X, X[:2] + 1j, np.arange(-3, 5, dtype="i4"), np.arange(8, dtype="u2"))],
+    of_one: [(np.float64(1.5), np.complex64(1 + 2j), np.array(1.5), np.array(1 + 2j, "c8"))],
     uneven: [(np.arange(8, dtype="u2"),), (np.arange(7, dtype="u2"),)],
     made: [(3,), (0,)],
     operators: [(5, 2.5, np.array([1.0, 2.0])), (0, 0.0, np.array([1.0, 2.0]))],
