@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 import jitflow
 from jitflow import optim
+from jitflow.compiler import lower
+from jitflow.passes import runner
 from jitflow.passes.analyses import repeats
 from jitflow.passes.analyses.repeats import Repeats, find_repeats
 from jitflow.passes.fusion import factor
@@ -142,6 +145,51 @@ def test_arrays_that_a_layer_makes_for_itself_go_along() -> None:
     (x,), weights = layers(1, 6, 8), layers(5, 8, 8)
     assert_same(compiled(x, weights), whole(program, x, weights), EXACT)
     assert max(calls(compiled)) >= 4
+
+
+def test_sizes_that_the_run_finds_are_bound_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a number beside layers, by which a result is cut; and of numbers that layers come to."""
+    monkeypatch.setattr(runner, "CONFIG", replace(runner.CONFIG, verify=True))
+
+    def beside(x: Any, weights: Any, counts: Any) -> Any:
+        for w in weights:
+            x = block(x, w)
+        doubled, count = x * 2, int(counts.sum())
+        return doubled[:count]
+
+    def inside(x: Any, weights: Any, counts: Any) -> Any:
+        found = []
+        for w in weights:
+            x = block(x, w)
+            count = int(np.argmax(x[:, 0]))
+            found.append(x[:count].sum() + counts[:count].sum())
+            x = x + x[:count].sum()
+        return x, found
+
+    (x,), weights = layers(1, 6, 8), layers(5, 8, 8)
+    for program, most in ((beside, 5), (inside, 0)):  # whose pieces would have to bind a size in their middle
+        compiled = jitflow.function(program)
+        assert_same(compiled(x, weights, np.array([1, 3])), whole(program, x, weights, np.array([1, 3])), EXACT)
+        assert max(calls(compiled), default=0) == most
+
+
+def test_nothing_is_called_behind_a_write_to_a_variable() -> None:
+    """A call takes memory: it may fail, and then the variable would have changed."""
+
+    def step(x: Any, weights: Any, total: Any) -> Any:
+        x = stack(x, weights[:1])
+        total[...] = total + x
+        y = np.ones((6, 8), np.float32)
+        for w in weights:
+            y = np.exp(-(y @ w)) - y.max(axis=1, keepdims=True)
+        return y
+
+    compiled, total = jitflow.function(step), jitflow.Variable(np.float32(1))
+    (x,), weights = layers(1, 6, 8), layers(5, 8, 8)
+    assert_same(compiled(x, weights, total), whole(step, x, weights, jitflow.Variable(np.float32(1))), EXACT)
+    ops = lower(compiled._asked((), {}, "kernels"))[0].region.ops
+    written = [op.name for op in ops].index("write")
+    assert not any(op.name == "call" and "frames" in op.attributes for op in ops[written:])
 
 
 def test_an_array_that_others_see_does_not() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
-from jitflow.ir.core import Builder, Op, Region, Value, clone_op
+from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk_inside
 from jitflow.ir.dims import symbol
 from jitflow.ir.effects import is_pure
-from jitflow.passes.analyses.order import reads_of
+from jitflow.passes.analyses.order import bound_sizes, reads_of
 from jitflow.passes.fusion.movable import Movable
 from jitflow.records import dataclass
 
@@ -42,6 +42,9 @@ class Calling:
         self.known = {value: value for value in parameters}
         self.sizes: dict[str, Value] = {}
         self.waiting: list[Op] = []
+        """What reads what has not been given yet."""
+        self.unbound: dict[str, Op] = {}
+        """The sizes that these bind."""
 
     def run(self) -> Piece | None:
         """Write all ops; gives a piece that cannot be called, since something has to happen inside of it."""
@@ -52,8 +55,9 @@ class Calling:
                     if not is_pure(op):
                         return self.awaited(op)
                     self.waiting.append(op)
+                    self.unbound.update(dict.fromkeys(bound_sizes(op), op))
             elif op is piece.ops[-1]:
-                if not all(map(self.value, piece.operands)):
+                if not self.unbound.keys().isdisjoint(piece.sizes) or not all(map(self.value, piece.operands)):
                     return piece
                 self.call(piece)
                 waiting, self.waiting = self.waiting, []
@@ -62,25 +66,36 @@ class Calling:
 
     def awaited(self, op: Op) -> Piece:
         """The piece that has not been called yet and gives what an op needs."""
-        frontier = [*reads_of(op)]
-        for value in frontier:
-            maker = self.movable.producer.get(value)
-            if value in self.known or maker is None:
-                continue
-            piece = self.piece_of.get(maker)
-            if piece is not None and value in piece.given:
-                return piece
-            frontier += reads_of(maker)
+        seen, waiting = {op}, [op]
+        for one in waiting:
+            makers = [self.movable.producer.get(value) for value in reads_of(one) if value not in self.known]
+            for maker in (*makers, *self.awaited_binders(one)):
+                if maker is None or maker in seen:
+                    continue
+                piece = self.piece_of.get(maker)
+                if piece is not None and not set(piece.given).isdisjoint(maker.results):
+                    return piece
+                seen.add(maker)
+                waiting.append(maker)
         raise AssertionError(f"{op.name}: expected a piece to wait for")
+
+    def awaited_binders(self, op: Op) -> list[Op]:
+        """What binds the sizes that an op mentions, and waits itself."""
+        if not self.unbound:
+            return []
+        mentioned = dict.fromkeys(name for inner in (op, *walk_inside(op)) for name in inner.sizes)
+        return [self.unbound[name] for name in mentioned if self.unbound.get(name, op) is not op]
 
     def write(self, op: Op) -> bool:
         """Write an op, if what it needs is known."""
         needed = dict.fromkeys(value for value in reads_of(op) if self.is_outside(value))
-        if not all(map(self.value, needed)):
+        if self.awaited_binders(op) or not all(map(self.value, needed)):
             return False
         new = {value: self.known[value] for value in needed if self.known[value] is not value}
         self.ops.append(_with_operands(op, new) if new else op)
         self.known.update((result, result) for result in op.results)
+        for name in bound_sizes(op):
+            self.unbound.pop(name, None)
         return True
 
     def is_outside(self, value: Value) -> bool:
@@ -92,7 +107,9 @@ class Calling:
             return True
         op = self.movable.producer[value]
         piece = self.piece_of.get(op)
-        if piece is None or value in piece.given or not all(map(self.value, op.operands)):
+        if piece is None or value in piece.given or self.awaited_binders(op):
+            return False
+        if not all(map(self.value, op.operands)):
             return False
         own = {operand: self.known[operand] for operand in op.operands}
         self.ops.append(clone_op(op, own))

@@ -30,7 +30,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op
-from jitflow.ir.dims import substitute, symbol, symbols
+from jitflow.ir.dims import Dim, substitute, symbol, symbols
 from jitflow.ir.equality import Renaming, region_key
 from jitflow.ir.records import Fact
 from jitflow.ir.types import Index, Place, Scalar, Tensor, Variable, dims_of
@@ -161,7 +161,7 @@ class _Factoring:
         where = {op: place for place, op in enumerate(first.ops)}
         needed = {first.ops[place].result for place in places}
         stored = set(_stored(first.ops))
-        given_anyway = {value for op in first.ops for value in op.results if self.is_given_anyway(op, pieces, stored)}
+        given_anyway = set(self.given_anyway(pieces, stored))
 
         def sources(value: Value) -> Sequence[Value] | None:
             """What a value is computed again of; None if it is there, or costs something."""
@@ -190,16 +190,16 @@ class _Factoring:
             if any(reader not in inside for result in op.results for reader in self.movable.readers.get(result, ())):
                 yield place
 
-    def is_given_anyway(self, op: Op, pieces: Sequence[Piece], stored: Collection[Value]) -> bool:
-        """Whether what one piece makes is what the next begins with, or what products take here and there."""
-        if "view" in op.definition.traits or not op.results:
-            return False
+    def given_anyway(self, pieces: Sequence[Piece], stored: Collection[Value]) -> Iterator[Value]:
+        """Yield what the first piece makes and the next begins with, or what products take here and there."""
         inside = {*pieces[0].ops}
-        others = {other for piece in pieces[1:] for other in piece.ops}
-        readers = [reader for reader in reads_by_view(self.movable, op.result) if reader not in inside]
-        if not others.isdisjoint(readers):
-            return True
-        return op.result in stored and any(reader.name in ("matmul", "contract") for reader in readers)
+        others = {op for piece in pieces[1:] for op in piece.ops}
+        for op in pieces[0].ops:
+            for value in op.results if "view" not in op.definition.traits else ():
+                readers = [reader for reader in reads_by_view(self.movable, value) if reader not in inside]
+                is_taken = value in stored and any(map(_is_product, readers))
+                if is_taken or not others.isdisjoint(readers):
+                    yield value
 
     # -- which are equal
 
@@ -273,7 +273,7 @@ class _Factoring:
         sizes = Renaming()
         key = region_key(piece.region, sizes)
         piece.sizes = tuple(sizes.names)
-        return key, tuple(self.movable.hints.get(name) for name in piece.sizes), self.facts(piece)
+        return key, tuple(map(self.movable.hints.get, piece.sizes)), self.facts(sizes.names)
 
     def comes_along(self, op: Op, value: Value) -> bool:
         """Whether an op outside is done inside as well: numbers that are known, views, and what nobody hands over."""
@@ -284,16 +284,19 @@ class _Factoring:
             return value not in piece.given
         return "view" in op.definition.traits and isinstance(value.type, Tensor)
 
-    def facts(self, piece: Piece) -> tuple[Fact, ...]:
-        """What is known of the sizes of a piece, by their numbers."""
-        names = {name: symbol(f"size{number}") for number, name in enumerate(piece.sizes)}
-        return tuple(_renamed(self.function.facts, names))
+    def facts(self, names: Mapping[str, Dim]) -> tuple[Fact, ...]:
+        """What is known of some sizes alone, by other names."""
+        return tuple(
+            Fact(substitute(fact.left, names), fact.relation, substitute(fact.right, names))
+            for fact in self.function.facts
+            if names.keys() >= {*symbols(fact.left), *symbols(fact.right)}
+        )
 
     def function_of(self, these: Sequence[Piece], number: int) -> Function:
         """The function that equal pieces call."""
         piece, name = these[0], "block" if number == 0 else f"block_{number}"
-        own = {f"size{number}": symbol(size) for number, size in enumerate(piece.sizes)}
-        sizes = tuple(Value(Index(symbol(size)), size) for size in piece.sizes)
+        own = {size: symbol(size) for size in piece.sizes}
+        sizes = tuple(Value(Index(dim), size) for size, dim in own.items())
         parameters = (*sizes, *piece.region.parameters)
         hints = self.movable.hints
         attributes: dict[str, Any] = {
@@ -305,9 +308,8 @@ class _Factoring:
             attributes["fastmath"] = True
         for one in these:
             one.function = name
-        facts = tuple(_renamed(self.facts(piece), own))
         region = Region(parameters, piece.region.ops)
-        return Function(name, region, facts, "tensor", MappingProxyType(attributes))
+        return Function(name, region, self.facts(own), "tensor", MappingProxyType(attributes))
 
 
 def _said(pieces: Sequence[Piece]) -> str:
@@ -323,7 +325,7 @@ def _stored(ops: Sequence[Op]) -> Iterator[Value]:
     for op in ops:
         if not op.definition.traits & {"elementwise", "view"}:
             yield from op.results
-        if op.name in ("matmul", "contract"):
+        if _is_product(op):
             for operand in op.operands:
                 value = operand
                 while value in producer:
@@ -335,7 +337,11 @@ def _stored(ops: Sequence[Op]) -> Iterator[Value]:
 
 def _ends_a_kernel(op: Op) -> bool:
     """Whether what reads an op is done by another kernel, as a rule: products and sums."""
-    return op.name in ("matmul", "contract") or "reduction" in op.definition.traits
+    return _is_product(op) or "reduction" in op.definition.traits
+
+
+def _is_product(op: Op) -> bool:
+    return op.name in ("matmul", "contract")
 
 
 def _is_cheap(op: Op) -> bool:
@@ -349,10 +355,3 @@ def _looks(op: Op) -> Hashable:
         (type(result.type), getattr(result.type, "dtype", None), len(dims_of(result.type))) for result in op.results
     ]
     return op.name, len(op.operands), *kinds
-
-
-def _renamed(facts: Iterable[Fact], names: Mapping[str, Any]) -> Iterator[Fact]:
-    """The facts about these sizes alone, which get other names."""
-    for fact in facts:
-        if all(name in names for side in (fact.left, fact.right) for name in symbols(side)):
-            yield Fact(substitute(fact.left, names), fact.relation, substitute(fact.right, names))

@@ -1,7 +1,8 @@
 """What of a program may become part of a function that it calls: ops that only compute, in the order of the program.
 
 Checks, sizes, and what callers see being written stay where they are. An array that the program makes for itself goes
-along with all that is done to it.
+along with all that is done to it. From the first write to a variable that outlives the program on nothing may move: the
+program cannot fail any more then, and a call takes memory (`passes/lower/settle.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.effects import is_pure, is_removable
 from jitflow.ir.types import Place, Scalar, Tensor, dims_of
 from jitflow.passes.analyses.mincut import bytes_of, likely_sizes
-from jitflow.passes.analyses.order import reads_of
+from jitflow.passes.analyses.order import bound_sizes, reads_of
 
 __all__ = ["Movable", "reads_by_view"]
 
@@ -25,14 +26,15 @@ class Movable:
     """The ops of a function that may move, and what is known of all of its ops."""
 
     def __init__(self, function: Function) -> None:
-        self.private = _private(function.region.ops)
+        self.private = _touching(function.region.ops)
         """What works on an array that the program makes for itself, and the op that makes it."""
         self.ops = _gathered(function.region.ops, self.private)
         self.producer = {result: op for op in self.ops for result in op.results}
         self.readers: Mapping[Value, Sequence[Op]] = _readers(self.ops)
         computing = _computing(self.ops)
         ends = self._ends(computing)
-        self.members = [op for op in self.ops if op in self.private or (op in computing and op not in ends)]
+        before = self.ops[: _first_write(self.ops, function)]
+        self.members = [op for op in before if op in self.private or (op in computing and op not in ends)]
         self.hints = dict(function.attributes.get("hints", ()))
         self._sizes = likely_sizes(self.hints.items())
         self._bytes: dict[Value, int] = {}
@@ -104,7 +106,7 @@ def _computing(ops: Sequence[Op]) -> set[Op]:
     return found
 
 
-def _private(ops: Sequence[Op]) -> Mapping[Op, Op]:
+def _touching(ops: Sequence[Op]) -> Mapping[Op, Op]:
     """What works on an array that is made here and that nobody else sees, and the op that makes it."""
     makers: dict[Value, Op] = {}
     touching: dict[Op, list[Op]] = {}
@@ -124,10 +126,22 @@ def _private(ops: Sequence[Op]) -> Mapping[Op, Op]:
     return {op: maker for maker, these in touching.items() if maker not in seen for op in these}
 
 
+def _first_write(ops: Sequence[Op], function: Function) -> int:
+    """The place of the first op that may write to a variable that outlives the program; behind all if there is none."""
+    lasting = {function.parameters[position] for position in function.attributes.get("variables", ())}
+    for place, op in enumerate(ops):
+        if lasting.isdisjoint(reads_of(op)):
+            continue
+        if not is_removable(op):
+            return place
+        lasting.update(result for result in op.results if isinstance(result.type, Place))
+    return len(ops)
+
+
 def _gathered(ops: Sequence[Op], private: Collection[Op]) -> Sequence[Op]:
     """The ops, where what becomes a result alone stands behind what it is made of: new weights with their gradients.
 
-    It does not overtake what has effects.
+    It overtakes nothing that has effects, or binds a size that it mentions.
     """
     readers = _readers(ops)
     ending = {ops[-1]}
@@ -137,10 +151,12 @@ def _gathered(ops: Sequence[Op], private: Collection[Op]) -> Sequence[Op]:
             ending.add(op)
     ending.discard(ops[-1])
     places: dict[Op, float] = {}
-    made: dict[Value, float] = {}
+    made: dict[Value | str, float] = {}
     effect = -1.0
     for place, op in enumerate(ops):
-        places[op] = max([effect, *(made.get(one, -1.0) for one in op.operands)]) if op in ending else float(place)
+        needed: tuple[Value | str, ...] = (*op.operands, *op.sizes)
+        before = max([effect, *(made.get(one, -1.0) for one in needed)])
+        places[op] = before if op in ending else float(place)
         effect = effect if is_removable(op) or op in private else float(place)
-        made.update(dict.fromkeys(op.results, places[op]))
+        made.update(dict.fromkeys((*op.results, *bound_sizes(op)), places[op]))
     return sorted(ops, key=places.__getitem__)
