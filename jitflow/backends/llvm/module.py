@@ -8,7 +8,7 @@ its operands by value, an address for each number that it gives, and a pointer t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
@@ -137,10 +137,12 @@ def emit_program(
     for share in _shares(scalar):
         add("loops", texts(share))
     procedures = [function for function in module.called.values() if function.attributes.get("recursive")]
-    add("loops", _procedures(module, [one for one in procedures if not one.attributes.get("factored")]))
-    for one in (one for one in procedures if one.attributes.get("factored")):
-        is_long = any(map(_is_long, programs))
-        add(_work_of(one, _shared_loops(module, one), is_long=is_long)[1], _procedures(module, [one]))
+    shared_by = {procedure: _shared_loops(module, procedure) for procedure in procedures}
+    factored = {one: loops for one, loops in shared_by.items() if one.attributes.get("factored")}
+    add("loops", _procedures(module, {one: loops for one, loops in shared_by.items() if one not in factored}))
+    is_long = bool(factored) and any(map(_is_long, programs))
+    for one, loops in factored.items():
+        add(_work_of(one, loops, is_long=is_long)[1], _procedures(module, {one: loops}))
     in_threads = {number: _shared_loops(module, programs[number]) for number in here}
     work: dict[int, Work] = {}
     for number, loops in in_threads.items():
@@ -299,10 +301,9 @@ def _called(module: ModuleText, function: Function) -> str:
     return out.text(f'internal void @"{function.name}"({parameters}) #0')
 
 
-def _procedures(module: ModuleText, together: Sequence[Function]) -> Iterator[str]:
-    """Functions that host programs call, or that call themselves and each other, and what they call."""
-    for function in together:
-        loops = _shared_loops(module, function)
+def _procedures(module: ModuleText, together: Mapping[Function, Sharing | None]) -> Iterator[str]:
+    """Functions that host programs call, or that call themselves and each other, with the loops that threads share."""
+    for function, loops in together.items():
         if loops is not None:
             _know_callees(module, function, loops.inside, together)
             loops.define(module, EMISSION)
@@ -323,7 +324,7 @@ def _declare_kernel(module: ModuleText, kernel: Function) -> None:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
 
 
-def _know_callees(module: ModuleText, caller: Function, ops: Sequence[Op], here: Sequence[Function] = ()) -> None:
+def _know_callees(module: ModuleText, caller: Function, ops: Sequence[Op], here: Collection[Function] = ()) -> None:
     """Declare what some ops of a function launch, and call, unless it is in the module ``here``."""
     for name in dict.fromkeys(op.attributes["kernel"] for op in ops if op.name == "launch" and caller.layer == "host"):
         if name in module.kernels:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import product
 from jitflow.ir.layout import contiguous
-from jitflow.ir.types import Buffer, Tensor, Type, dims_of
+from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.lower.control import ALONE, Flow
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 
@@ -29,21 +29,16 @@ def lower_call(host: OwningProgram, op: Op) -> None:
     for value in op.operands:
         if not isinstance(value.type, Tensor):
             operands.append(host.number(value))
-            continue
-        if not _lies_in_order(host, value):
+        elif _lies_in_order(host, value):
+            operands.append(host.storage[value].buffer)
+        else:
             copies.append(host.contiguous_copy(value))
-        operands.append(copies[-1].buffer if not _lies_in_order(host, value) else host.storage[value].buffer)
-    types: list[Type] = [
-        Buffer(kind.dtype) if isinstance(kind := result.type, Tensor) else kind for result in op.results
-    ]
-    given = host.builder.add("call", *operands, types=types, function=name, frames=0)
+            operands.append(copies[-1].buffer)
+    given = Flow(host, op, [op.results], carried=[ALONE] * len(op.results))
+    found = host.builder.add("call", *operands, types=given.types(), function=name, frames=0)
     for copy in copies:
         host.free(copy)
-    for result, value in zip(op.results, given, strict=True):
-        if isinstance(result.type, Tensor):
-            host.give(result, _whole(host, result, value))
-        else:
-            host.set_number(result, value)
+    given.receive(op.results, found)
 
 
 def give_called(host: OwningProgram) -> list[Value]:
@@ -82,10 +77,3 @@ def _lies_in_order(host: OwningProgram, value: Value) -> bool:
         return False
     dtype = host.storage[value].dtype
     return host.layouts[value] == contiguous(dims_of(value.type), dtype.itemsize)
-
-
-def _whole(host: OwningProgram, value: Value, buffer: Value) -> Storage:
-    kind = value.type
-    assert isinstance(kind, Tensor)
-    nbytes = host.dim(product(kind.dims) * kind.dtype.itemsize)
-    return Storage(buffer, nbytes, -1, kind.dtype, kind.dims, contiguous(kind.dims, kind.dtype.itemsize))

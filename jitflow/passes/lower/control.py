@@ -23,13 +23,13 @@ from jitflow.passes.plan.record import Carried
 from jitflow.passes.schedule.cost import TURNS, WORTH
 from jitflow.passes.schedule.turns import work_of_turn
 
-__all__ = ["lower_for", "lower_if", "lower_recur", "lower_recursion", "lower_while"]
+__all__ = ["ALONE", "Flow", "lower_for", "lower_if", "lower_recur", "lower_recursion", "lower_while"]
 
 
 def lower_if(host: OwningProgram, op: Op) -> None:
     """A branch, whose ways give back the same memory."""
     condition = host.number(op.operands[0])
-    flow = _Flow(host, op, [op.results])
+    flow = Flow(host, op, [op.results])
     regions = []
     for region in op.regions:
         host.scopes.enter(op.loc)
@@ -46,7 +46,7 @@ def lower_for(host: OwningProgram, op: Op) -> None:
     start, stop, step = (host.number(operand) for operand in op.operands[:3])
     (region,) = op.regions
     position, *parameters = region.parameters
-    flow = _Flow(host, op, [parameters, op.results], bound=(position,))
+    flow = Flow(host, op, [parameters, op.results], bound=(position,))
     initial = flow.send(op, op.operands[3:])
     if op.attributes.get("parallel") and host.target.threads > 1:
         _share(host, op, flow)
@@ -56,7 +56,7 @@ def lower_for(host: OwningProgram, op: Op) -> None:
     flow.receive(op.results, results)
 
 
-def _share(host: OwningProgram, op: Op, flow: _Flow) -> None:
+def _share(host: OwningProgram, op: Op, flow: Flow) -> None:
     """A loop whose turns threads share, where there are several for each: else they share the kernels in it."""
     build, threads = host.builder.make, host.target.threads
     start, stop, step = (host.number(operand) for operand in op.operands[:3])
@@ -75,7 +75,7 @@ def _share(host: OwningProgram, op: Op, flow: _Flow) -> None:
 def lower_while(host: OwningProgram, op: Op) -> None:
     """A loop with a condition."""
     test, turn = op.regions
-    flow = _Flow(host, op, [test.parameters, turn.parameters, op.results])
+    flow = Flow(host, op, [test.parameters, turn.parameters, op.results])
     initial = flow.send(op, op.operands)
     condition = flow.condition(test)
     body = flow.body(turn, turn.parameters)
@@ -87,8 +87,8 @@ def lower_recursion(host: OwningProgram, op: Op) -> None:
     """A function that calls itself, as a region still (`jitflow.passes.lower.procedures` makes functions of these)."""
     (region,) = op.regions
     again = list(calls_again(op))
-    given = _Flow(host, op, [region.parameters])
-    found = _Flow(host, op, [op.results, *(call.results for call in again)], carried=[_ALONE] * len(op.results))
+    given = Flow(host, op, [region.parameters])
+    found = Flow(host, op, [op.results, *(call.results for call in again)], carried=[ALONE] * len(op.results))
     host.recursions[op.attributes["function"]] = given, found
     operands = given.send(op, op.operands)
     host.bodies.append(host.scopes.enter())
@@ -115,11 +115,11 @@ def lower_recur(host: OwningProgram, op: Op) -> None:
     found.receive(op.results, results)
 
 
-_ALONE = Carried(None, False)
+ALONE = Carried(None, False)
 """How a number flows, and an array with memory of its own."""
 
 
-class _Flow:
+class Flow:
     """What flows along the edges of one op: for each carried value the host's values that stand for it."""
 
     def __init__(

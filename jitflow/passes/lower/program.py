@@ -92,10 +92,7 @@ class HostProgram:
                 self.take_array(position, parameter, buffer)
                 slot += 1 + 2 * len(type.dims)
             else:
-                value = self.builder.make("argument", types=(type,), names=names, slot=slot)
-                self.scopes.set_number(parameter, value)
-                if isinstance(type, Index) and type.dim is not None:
-                    self.scopes.bind(str(type.dim), value)
+                self.take_number(parameter, self.builder.make("argument", types=(type,), names=names, slot=slot))
                 slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
 
     def take_parameters(self) -> list[Value]:
@@ -103,15 +100,17 @@ class HostProgram:
         found = []
         for position, parameter in enumerate(self.function.parameters):
             type = parameter.type
+            found.append(Value(Buffer(type.dtype) if isinstance(type, Tensor) else type, parameter.name))
             if isinstance(type, Tensor):
-                found.append(Value(Buffer(type.dtype), parameter.name))
                 self.take_array(position, parameter, found[-1])
-                continue
-            found.append(Value(type, parameter.name))
-            self.scopes.set_number(parameter, found[-1])
-            if isinstance(type, Index) and type.dim is not None:
-                self.scopes.bind(str(type.dim), found[-1])
+            else:
+                self.take_number(parameter, found[-1])
         return found
+
+    def take_number(self, parameter: Value, value: Value) -> None:
+        self.scopes.set_number(parameter, value)
+        if isinstance(parameter.type, Index) and parameter.type.dim is not None:
+            self.scopes.bind(str(parameter.type.dim), value)
 
     def take_array(self, position: int, parameter: Value, buffer: Value) -> None:
         type = parameter.type
