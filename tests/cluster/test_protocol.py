@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -72,7 +73,13 @@ def test_slots_are_where_the_shards_are_and_a_checkpoint_has_them() -> None:
 
 
 def test_backups_leave_out_who_comes_last() -> None:
-    delays = [None, None, lambda step: time.sleep(0.05)]
+    compiled = [threading.Event(), threading.Event()]  # the others do so in their first step, which takes longer
+
+    def late(step: int) -> None:
+        assert all(one.wait(60) for one in compiled)
+        time.sleep(0.05)
+
+    delays = [*((lambda step, own=one: own.set() if step else None) for one in compiled), late]
     workers, parts, outcomes = run_locally(Classifier, batches(), 12, workers=2, backup=1, delays=delays)
     assert parts[0]["leader"].dropped[2] > 0
     assert len(outcomes[2].results) < 12
