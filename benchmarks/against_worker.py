@@ -102,7 +102,7 @@ def first_call(name: str) -> float:
 
 def front(name: str) -> float:
     """The seconds of all stages of a compilation in front of LLVM."""
-    from jitflow.compiler import lower
+    from jitflow.compilation.compiler import lower
 
     return compiling(name, lambda made, given: lower(made._trace(made._bind(given, {}))))
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.runtime import plan as p
-from jitflow.runtime.dispatcher import make_function_type
-from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.native_code import NativeCode
-from jitflow.runtime.specialisation import Specialisation
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.dispatcher import make_function_type
+from jitflow.runtime.entry.specialisation import Specialisation
+from jitflow.runtime.native.llvm_text import FunctionText
+from jitflow.runtime.native.native_code import NativeCode
 
 LENGTH = 1024
 ARRAYS = 20

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jitflow.cluster import Costs, Setup, Simulated, StepTimes, simulate
-from jitflow.machine import Link
+from jitflow.machines.machine import Link
 
 from .machine import describe_machine, versions
 from .report import write_json

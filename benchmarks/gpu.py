@@ -38,7 +38,7 @@ def why_not() -> str:
     """What is missing on this machine, and what to install; nothing where the benchmarks can run."""
     from jitflow.backends.cuda import nvrtc
     from jitflow.doctor import facts
-    from jitflow.runtime.cuda import gpu_count, why_no_gpu
+    from jitflow.runtime.native.cuda import gpu_count, why_no_gpu
 
     if gpu_count() == 0:
         return f"needs a CUDA device (GPU: {dict(facts())['gpu']}); {why_no_gpu()}"

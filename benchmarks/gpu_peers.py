@@ -22,7 +22,7 @@ DEVICE = "cuda:0"
 
 def _prepare_jitflow(workload: Workload, inputs: Inputs) -> Run:
     import jitflow
-    from jitflow.runtime.cuda import gpu
+    from jitflow.runtime.native.cuda import gpu
 
     compiled = jitflow.function(workload.function)
     arguments = [gpu(DEVICE).put(value) if isinstance(value, np.ndarray) else value for value in inputs]
@@ -30,7 +30,7 @@ def _prepare_jitflow(workload: Workload, inputs: Inputs) -> Run:
 
 
 def _finish_jitflow(results: Any) -> None:
-    from jitflow.runtime.cuda import gpu
+    from jitflow.runtime.native.cuda import gpu
 
     gpu(DEVICE).synchronize()
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from types import MappingProxyType
 
-from jitflow.measuring_gpu import copy_bandwidth
-from jitflow.runtime.cuda import gpu
+from jitflow.machines.measuring_gpu import copy_bandwidth
+from jitflow.runtime.native.cuda import gpu
 
 from .gpu_peers import DEVICE, PEERS, TRAINING_PEERS
 from .launches import LAUNCHES

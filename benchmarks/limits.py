@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import binding
 
-from jitflow import processor
+from jitflow.machines import processor
 
 from .machine import usable_cores
 

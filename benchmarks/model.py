@@ -70,7 +70,7 @@ class ModelSession:
 
 def _predicted(function: Any) -> float:
     """What its kernels take, those for short sizes if there are some."""
-    from jitflow.compiler import lower
+    from jitflow.compilation.compiler import lower
 
     compilation = function._compilation()
     compilation.traced = function._last[1]

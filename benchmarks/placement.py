@@ -10,7 +10,7 @@ from jitflow.ir.core import Builder, Function, Value
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import F64
 from jitflow.ir.types import Tensor
-from jitflow.machine import as_machine
+from jitflow.machines.machine import as_machine
 from jitflow.passes.place import decide, placed
 from jitflow.passes.place.simulator import simulate_graph
 

@@ -27,8 +27,8 @@ from rich.progress import track
 from rich.table import Table
 
 import jitflow
-from jitflow.machine import Machine
-from jitflow.measuring import measure
+from jitflow.machines.machine import Machine
+from jitflow.machines.measuring import measure
 
 from .gallery import FOLDER, PROGRAMS, load
 from .machine import describe_machine, versions

@@ -23,7 +23,7 @@ import typer
 from llvmlite import binding
 
 import jitflow
-from jitflow import processor
+from jitflow.machines import processor
 
 from .machine import ONE_THREAD, describe_machine, ensure_environment, pin_to_one_core, versions
 

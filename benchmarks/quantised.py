@@ -30,7 +30,7 @@ from rich.table import Table
 
 import jitflow
 from jitflow import Spec, Variable, nn
-from jitflow.processor import TARGETS, has_features, here
+from jitflow.machines.processor import TARGETS, has_features, here
 
 from .machine import describe_machine, pin_to_one_core, versions
 

@@ -20,14 +20,24 @@ if TYPE_CHECKING:
 
     from jitflow import cluster, data, nn, optim, random
     from jitflow.api import CacheInfo, function
-    from jitflow.batches import vmap
     from jitflow.checkpoints import CheckpointManager, restore, save
+    from jitflow.compilation.naming import name
     from jitflow.frontend.control.explicit import cond, map, scan, while_loop
     from jitflow.frontend.outside.arguments import Spec
     from jitflow.frontend.outside.scopes import device
     from jitflow.frontend.python.callbacks import callback
     from jitflow.frontend.transforms.own_rules import fori_loop
-    from jitflow.gradients import (
+    from jitflow.machines.hardware import devices
+    from jitflow.machines.machine import Machine
+    from jitflow.passes.place.placement import Placement
+    from jitflow.runtime.native.pool import memory_stats
+    from jitflow.runtime.parallel.threads import num_threads, set_num_threads
+    from jitflow.runtime.variable import Variable
+    from jitflow.simulation import simulate
+    from jitflow.structure import variables
+    from jitflow.timeline.profiling import profile
+    from jitflow.transforms.batches import vmap
+    from jitflow.transforms.gradients import (
         checkpoint,
         custom_gradient,
         grad,
@@ -39,17 +49,7 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
-    from jitflow.hardware import devices
-    from jitflow.machine import Machine
-    from jitflow.naming import name
-    from jitflow.passes.place.placement import Placement
-    from jitflow.profiling import profile
-    from jitflow.quantisation import quantise
-    from jitflow.runtime.pool import memory_stats
-    from jitflow.runtime.threads import num_threads, set_num_threads
-    from jitflow.runtime.variable import Variable
-    from jitflow.simulation import simulate
-    from jitflow.structure import variables
+    from jitflow.transforms.quantisation import quantise
 
 __all__ = [
     "CacheInfo",
@@ -107,7 +107,7 @@ _PACKAGES = ("cluster", "data", "nn", "optim", "random")
 _LAZY = {
     "CheckpointManager": "jitflow.checkpoints",
     "CacheInfo": "jitflow.api",
-    "Machine": "jitflow.machine",
+    "Machine": "jitflow.machines.machine",
     "Placement": "jitflow.passes.place.placement",
     "Variable": "jitflow.runtime.variable",
     "Spec": "jitflow.frontend.outside.arguments",
@@ -115,33 +115,33 @@ _LAZY = {
     "callback": "jitflow.frontend.python.callbacks",
     "cond": "jitflow.frontend.control.explicit",
     "device": "jitflow.frontend.outside.scopes",
-    "devices": "jitflow.hardware",
+    "devices": "jitflow.machines.hardware",
     "fori_loop": "jitflow.frontend.transforms.own_rules",
     "function": "jitflow.api",
-    "grad": "jitflow.gradients",
-    "jvp": "jitflow.gradients",
-    "vjp": "jitflow.gradients",
-    "jacobian": "jitflow.gradients",
-    "hvp": "jitflow.gradients",
-    "hessian": "jitflow.gradients",
-    "custom_gradient": "jitflow.gradients",
-    "checkpoint": "jitflow.gradients",
+    "grad": "jitflow.transforms.gradients",
+    "jvp": "jitflow.transforms.gradients",
+    "vjp": "jitflow.transforms.gradients",
+    "jacobian": "jitflow.transforms.gradients",
+    "hvp": "jitflow.transforms.gradients",
+    "hessian": "jitflow.transforms.gradients",
+    "custom_gradient": "jitflow.transforms.gradients",
+    "checkpoint": "jitflow.transforms.gradients",
     "load": "jitflow.exports.loaded",
     "map": "jitflow.frontend.control.explicit",
-    "memory_stats": "jitflow.runtime.pool",
-    "name": "jitflow.naming",
-    "num_threads": "jitflow.runtime.threads",
-    "profile": "jitflow.profiling",
-    "quantise": "jitflow.quantisation",
+    "memory_stats": "jitflow.runtime.native.pool",
+    "name": "jitflow.compilation.naming",
+    "num_threads": "jitflow.runtime.parallel.threads",
+    "profile": "jitflow.timeline.profiling",
+    "quantise": "jitflow.transforms.quantisation",
     "restore": "jitflow.checkpoints",
     "save": "jitflow.checkpoints",
     "scan": "jitflow.frontend.control.explicit",
-    "set_num_threads": "jitflow.runtime.threads",
+    "set_num_threads": "jitflow.runtime.parallel.threads",
     "simulate": "jitflow.simulation",
-    "stop_gradient": "jitflow.gradients",
-    "value_and_grad": "jitflow.gradients",
+    "stop_gradient": "jitflow.transforms.gradients",
+    "value_and_grad": "jitflow.transforms.gradients",
     "variables": "jitflow.structure",
-    "vmap": "jitflow.batches",
+    "vmap": "jitflow.transforms.batches",
     "while_loop": "jitflow.frontend.control.explicit",
 }
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
-from jitflow.compiled_function import CacheInfo, CompiledFunction
+from jitflow.compilation.compiled_function import CacheInfo, CompiledFunction
+from jitflow.compilation.specialised import Options
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.specialised import Options
 
 if TYPE_CHECKING:
-    from jitflow.hardware import Device
+    from jitflow.machines.hardware import Device
     from jitflow.passes.place import Placement
     from jitflow.passes.schedule.target import Given
 
@@ -103,7 +103,7 @@ def function(
 
 
 def _device_named(device: str | Device) -> str:
-    from jitflow.hardware import device_named
+    from jitflow.machines.hardware import device_named
 
     return device_named(device)
 
@@ -164,7 +164,7 @@ def blank() -> Any:
 
 @functools.cache
 def _function_type(kind: Any = CompiledFunction) -> type[Any]:
-    from jitflow.runtime.dispatcher import make_function_type
+    from jitflow.runtime.entry.dispatcher import make_function_type
 
     return make_function_type(kind)
 

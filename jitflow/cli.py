@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jitflow.cache.command import cache
+from jitflow.compilation.stages import GRAPH_STAGES, STAGES
 from jitflow.errors import JitflowError, UserError
-from jitflow.profiling import LIMIT
-from jitflow.stages import GRAPH_STAGES, STAGES
+from jitflow.timeline.profiling import LIMIT
 
 if TYPE_CHECKING:
     from jitflow.passes.pipeline import Step
@@ -169,8 +169,8 @@ def tune(target: Target, arg: Arguments = None) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from jitflow.compilation.tuning import best_of, trials
     from jitflow.passes.schedule.tuned import keep
-    from jitflow.tuning import best_of, trials
 
     function, specs = _function_and_specs(target, arg)
     try:

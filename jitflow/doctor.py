@@ -51,14 +51,14 @@ def facts() -> Iterator[tuple[str, str]]:
 
 def measured() -> str:
     """Measure this machine, keep the profile, and say where."""
-    from jitflow.machine import write_profile
-    from jitflow.measuring import measure
+    from jitflow.machines.machine import write_profile
+    from jitflow.machines.measuring import measure
 
     return str(write_profile(measure()))
 
 
 def _machine() -> str:
-    from jitflow.machine import KINDS, profile_path, read_profile
+    from jitflow.machines.machine import KINDS, profile_path, read_profile
 
     profile = read_profile()
     where = f"guessed (there is no {profile_path()}; --measure writes it)" if profile is None else str(profile_path())
@@ -82,13 +82,13 @@ def _llvm() -> str:
 def _processor() -> str:
     from llvmlite import binding
 
-    from jitflow import processor
+    from jitflow.machines import processor
 
     return f"{processor.name()}, {binding.get_default_triple()}"
 
 
 def _vectors() -> str:
-    from jitflow import processor
+    from jitflow.machines import processor
 
     widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
     feature, bits = next(((name, bits) for name, bits in widths if processor.has_features(name)), ("none found", 64))
@@ -96,7 +96,7 @@ def _vectors() -> str:
 
 
 def _threads() -> str:
-    from jitflow.cores import usable_cores
+    from jitflow.machines.cores import usable_cores
 
     cores = usable_cores()
     said = f"{CONFIG.threads} (JITFLOW_THREADS)" if CONFIG.threads else str(cores)
@@ -132,6 +132,6 @@ def _entry_path() -> str:
         return "none (JITFLOW_DISABLE is set: plain Python runs)"
     if CONFIG.entry == "python":
         return "python (JITFLOW_ENTRY=python)"
-    from jitflow.runtime.object_layout import layout_is_known
+    from jitflow.runtime.native.object_layout import layout_is_known
 
     return "native" if layout_is_known() else "python (this interpreter's object layout is not known)"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.errors import UserTypeError
-from jitflow.machine import Machine, as_machine, this_machine
+from jitflow.machines.machine import Machine, as_machine, this_machine
 from jitflow.passes.place import Decision, Placement, check_placement, decide, named_devices, read_placement
 from jitflow.passes.place.simulator import peaks
 from jitflow.passes.place.sizes import NO_TURNS, Turns
@@ -131,7 +131,7 @@ def _decided(
     fn: Any, args: Sequence[Any], keywords: Mapping[str, Any], devices: Any, placement: Placement | str | Path | None,
     turns: Turns = NO_TURNS,
 ) -> Decision:  # fmt: skip
-    from jitflow.compiler import optimize
+    from jitflow.compilation.compiler import optimize
 
     if not getattr(type(fn), "__jitflow_compiled__", False):
         raise UserTypeError(

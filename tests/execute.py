@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from jitflow.backends.llvm import compile_program
-from jitflow.failures import failure_handler
+from jitflow.compilation.failures import failure_handler
 from jitflow.ir.core import Function
 from jitflow.ir.dtypes import C128
 from jitflow.ir.types import Scalar, Tensor, Variable
 from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
-from jitflow.runtime import plan as p
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.specialisation import Specialisation
 from jitflow.runtime.linked_symbols import link_symbols
-from jitflow.runtime.specialisation import Specialisation
 
 __all__ = ["Compiled", "compile_ir", "layouts_of"]
 

@@ -245,7 +245,7 @@ def test_the_cache_counts() -> None:
 def test_the_cache_is_bounded(monkeypatch) -> None:
     from dataclasses import replace
 
-    from jitflow import specialised
+    from jitflow.compilation import specialised
 
     monkeypatch.setattr(specialised, "CONFIG", replace(specialised.CONFIG, cache_size=2))
 

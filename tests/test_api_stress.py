@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import specialised
+from jitflow.compilation import specialised
 
 SCALE = 2.0
 

@@ -168,7 +168,7 @@ def test_everything_is_used() -> None:
 
 
 DECIDING = ("passes/schedule/*.py", "passes/lower/*.py", "passes/plan/*.py", "passes/fusion/*.py",
-            "backends/llvm/emit_*.py", "backends/llvm/vector_text.py", "backends/llvm/panel_writing.py",
+            "backends/llvm/emit_*.py", "backends/llvm/products/vector_text.py", "backends/llvm/products/panel_writing.py",
             "backends/cuda/emit_*.py", "backends/cuda/grid.py")  # fmt: skip
 """Where loops are decided and emitted. Numbers that decide a schedule stand in `cost.py`, and what is known of
 processors in `target.py`."""
@@ -180,25 +180,25 @@ FACTS = {
     "passes/schedule/text.py: _COLUMN": "where the user's lines are printed",
     "passes/fusion/group.py": "how many bytes an i32 has, and how far signed ones are from those without a sign",
     "passes/fusion/snapshot.py: _MOST_SLICES": "which of two programs a copy is in, not how its loop runs",
-    "passes/lower/offset_tables.py: TABLE_BYTES": "bytes of an offset",
-    "passes/lower/slid_rows.py: _FIELDS": "how many numbers are told of a run",
+    "passes/lower/kernels/offset_tables.py: TABLE_BYTES": "bytes of an offset",
+    "passes/lower/kernels/slid_rows.py: _FIELDS": "how many numbers are told of a run",
     "passes/lower/poll.py": "how soon Ctrl-C ends a program",
     "passes/lower/scopes.py: _LONG_SUM": "how the host program computes a size",
     "backends/cuda/emit_control.py: ERROR_WORDS": "words of the error record",
     "backends/cuda/grid.py": "how many threads a launch has, under any number of which a kernel is right",
-    "backends/llvm/emit_calls.py: _WORDS": "how large records of the runtime are",
-    "backends/llvm/emit_device.py: _NO_MEMORY": "an error of the driver",
-    "backends/llvm/emit_elementwise.py: LARGEST": "the largest integer of 64 bits",
-    "backends/llvm/emit_gathered_panels.py: _LINE": "bytes of a line of a cache",
-    "backends/llvm/panel_writing.py: _LEAST_BYTES": "a register of processors without masks",
-    "backends/llvm/emit_loops.py: _LARGEST": "the largest integer of 64 bits",
-    "backends/llvm/emit_loops.py: _PIECE": "how soon Ctrl-C ends a program",
-    "backends/llvm/emit_memory.py": "which instructions read and write lanes that lie apart, and where registers end",
-    "backends/llvm/emit_poll.py: PERIOD": "how soon Ctrl-C ends a program",
-    "backends/llvm/emit_select.py: _DEPTH": "how far an instruction is looked for",
-    "backends/llvm/emit_sharing.py": "where a failure has its fields",
-    "backends/llvm/emit_short_rows.py": "rows that a routine sorts instead of NumPy's",
-    "backends/llvm/vector_text.py": "bytes of a line of a cache, and of the shortest vectors",
+    "backends/llvm/emission/emit_calls.py: _WORDS": "how large records of the runtime are",
+    "backends/llvm/emission/emit_device.py: _NO_MEMORY": "an error of the driver",
+    "backends/llvm/emission/emit_elementwise.py: LARGEST": "the largest integer of 64 bits",
+    "backends/llvm/products/emit_gathered_panels.py: _LINE": "bytes of a line of a cache",
+    "backends/llvm/products/panel_writing.py: _LEAST_BYTES": "a register of processors without masks",
+    "backends/llvm/emission/emit_loops.py: _LARGEST": "the largest integer of 64 bits",
+    "backends/llvm/emission/emit_loops.py: _PIECE": "how soon Ctrl-C ends a program",
+    "backends/llvm/emission/emit_memory.py": "which instructions read and write lanes that lie apart, and where registers end",
+    "backends/llvm/emission/emit_poll.py: PERIOD": "how soon Ctrl-C ends a program",
+    "backends/llvm/emission/emit_select.py: _DEPTH": "how far an instruction is looked for",
+    "backends/llvm/emission/emit_sharing.py": "where a failure has its fields",
+    "backends/llvm/emission/emit_short_rows.py": "rows that a routine sorts instead of NumPy's",
+    "backends/llvm/products/vector_text.py": "bytes of a line of a cache, and of the shortest vectors",
 }
 """Files, or names in them, whose numbers decide no schedule, and what they are."""
 OF_A_TYPE = ("itemsize", "bits", "rank", "lanes")

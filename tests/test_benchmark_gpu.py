@@ -23,9 +23,9 @@ from benchmarks.measure import Measurement, disagreement
 from benchmarks.training_cases import GPU_CASES
 from benchmarks.workload import Workload
 from benchmarks.workloads import WORKLOADS
-from jitflow import measuring, measuring_gpu
 from jitflow.cli import app
-from jitflow.machine import KINDS, Machine
+from jitflow.machines import measuring, measuring_gpu
+from jitflow.machines.machine import KINDS, Machine
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import GPUS, OnDevice, RealGpu
 from tests.backends.cuda.stand_in import StandIn

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks.predictions import Line, as_record, count_turns, summaries
-from jitflow.machine import KINDS, Machine
+from jitflow.machines.machine import KINDS, Machine
 
 
 def test_plain_python_counts_turns() -> None:

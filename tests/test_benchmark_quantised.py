@@ -9,7 +9,7 @@ import pytest
 
 import jitflow
 from benchmarks import quantised
-from jitflow.processor import has_features
+from jitflow.machines.processor import has_features
 
 
 def test_both_forms_run_and_are_near_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

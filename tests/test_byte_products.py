@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.backends.llvm.byte_text import way_of_bytes
-from jitflow.backends.llvm.emit_blocks import _block_text
+from jitflow.backends.llvm.products.byte_text import way_of_bytes
+from jitflow.backends.llvm.products.emit_blocks import _block_text
 from jitflow.ir.dtypes import I32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
+from jitflow.machines.processor import TARGETS, has_features
 from jitflow.passes.lower import CPU, GPU, lower
 from jitflow.passes.pipeline import fusion_pipeline, run_passes
 from jitflow.passes.schedule.target import Processor, Target
-from jitflow.processor import TARGETS, has_features
 from tests.execute import compile_ir
 from tests.exports.elsewhere import has_node, has_qemu, run_in_c, run_in_node
 

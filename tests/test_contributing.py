@@ -32,7 +32,7 @@ NAMES = {
     "jitflow/passes/schedule/transform.py": ("def _candidates", "def with_lanes"),
     "jitflow/passes/schedule/products.py": ("class Blocks",),
     "jitflow/passes/schedule/scheduled_product.py": ("def _choices",),
-    "jitflow/stages.py": ("STAGES",),
+    "jitflow/compilation/stages.py": ("STAGES",),
     "benchmarks/accuracy.py": ('Subject("hypot"',),
 }
 """What the walkthroughs name, and where it is."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jitflow.cores import usable_cores
+from jitflow.machines.cores import usable_cores
 
 
 def _system(tmp_path: Path, own_group: str, files: dict[str, str]) -> int:

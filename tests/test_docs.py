@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 import jitflow
-from jitflow import hardware, machine
 from jitflow.cli import STAGES
 from jitflow.config import CONFIG
 from jitflow.frontend.numpy.ufuncs import SPECIAL_LOOPS
+from jitflow.machines import hardware, machine
 from tests.array_api import NAMES, missing
 from tests.documents import blocks, check
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from jitflow import hardware
 from jitflow.cli import app
 from jitflow.config import CONFIG
+from jitflow.machines import hardware
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TRAINED = {"convnets", "digits", "language_model", "replicas", "two_nodes"}

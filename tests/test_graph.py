@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import hardware
 from jitflow.config import CONFIG
 from jitflow.graph.layout import lay_out
 from jitflow.graph.model import Cluster, Graph, Node, graph_of
 from jitflow.ir.core import Function
 from jitflow.ir.parser import parse
+from jitflow.machines import hardware
 
 LOOP = """
 func @f(%u: var f64[n], %x: f64[n]) {

@@ -21,7 +21,7 @@ print(jitflow.function(lambda: w.sum())() > 0)
 COMPLEX_PRODUCT = """
 import sys
 import numpy as np, jitflow
-from jitflow.runtime.symbols import _library
+from jitflow.runtime.native.symbols import _library
 
 x = np.random.default_rng(0).normal(size=(40, 30)) + 1j
 found = jitflow.function(lambda x: x @ x.T)(x)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jitflow import machine, measuring
 from jitflow.config import user_folder
-from jitflow.machine import KINDS, Link, Machine, as_machine, read_profile, write_profile
+from jitflow.machines import machine, measuring
+from jitflow.machines.machine import KINDS, Link, Machine, as_machine, read_profile, write_profile
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.machine import KINDS, Machine
+from jitflow.machines.machine import KINDS, Machine
 from jitflow.passes.place.recency import Recency, Touch, Used, footprint
 
 MACHINE = Machine((("cpu:0", KINDS["cpu"]),))

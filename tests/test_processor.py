@@ -16,7 +16,7 @@ import pytest
 
 import jitflow
 from jitflow.config import Config
-from jitflow.processor import features, has_features, here, identity
+from jitflow.machines.processor import features, has_features, here, identity
 from tests.compare import assert_same
 
 PROGRAM = """
@@ -58,7 +58,7 @@ def test_a_lesser_processor_computes_the_same(level: str, registers: str) -> Non
 
 
 def test_a_processor_that_the_machine_does_not_include_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jitflow.processor.CONFIG", Config(cpu="x86-64-v4"))
+    monkeypatch.setattr("jitflow.machines.processor.CONFIG", Config(cpu="x86-64-v4"))
     monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: {"sse2": True})
     monkeypatch.setattr("llvmlite.binding.get_host_cpu_name", lambda: "core2")
     with pytest.raises(
@@ -69,7 +69,7 @@ def test_a_processor_that_the_machine_does_not_include_is_an_error(monkeypatch: 
 
 def test_processors_are_told_apart_by_all_that_they_can_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     described = tmp_path / "cpuinfo"
-    monkeypatch.setattr("jitflow.processor._DESCRIBED", described)
+    monkeypatch.setattr("jitflow.machines.processor._DESCRIBED", described)
     common = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nstepping\t: 1\n"
 
     def found(text: str) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def _rows_and_columns(x: np.ndarray, z: np.ndarray, numbers: np.ndarray) -> tupl
 @pytest.mark.parametrize("are_free", [False, True])
 def test_masks_that_are_free_and_others_give_the_same(are_free: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     target = replace(here(), free_masks=are_free)
-    monkeypatch.setattr("jitflow.processor.here", lambda: target)
+    monkeypatch.setattr("jitflow.machines.processor.here", lambda: target)
     random = np.random.default_rng(0)
     for rows, columns in ((1, 1), (3, 6), (5, 64), (7, 130)):
         x = random.normal(size=(rows, columns + columns % 2)).astype(np.float32)

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import hardware, profiling
 from jitflow.config import CONFIG
 from jitflow.ir.dims import evaluate
 from jitflow.ir.parser import parse
-from jitflow.machine import KINDS, Link, Machine
+from jitflow.machines import hardware
+from jitflow.machines.machine import KINDS, Link, Machine
 from jitflow.passes.lower.notes import operations_of, traffic_of
-from jitflow.profiling import Profile
+from jitflow.timeline import profiling
+from jitflow.timeline.profiling import Profile
 
 X = np.linspace(0.0, 1.0, 600).reshape(20, 30)
 

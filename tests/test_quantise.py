@@ -266,7 +266,7 @@ def test_methods_layers_in_lists_and_results_in_structures() -> None:
 
 @pytest.mark.parametrize("target", ["host", "x86-64-v3"])
 def test_it_is_exported_without_the_weights_of_floats(target: str, tmp_path: Path) -> None:
-    if not jitflow.processor.has_features("avx2"):
+    if not jitflow.machines.processor.has_features("avx2"):
         pytest.skip("no AVX2 here")
     weight = Variable(normal(32, 500))
     small = jitflow.quantise(lambda x: x @ weight, [X[:, :1] + np.ones((60, 32), np.float32)])

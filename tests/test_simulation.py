@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.machine import as_machine
+from jitflow.machines.machine import as_machine
 from tests.passes.place.programs import fork, pipeline
 
 X = np.full((300, 300), 0.01)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import tuning
-from jitflow.compiler import lower
+from jitflow.compilation import tuning
+from jitflow.compilation.compiler import lower
 from jitflow.passes.schedule import tuned
 from jitflow.passes.schedule.price import price
 from jitflow.passes.schedule.target import Processor

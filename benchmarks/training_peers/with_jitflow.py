@@ -12,8 +12,8 @@ import numpy as np
 
 import jitflow
 from jitflow import nn
-from jitflow.hardware import HOME
-from jitflow.runtime.cuda import gpu
+from jitflow.machines.hardware import HOME
+from jitflow.runtime.native.cuda import gpu
 
 from ..training_cases import LEARNING_RATE, Case
 

@@ -13,8 +13,8 @@ from jitflow.cache.codec import Damaged, unpack
 from jitflow.cache.content import Incomparable, content_of, is_of_a_library
 from jitflow.cache.walk import Mismatch, Walk, contents_of_defaults
 from jitflow.interruptions import pass_interruption
-from jitflow.runtime import plan as p
-from jitflow.runtime.python_guards import array_fits, guard_holds, scalar_types
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.python_guards import array_fits, guard_holds, scalar_types
 
 __all__ = ["BOUND", "PlanReader"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.records import dataclass
-from jitflow.runtime.plan import layout_of
+from jitflow.runtime.entry.plan import layout_of
 
 __all__ = ["recalled", "remembered"]
 

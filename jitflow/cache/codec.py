@@ -22,7 +22,7 @@ import numpy as np
 from jitflow.cache.content import is_of_a_library, named
 from jitflow.errors import ExceptionName
 from jitflow.records import field_names
-from jitflow.runtime import plan, plan_results
+from jitflow.runtime.entry import plan, plan_results
 
 __all__ = ["Damaged", "Unstorable", "pack", "unpack"]
 

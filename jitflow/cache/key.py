@@ -21,7 +21,7 @@ from jitflow.cache.content import Incomparable, content_of
 from jitflow.config import CONFIG, user_folder
 
 if TYPE_CHECKING:
-    from jitflow.specialised import Options
+    from jitflow.compilation.specialised import Options
 
 __all__ = ["environment", "key_of", "lasting"]
 
@@ -59,7 +59,7 @@ def environment() -> tuple[str, ...]:
 @cache
 def lasting() -> tuple[str, ...]:
     """What the code of any function depends on and that stays as it is as long as this process runs."""
-    from jitflow import processor
+    from jitflow.machines import processor
 
     here = Path(__file__).parents[1]
     versions = (

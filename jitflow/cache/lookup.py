@@ -23,14 +23,14 @@ from jitflow.cache.walk import Mismatch
 from jitflow.config import CONFIG
 from jitflow.interruptions import pass_interruption
 from jitflow.loaded import asked
-from jitflow.runtime.entry_constants import EntryConstants
+from jitflow.runtime.entry.entry_constants import EntryConstants
+from jitflow.runtime.entry.specialisation import EntryCode, Specialisation
 from jitflow.runtime.linked_symbols import link_symbols
-from jitflow.runtime.linking import LINKER
-from jitflow.runtime.specialisation import EntryCode, Specialisation
+from jitflow.runtime.native.linking import LINKER
 
 if TYPE_CHECKING:
-    from jitflow.compiler import Compilation
-    from jitflow.specialised import Options
+    from jitflow.compilation.compiler import Compilation
+    from jitflow.compilation.specialised import Options
 
 __all__ = ["find", "keep", "why_not"]
 
@@ -42,7 +42,7 @@ _RUN, _GUARD = "run", "guard"
 
 def why_not(options: Options) -> str:
     """Why functions of these options are not cached at all; empty if they are."""
-    has_gpus = asked("jitflow.hardware", "has_seen_gpus")
+    has_gpus = asked("jitflow.machines.hardware", "has_seen_gpus")
     reasons = {
         "JITFLOW_CACHE=0": not CONFIG.cache,
         "JITFLOW_DUMP and JITFLOW_VERIFY look at compilations": CONFIG.dump or CONFIG.verify,
@@ -50,7 +50,7 @@ def why_not(options: Options) -> str:
         "a function with a placement of its own": options.placement != "heuristic",
         "a part of a function": options.part is not None,
         "the step of a replica": asked("jitflow.replication", "exchange_in_force") is not None,
-        "a profile is taken": asked("jitflow.runtime.notes", "is_recording"),
+        "a profile is taken": asked("jitflow.runtime.native.notes", "is_recording"),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
@@ -115,7 +115,7 @@ def _entry_code(plan: Any, about: Any) -> EntryCode | None:
 
     The same of its objects must be one object as when it was compiled: then its text would be the same.
     """
-    from jitflow.runtime.dispatcher import uses_native_entry
+    from jitflow.runtime.entry.dispatcher import uses_native_entry
 
     name, versions, _ = about
     if type(versions) is not int or not 0 <= versions <= 2 * len(plan.reads):
@@ -150,7 +150,7 @@ class _Sites(Sequence[Any]):
 
 
 def _fail(sites: Sequence[Any], status: int, address: int) -> NoReturn:
-    from jitflow.failures import failure
+    from jitflow.compilation.failures import failure
 
     raise failure(sites, status, address)
 
@@ -181,7 +181,7 @@ def keep(
 def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence[Any]) -> Entry:
     from jitflow.cache.plans import PlanWriter
     from jitflow.cache.sites import sites_as_data
-    from jitflow.runtime.entry_native import emit_entry
+    from jitflow.runtime.entry.entry_native import emit_entry
 
     traced, executable = compilation.traced, compilation.executable
     if traced.stores is not None:

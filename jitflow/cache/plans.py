@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from jitflow.cache.codec import Unstorable, pack
 from jitflow.cache.content import Incomparable, content_of
 from jitflow.cache.walk import ROOT, Mismatch, Walk, contents_of_defaults
-from jitflow.runtime import plan as p
+from jitflow.runtime.entry import plan as p
 
 if TYPE_CHECKING:
     from jitflow.frontend.entry.function import TracedFunction

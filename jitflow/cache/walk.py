@@ -9,8 +9,8 @@ from typing import Any
 from jitflow.cache.codec import Damaged, Unstorable
 from jitflow.cache.content import Incomparable, content_of
 from jitflow.interruptions import pass_interruption
-from jitflow.runtime import plan as p
-from jitflow.runtime.python_guards import found_by
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.python_guards import found_by
 
 __all__ = ["ROOT", "Mismatch", "Walk", "contents_of_defaults"]
 

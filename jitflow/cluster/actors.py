@@ -48,7 +48,7 @@ class _Host:
     parts: dict[str, Any]
 
     def __init__(self, parts: dict[str, Any], threads: int) -> None:
-        from jitflow.runtime.threads import set_num_threads
+        from jitflow.runtime.parallel.threads import set_num_threads
 
         set_num_threads(threads)
         self.parts = parts

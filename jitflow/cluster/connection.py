@@ -17,11 +17,11 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from jitflow.config import cluster_address
-from jitflow.cores import usable_cores
 from jitflow.errors import UserRuntimeError, UserValueError
+from jitflow.machines.cores import usable_cores
 
 if TYPE_CHECKING:
-    from jitflow.hardware import Device
+    from jitflow.machines.hardware import Device
 
 __all__ = ["Cluster", "connect", "ray"]
 
@@ -65,7 +65,7 @@ class Cluster:
         other versions than this process.
         """
         from jitflow.cluster.nodes import names
-        from jitflow.hardware import Device, kind_of, node_of
+        from jitflow.machines.hardware import Device, kind_of, node_of
 
         return tuple(Device(kind_of(name), int(name.rpartition(":")[2]), node_of(name)) for name in names())
 

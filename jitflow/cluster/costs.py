@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.machine import Link, Machine
+from jitflow.machines.machine import Link, Machine
 from jitflow.records import dataclass
 
 __all__ = ["Costs", "StepTimes", "check_amount", "check_count", "fit"]

@@ -81,7 +81,7 @@ class Exchanges:
         from jitflow.frontend.control.calls_out import called_out
         from jitflow.frontend.outside.arguments import Spec
         from jitflow.optim.outside import object_outside, plainly
-        from jitflow.scaling import in_force
+        from jitflow.transforms.scaling import in_force
 
         if in_force() is not None:
             raise UserNotImplementedError(

@@ -15,8 +15,8 @@ from jitflow.cluster.attempt import Run
 from jitflow.cluster.connection import connect, ray
 from jitflow.cluster.costs import Costs, StepTimes, fit
 from jitflow.cluster.replicas import Replicas
-from jitflow.cores import usable_cores
 from jitflow.data import Dataset
+from jitflow.machines.cores import usable_cores
 from jitflow.optim import SGD
 from jitflow.runtime.variable import Variable
 

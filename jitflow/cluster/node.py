@@ -29,7 +29,7 @@ from jitflow.cluster.partitions import SIGNATURES, PartitionText, Program
 from jitflow.errors import CompilerBug
 from jitflow.ir.status import STOPPED
 from jitflow.ir.together import MEET, RECEIVE, SEND, STOPS
-from jitflow.runtime.channels_text import ERROR_WORDS
+from jitflow.runtime.parallel.channels_text import ERROR_WORDS
 
 __all__ = ["Node"]
 
@@ -140,7 +140,7 @@ class _Call:
         self.line.tell(end, [])
 
     def _end(self) -> tuple[Any, ...]:
-        from jitflow.failures import failure
+        from jitflow.compilation.failures import failure
 
         program = self.program
         context = (ctypes.c_void_p * len(program.words))(*program.words)
@@ -189,7 +189,7 @@ class Node:
 
     def __init__(self, threads: int = 0) -> None:
         if threads:
-            from jitflow.runtime.threads import set_num_threads
+            from jitflow.runtime.parallel.threads import set_num_threads
 
             set_num_threads(threads)
         self.rooms, self.mappings, self.shares = ROOMS, MAPPINGS, True
@@ -202,7 +202,7 @@ class Node:
     def about(self) -> tuple[Place, dict[str, str], tuple[str, ...]]:
         """Where this process is, the versions of what it runs, and the devices."""
         from jitflow.cluster.actors import versions
-        from jitflow.hardware import devices
+        from jitflow.machines.hardware import devices
 
         place = Place(machine_name(), None if self._listener is None else self._listener.address)
         return place, versions(), tuple(device.name for device in devices("cpu"))

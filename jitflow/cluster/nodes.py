@@ -20,8 +20,8 @@ from jitflow.cluster.memory import can_share, machine_name
 from jitflow.cluster.node import Node
 from jitflow.cluster.parcels import FORGOTTEN, Known
 from jitflow.errors import UserRuntimeError
-from jitflow.hardware import devices
 from jitflow.loaded import asked
+from jitflow.machines.hardware import devices
 
 __all__ = [
     "ActorProcess",

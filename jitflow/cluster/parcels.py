@@ -148,7 +148,7 @@ class Mappings:
 @cache
 def _pool() -> tuple[Any, Any]:
     """How a buffer is taken from the pool of native code, and given back."""
-    from jitflow.runtime.pool import pool
+    from jitflow.runtime.native.pool import pool
 
     made, pointer, size = pool(), ctypes.c_void_p, ctypes.c_int64
     return (ctypes.CFUNCTYPE(pointer, size)(made.allocate_address),

@@ -23,7 +23,7 @@ SIGNATURES: Mapping[str, Any] = MappingProxyType({
     MEET: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, ctypes.c_bool),
     STOPS: ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, _POINTER),
 })  # fmt: skip
-"""How partitions call what they talk to one another by (`runtime/channels_text.py`)."""
+"""How partitions call what they talk to one another by (`runtime/parallel/channels_text.py`)."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Program:
 
     def __init__(self, partition: PartitionText, functions: Mapping[str, int]) -> None:
         from jitflow.backends.llvm.executable import compile_program
-        from jitflow.compiler import target_here
+        from jitflow.compilation.compiler import target_here
         from jitflow.passes.expand.expand import expand
         from jitflow.passes.lower import lower_part
         from jitflow.passes.pipeline import fusion_pipeline, run_passes
         from jitflow.passes.plan.planner import plan_buffers
-        from jitflow.runtime.entry_python import run_function
+        from jitflow.runtime.entry.entry_python import run_function
         from jitflow.runtime.linked_symbols import link_symbols
-        from jitflow.runtime.pool import pool
-        from jitflow.runtime.threads import most_threads
+        from jitflow.runtime.native.pool import pool
+        from jitflow.runtime.parallel.threads import most_threads
 
         target, device = target_here(most_threads()), partition.device
         fused = run_passes(_from_text(partition.text, partition.locations), fusion_pipeline(device, is_part=True))

@@ -22,10 +22,10 @@ from jitflow.cluster.packing import packed
 from jitflow.cluster.rounds import Aborted
 from jitflow.cluster.setup import MODES
 from jitflow.cluster.worker import load_state, model_of, state_of
-from jitflow.cores import usable_cores
 from jitflow.data import Dataset
 from jitflow.data.dataset import whole_number
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
+from jitflow.machines.cores import usable_cores
 
 __all__ = ["Replicas"]
 

@@ -21,18 +21,18 @@ from jitflow.cluster.nodes import Died, NodeHandle, node
 from jitflow.cluster.parcels import FORGOTTEN, MAPPINGS, ROOMS, Parcel
 from jitflow.cluster.partitions import SIGNATURES, PartitionText, as_text
 from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
-from jitflow.hardware import is_elsewhere, node_of
 from jitflow.ir.core import Function, walk
 from jitflow.ir.location import Loc
 from jitflow.ir.status import INTERRUPTED, OF_ANOTHER_PROCESS, ROUTINE_FAILED, ROUTINE_FAILED_ELSEWHERE
 from jitflow.ir.together import MEET, PARTITION_PREFIX, RECEIVE, SEND
 from jitflow.ir.types import Variable
-from jitflow.runtime.channels_text import ERROR_WORDS
-from jitflow.runtime.frames_text import party_offset
+from jitflow.machines.hardware import is_elsewhere, node_of
+from jitflow.runtime.parallel.channels_text import ERROR_WORDS
+from jitflow.runtime.parallel.frames_text import party_offset
 from jitflow.user_lines import with_user_frames
 
 if TYPE_CHECKING:
-    from jitflow.compiler import Compilation
+    from jitflow.compilation.compiler import Compilation
 
 __all__ = ["StandIn", "stand_ins"]
 
@@ -235,6 +235,6 @@ class _Party:
 
 @cache
 def _functions() -> Mapping[str, Any]:
-    from jitflow.runtime.devices import device_function
+    from jitflow.runtime.parallel.devices import device_function
 
     return {name: SIGNATURES[name](device_function(name)) for name in (SEND, RECEIVE, MEET)}

@@ -17,17 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jitflow.backends.llvm.symbols import LIBRARY
+from jitflow.backends.llvm.emission.symbols import LIBRARY
 from jitflow.exports.interface import Interface, Output, Parameter, State
 from jitflow.exports.substitutes import ALIGNMENT, as_size, runtime_text
 from jitflow.ir.context_names import POLL, ROOM
 from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.status import OUT_OF_MEMORY
-from jitflow.processor import CodeTarget
-from jitflow.runtime.dtypes import slot_count
-from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.plan import ERROR_SLOTS
+from jitflow.machines.processor import CodeTarget
+from jitflow.runtime.entry.plan import ERROR_SLOTS
+from jitflow.runtime.native.dtypes import slot_count
+from jitflow.runtime.native.llvm_text import FunctionText
 
 __all__ = ["DOES_NOT_FIT", "MISSING_ROUTINE", "VISIBLE", "bridge_text", "visible_names"]
 

@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jitflow import __version__
-from jitflow.backends.llvm.emit_libm import LIBM
-from jitflow.backends.llvm.symbols import LIBRARY
+from jitflow.backends.llvm.emission.emit_libm import LIBM
+from jitflow.backends.llvm.emission.symbols import LIBRARY
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.exports.interface import KEYWORDS, Interface, interface_of
 from jitflow.exports.linkers import link_library, suffix_of
 from jitflow.exports.notice import written_notice
-from jitflow.hardware import HOME
 from jitflow.ir.context_names import POLL, ROOM
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.location import Loc
 from jitflow.ir.routines import Routine
-from jitflow.processor import TARGETS, CodeTarget
+from jitflow.machines.hardware import HOME
+from jitflow.machines.processor import TARGETS, CodeTarget
 from jitflow.records import dataclass
-from jitflow.runtime.texts import RAISE
+from jitflow.runtime.objects.texts import RAISE
 
 if TYPE_CHECKING:
-    from jitflow.compiler import Compilation
-    from jitflow.specialised import Specialised
+    from jitflow.compilation.compiler import Compilation
+    from jitflow.compilation.specialised import Specialised
 
 __all__ = ["Exported", "export"]
 
@@ -86,7 +86,7 @@ class _Code:
 def _compiled(function: Specialised, compilation: Compilation, flat: Sequence[Any], name: str) -> tuple[_Code, str]:
     from jitflow.backends.llvm.engine import ENGINE
     from jitflow.backends.llvm.module import ModuleCode, emit_program
-    from jitflow.compiler import guard_text, lower, optimize, plan_of
+    from jitflow.compilation.compiler import guard_text, lower, optimize, plan_of
     from jitflow.exports.bridge import VISIBLE, bridge_text, visible_names
     from jitflow.exports.header import header_text
     from jitflow.exports.helpers import helper_names, helpers_text

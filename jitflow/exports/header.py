@@ -8,7 +8,7 @@ from jitflow.exports.bridge import DOES_NOT_FIT, MISSING_ROUTINE, accessor
 from jitflow.exports.interface import Interface, Output, Parameter
 from jitflow.exports.messages import MESSAGE_BYTES
 from jitflow.ir.dims import Dim
-from jitflow.processor import CodeTarget
+from jitflow.machines.processor import CodeTarget
 
 __all__ = ["header_text"]
 

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from jitflow.processor import CodeTarget
+from jitflow.machines.processor import CodeTarget
 
 __all__ = ["helper_names", "helpers_text"]
 

@@ -1,6 +1,6 @@
 """What an exported program has to do with the outside: its parameters, its results, and what it carries along.
 
-A compiled function reads its inputs along paths (`jitflow.runtime.plan`). Those that lead from an argument through
+A compiled function reads its inputs along paths (`jitflow.runtime.entry.plan`). Those that lead from an argument through
 tuples, lists and dicts are parameters of the exported program. All others lead to what Python has and the program's new
 surroundings have not: variables, arrays and numbers of globals, closures and objects. Their values at the time of the
 export become data of the program, its *state*, which whoever runs it may read and write.
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jitflow.compiler import Compilation
+from jitflow.compilation.compiler import Compilation
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.arguments import Spec
 from jitflow.ir.core import uses
@@ -26,8 +26,8 @@ from jitflow.ir.location import Loc
 from jitflow.ir.types import Tensor, Variable
 from jitflow.passes.lower.results import ResultPlace
 from jitflow.records import dataclass
-from jitflow.runtime import plan as p
-from jitflow.runtime.python_guards import found_by
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.python_guards import found_by
 
 __all__ = ["KEYWORDS", "Interface", "Output", "Parameter", "State", "interface_of", "is_plain"]
 
@@ -179,7 +179,7 @@ class _Reader:
     def _state(self, leaf: p.Leaf, parameter: Parameter) -> State:
         value = self._value(leaf.register)
         if isinstance(leaf, p.ScalarLeaf):
-            from jitflow.runtime.dtypes import numpy_dtype
+            from jitflow.runtime.native.dtypes import numpy_dtype
 
             return State(parameter, np.array(value, numpy_dtype(leaf.dtype)), leaf.kind)
         return State(parameter, np.array(value, order="F" if parameter.layout == "F" else "C"), "array")

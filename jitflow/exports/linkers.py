@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jitflow.processor import CodeTarget
+from jitflow.machines.processor import CodeTarget
 
 __all__ = ["link_library", "suffix_of"]
 
@@ -63,7 +63,7 @@ def _with_zig(linker: str) -> Iterator[list[str]]:
 
 
 def _runs_here(target: CodeTarget) -> bool:
-    from jitflow.processor import here
+    from jitflow.machines.processor import here
 
     return target.triple.split("-")[0] == here().triple.split("-")[0] and (
         target is here() or sys.platform.startswith("linux")

@@ -1,7 +1,7 @@
 """Calling an exported library from Python: nothing is traced, and nothing is compiled.
 
 The library says of itself how a call becomes slots and how slots become results (`notice.py`): a plan, as every
-compiled function has one (`jitflow.runtime.plan`), carried out by the Python entry. What the library carries along is
+compiled function has one (`jitflow.runtime.entry.plan`), carried out by the Python entry. What the library carries along is
 read as further arguments, arrays over its memory.
 """
 
@@ -20,20 +20,20 @@ from typing import Any
 
 import numpy as np
 
-from jitflow import processor
 from jitflow.aligned import aligned
-from jitflow.backends.llvm.symbols import LIBRARY
+from jitflow.backends.llvm.emission.symbols import LIBRARY
 from jitflow.cache.codec import unpack
 from jitflow.cache.sites import sites_of
+from jitflow.compilation.failures import failure
 from jitflow.errors import UserError, UserTypeError, UserValueError
 from jitflow.exports.exceptions import exception_of_name
 from jitflow.exports.notice import read_notice
-from jitflow.failures import failure
-from jitflow.processor import CodeTarget
-from jitflow.runtime.dtypes import numpy_dtype
-from jitflow.runtime.entry_python import Binding, guard_function, run_function
-from jitflow.runtime.plan import ERROR_SLOTS, ArrayLeaf, EqualsConstant, Item, Plan, ScalarLeaf
-from jitflow.runtime.python_results import ResultBuilder
+from jitflow.machines import processor
+from jitflow.machines.processor import CodeTarget
+from jitflow.runtime.entry.entry_python import Binding, guard_function, run_function
+from jitflow.runtime.entry.plan import ERROR_SLOTS, ArrayLeaf, EqualsConstant, Item, Plan, ScalarLeaf
+from jitflow.runtime.entry.python_results import ResultBuilder
+from jitflow.runtime.native.dtypes import numpy_dtype
 
 __all__ = ["LoadedFunction", "load"]
 
@@ -250,6 +250,6 @@ def _link_routines(context: int, symbols: Sequence[str]) -> None:
     words = (ctypes.c_void_p * (2 + len(symbols))).from_address(context)
     for place, symbol in enumerate(symbols, 2):
         if symbol in LIBRARY and not words[place]:
-            from jitflow.runtime.symbols import symbol_address
+            from jitflow.runtime.native.symbols import symbol_address
 
             words[place] = symbol_address(symbol)

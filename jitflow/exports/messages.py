@@ -16,7 +16,7 @@ from jitflow.exports.bridge import DOES_NOT_FIT, MISSING_ROUTINE
 from jitflow.ir.records import Op
 from jitflow.ir.status import OUT_OF_MEMORY
 from jitflow.ir.types import Index, Scalar
-from jitflow.runtime.plan import ERROR_SLOTS
+from jitflow.runtime.entry.plan import ERROR_SLOTS
 
 __all__ = ["MESSAGE_BYTES", "messages_text"]
 

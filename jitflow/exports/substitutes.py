@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jitflow.processor import CodeTarget
-from jitflow.runtime.llvm_text import FunctionText
+from jitflow.machines.processor import CodeTarget
+from jitflow.runtime.native.llvm_text import FunctionText
 
 __all__ = ["ALIGNMENT", "as_size", "runtime_text"]
 

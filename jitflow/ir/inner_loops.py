@@ -83,12 +83,12 @@ _CHOICES: dict[str, Callable[[Mapping[str, Any], Sequence[int]], str]] = {
     "numpy.linalg.svdvals": lambda options, ranks: "svd",
     "numpy.linalg.eigh": _of_triangle("eigh"),
     "numpy.linalg.eigvalsh": _of_triangle("eigvalsh"),
-    "jitflow.runtime.routines.finite_eig": lambda options, ranks: "eig",
-    "jitflow.runtime.routines.finite_eigvals": lambda options, ranks: "eigvals",
-    "jitflow.runtime.routines.inverse": lambda options, ranks: "inv",
-    "jitflow.runtime.routines.least_squares": lambda options, ranks: "lstsq",
-    "jitflow.runtime.routines.qr_factors": lambda options, ranks: "qr_r_raw",
-    "jitflow.runtime.routines.qr_basis": lambda options, ranks: "qr_complete" if options["complete"] else "qr_reduced",
+    "jitflow.runtime.calls.routines.finite_eig": lambda options, ranks: "eig",
+    "jitflow.runtime.calls.routines.finite_eigvals": lambda options, ranks: "eigvals",
+    "jitflow.runtime.calls.routines.inverse": lambda options, ranks: "inv",
+    "jitflow.runtime.calls.routines.least_squares": lambda options, ranks: "lstsq",
+    "jitflow.runtime.calls.routines.qr_factors": lambda options, ranks: "qr_r_raw",
+    "jitflow.runtime.calls.routines.qr_basis": lambda options, ranks: "qr_complete" if options["complete"] else "qr_reduced",
     **{f"numpy.linalg.{name}": lambda options, ranks, name=name: name  # type: ignore[misc]
        for name in ("inv", "det", "slogdet")},
 }  # fmt: skip

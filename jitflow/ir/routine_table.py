@@ -1,6 +1,6 @@
 """The table of library routines: what stands for each of them on the CPU and on a GPU, and what it does beside.
 
-On the CPU a routine is the function of that path. On a GPU it is one of `jitflow.runtime.gpu_routines`, which calls
+On the CPU a routine is the function of that path. On a GPU it is one of `jitflow.runtime.calls.gpu_routines`, which calls
 cupy on arrays that stay where they are and gives what NumPy gives: up to rounding, and where NumPy leaves a choice (the
 signs of singular vectors, the order of equal elements where a sort is not stable) with a choice of its own. What cupy
 does not have, or does otherwise, stays on the host, with a reason.
@@ -16,10 +16,10 @@ from jitflow.records import dataclass
 
 __all__ = ["GPU_ROUTINES", "ROUTINES", "SUCCEEDS", "LibraryRoutine", "row_of", "why_not_on_gpu"]
 
-GPU_ROUTINES = "jitflow.runtime.gpu_routines"
+GPU_ROUTINES = "jitflow.runtime.calls.gpu_routines"
 """The module of the functions for GPUs, whose first argument is cupy."""
 
-SUCCEEDS = "jitflow.runtime.routines.succeeds"
+SUCCEEDS = "jitflow.runtime.calls.routines.succeeds"
 """The routine that says whether another one, which its options name, raises none of some errors."""
 
 Options = Mapping[str, Any]
@@ -99,7 +99,7 @@ ROUTINES: Mapping[str, LibraryRoutine] = {
         for name in ("sort", "argsort", "partition", "argpartition", "sort_complex", "unique_all", "unique_counts",
                      "unique_inverse", "unique_values", "union1d")
     },
-    "jitflow.runtime.routines.lexsort": LibraryRoutine("lexsort", silent=True),
+    "jitflow.runtime.calls.routines.lexsort": LibraryRoutine("lexsort", silent=True),
     "numpy.searchsorted": LibraryRoutine("searchsorted", _real, silent=True),
     "numpy.digitize": LibraryRoutine("digitize", _real, silent=True),
     "numpy.unique": LibraryRoutine("unique", _ROWS, silent=True),
@@ -112,20 +112,20 @@ ROUTINES: Mapping[str, LibraryRoutine] = {
     **{f"numpy.fft.{name}": LibraryRoutine(name) for name in _FFT},
     **{f"numpy.linalg.{name}": LibraryRoutine(name)
        for name in ("solve", "inv", "det", "slogdet", "cholesky", "qr", "svdvals", "eigh", "eigvalsh")},
-    "jitflow.runtime.routines.inverse": LibraryRoutine("inv"),
-    "jitflow.runtime.routines.qr_factors": LibraryRoutine(overwrites=True),
+    "jitflow.runtime.calls.routines.inverse": LibraryRoutine("inv"),
+    "jitflow.runtime.calls.routines.qr_factors": LibraryRoutine(overwrites=True),
     "numpy.linalg.svd": LibraryRoutine("svd", _HERMITIAN),
     "numpy.linalg.pinv": LibraryRoutine("pinv", _HERMITIAN),
     "numpy.linalg.matrix_rank": LibraryRoutine("matrix_rank", _HERMITIAN),
     "numpy.linalg.lstsq": LibraryRoutine("lstsq", _cutoff),
-    "jitflow.runtime.routines.eig": LibraryRoutine(stays=_ORDER),
-    "jitflow.runtime.routines.eigvals": LibraryRoutine(stays=_ORDER),
-    "numpy.median": LibraryRoutine("median", quicker="jitflow.runtime.routines.median"),
+    "jitflow.runtime.calls.routines.eig": LibraryRoutine(stays=_ORDER),
+    "jitflow.runtime.calls.routines.eigvals": LibraryRoutine(stays=_ORDER),
+    "numpy.median": LibraryRoutine("median", quicker="jitflow.runtime.calls.routines.median"),
     **{f"numpy.{name}": LibraryRoutine(warns=True) for name in _WARNING},
-    "jitflow.runtime.routines.histogram": LibraryRoutine(warns=True),
-    "jitflow.runtime.texts.print_text": LibraryRoutine(silent=True),
-    "jitflow.runtime.texts.packed_text": LibraryRoutine(silent=True),
-    "jitflow.runtime.texts.raise_error": LibraryRoutine(silent=True),
+    "jitflow.runtime.calls.routines.histogram": LibraryRoutine(warns=True),
+    "jitflow.runtime.objects.texts.print_text": LibraryRoutine(silent=True),
+    "jitflow.runtime.objects.texts.packed_text": LibraryRoutine(silent=True),
+    "jitflow.runtime.objects.texts.raise_error": LibraryRoutine(silent=True),
 }  # fmt: skip
 """By path. A routine that is not here is called as it is, on the CPU alone."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.gradients import stop_gradient
+from jitflow.transforms.gradients import stop_gradient
 
 __all__ = ["below_zero", "gelu", "log_softmax", "relu", "sigmoid", "silu", "softmax"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from jitflow.errors import UserValueError
-from jitflow.scaling import LossScale, scaled_by
+from jitflow.transforms.scaling import LossScale, scaled_by
 
 if TYPE_CHECKING:
     from jitflow.api import CompiledFunction

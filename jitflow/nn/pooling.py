@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.gradients import custom_gradient
 from jitflow.nn.windows import Pairs, axes_of_space, channel_axis, numbers, padded, paddings, windows
+from jitflow.transforms.gradients import custom_gradient
 
 __all__ = ["avg_pool", "local_response_norm", "max_pool"]
 

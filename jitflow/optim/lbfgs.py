@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
-from jitflow.gradients import value_and_grad
 from jitflow.optim.flat import FlatOptimiser, flat, move
 from jitflow.optim.optimiser import next_rate, runs_outside
+from jitflow.transforms.gradients import value_and_grad
 
 __all__ = ["LBFGS"]
 

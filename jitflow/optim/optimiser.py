@@ -22,7 +22,7 @@ from jitflow.optim.structure import pairs, require_distinct
 from jitflow.remote import Remote, step_elsewhere
 from jitflow.replication import Exchange, exchange_in_force
 from jitflow.runtime.variable import Variable
-from jitflow.scaling import in_force
+from jitflow.transforms.scaling import in_force
 
 __all__ = ["Optimiser", "next_rate", "runs_outside"]
 
@@ -72,7 +72,7 @@ class Optimiser:
         """
         if runs_outside():
             return self._compiled_method("minimize")(loss_fn, variables, args, has_aux)
-        from jitflow.gradients import value_and_grad
+        from jitflow.transforms.gradients import value_and_grad
 
         value, gradients = value_and_grad(loss_fn, has_aux=has_aux, variables=variables)(*args)
         self.apply(gradients, variables)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, walk
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Place, Variable
+from jitflow.machines.hardware import is_gpu
 from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fusion.absorb import absorb
 from jitflow.passes.fusion.chain_products import chain_products

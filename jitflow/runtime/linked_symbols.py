@@ -50,15 +50,15 @@ def link_symbols(
 def _of_the_runtime(name: str) -> int:
     """The address of a function that many programs call; 0 for other names."""
     if name == SHARE:
-        from jitflow.runtime.threads import share_address
+        from jitflow.runtime.parallel.threads import share_address
 
         return share_address()
     if name == POLL:
-        from jitflow.runtime.entry_support import api_address
+        from jitflow.runtime.native.entry_support import api_address
 
         return api_address("poll")
     if name == ROOM:
-        from jitflow.runtime.recursion import room_address
+        from jitflow.runtime.native.recursion import room_address
 
         return room_address()
     return 0
@@ -67,17 +67,17 @@ def _of_the_runtime(name: str) -> int:
 def _of_a_site(name: str, sites: Sequence[Op], owners: list[object]) -> int:
     """What a program calls Python with, or notes what it does; 0 for other names."""
     if name == TRAMPOLINE:
-        from jitflow.runtime.host_calls import trampoline
+        from jitflow.runtime.calls.host_calls import trampoline
 
         return trampoline()
     if name.startswith(SITE_PREFIX):
-        from jitflow.runtime.host_calls import call_site
+        from jitflow.runtime.calls.host_calls import call_site
 
         site = call_site(sites[int(name.removeprefix(SITE_PREFIX))].attributes)
         owners.append(site)
         return site.address
     if name in (CLOCK, NOTE, NOTES):
-        from jitflow.runtime.notes import NoteTable, recorder
+        from jitflow.runtime.native.notes import NoteTable, recorder
 
         if name != NOTES:
             return recorder().address(name)
@@ -95,27 +95,27 @@ def _elsewhere(name: str, modules: Mapping[str, Any] | None) -> int:
     if name == FRAME:
         return 0
     if name in DEVICE_FUNCTIONS:
-        from jitflow.runtime.devices import device_function
+        from jitflow.runtime.parallel.devices import device_function
 
         return device_function(name)
     if name.startswith(DEVICE_PREFIX):
-        from jitflow.runtime import cuda
+        from jitflow.runtime.native import cuda
 
         device, what = name.split(" ", 1)
         return cuda.address_on(modules[device], what) if modules else 0
     if name.startswith((DRAW_PREFIX, FILL_PREFIX)):
-        from jitflow.runtime.draws import draw_address
+        from jitflow.runtime.generators.draws import draw_address
 
         return draw_address(name)
     if name.startswith(NATIVE_PREFIX):
-        from jitflow.runtime.draws import record_address
+        from jitflow.runtime.generators.draws import record_address
 
         return record_address(name.removeprefix(NATIVE_PREFIX))
     if name in FLAG_FUNCTIONS or name.startswith(LOOP_PREFIX):
-        from jitflow.runtime.inner_loops import flag_function, loop_address
+        from jitflow.runtime.calls.inner_loops import flag_function, loop_address
 
         return flag_function(name) if name in FLAG_FUNCTIONS else loop_address(name)
-    from jitflow.runtime.symbols import symbol_address
+    from jitflow.runtime.native.symbols import symbol_address
 
     return symbol_address(name)
 
@@ -124,6 +124,6 @@ def _handles(names: Sequence[str]) -> dict[int, tuple[str, str]]:
     """What belongs to GPUs and is another one at each call."""
     if not any(name.startswith(DEVICE_PREFIX) for name in names):
         return {}
-    from jitflow.runtime import cuda
+    from jitflow.runtime.native import cuda
 
     return {place: handle for place, name in enumerate(names) if (handle := cuda.handle_of(name))}

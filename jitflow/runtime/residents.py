@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.runtime.cuda import Event, Gpu, gpu
+from jitflow.runtime.native.cuda import Event, Gpu, gpu
 
 __all__ = ["Resident"]
 

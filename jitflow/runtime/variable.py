@@ -20,9 +20,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
-from jitflow.hardware import HOME, Device, device_named, is_elsewhere, is_gpu
 from jitflow.ir.dtypes import dtype_of
 from jitflow.loaded import is_tracing
+from jitflow.machines.hardware import HOME, Device, device_named, is_elsewhere, is_gpu
 
 __all__ = ["HEADER", "Variable", "memory", "using"]
 
@@ -300,7 +300,7 @@ def _resident(variable: Variable) -> Any:
 
 @cache
 def _locks() -> Any:
-    from jitflow.runtime import locks  # which makes machine code, when a variable is first used
+    from jitflow.runtime.native import locks  # which makes machine code, when a variable is first used
 
     return locks
 

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from jitflow.backends.llvm.emit_elementwise import ARITHMETIC, PREDICATES
-from jitflow.backends.llvm.emit_libm import LIBM
-from jitflow.backends.llvm.rows import kind_of
-from jitflow.backends.llvm.types import register_type, with_lanes
+from jitflow.backends.llvm.emission.emit_elementwise import ARITHMETIC, PREDICATES
+from jitflow.backends.llvm.emission.emit_libm import LIBM
+from jitflow.backends.llvm.emission.rows import kind_of
+from jitflow.backends.llvm.emission.types import register_type, with_lanes
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import BF16, BOOL, C64, DTYPES, F16, F32, F64, I32, I64, U64
 from jitflow.ir.ops import OPS

@@ -13,8 +13,8 @@ from jitflow.backends.llvm import compile_program
 from jitflow.backends.llvm.engine import ENGINE
 from jitflow.ir.dtypes import F32
 from jitflow.ir.types import Buffer
-from jitflow.processor import has_features
-from jitflow.runtime.linking import LINKER_SERVES
+from jitflow.machines.processor import has_features
+from jitflow.runtime.native.linking import LINKER_SERVES
 from tests.backends.programs import INDEX, host, kernel, launching, mapping, run
 
 

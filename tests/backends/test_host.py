@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from jitflow.backends.llvm import compile_program
+from jitflow.backends.llvm.emission.symbols import LIBRARY
 from jitflow.backends.llvm.engine import ENGINE
 from jitflow.backends.llvm.module import emit_program
-from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import C64, C128, DTYPES, F32, F64, I32, I64
 from jitflow.ir.types import Buffer, Scalar
-from jitflow.processor import here
+from jitflow.machines.processor import here
 from jitflow.runtime.linked_symbols import link_symbols
-from jitflow.runtime.symbols import symbol_address
+from jitflow.runtime.native.symbols import symbol_address
 from tests.backends.programs import INDEX, Allocator, Failed, host, kernel, run, samples
 
 LARGEST = (1 << 63) - 1

@@ -8,7 +8,7 @@ from jitflow.backends.llvm import compile_program
 from jitflow.backends.llvm.engine import ENGINE
 from jitflow.ir.dtypes import F64, I32
 from jitflow.ir.types import Buffer
-from jitflow.runtime.symbols import symbol_address
+from jitflow.runtime.native.symbols import symbol_address
 from tests.backends.programs import INDEX, host, kernel, mapping, run
 from tests.backends.test_control import nested_check
 from tests.backends.test_host import carrying

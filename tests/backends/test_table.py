@@ -2,8 +2,8 @@
 
 import pytest
 
-from jitflow.backends.llvm.emit_elementwise import ARITHMETIC, ELEMENTWISE_EMISSION, PREDICATES
-from jitflow.backends.llvm.rows import kind_of
+from jitflow.backends.llvm.emission.emit_elementwise import ARITHMETIC, ELEMENTWISE_EMISSION, PREDICATES
+from jitflow.backends.llvm.emission.rows import kind_of
 from jitflow.backends.llvm.table import EMISSION, REMOVED_BY_EXPANSION, REMOVED_BY_LOWERING
 from jitflow.ir.core import TypeRuleError
 from jitflow.ir.dtypes import DTYPES

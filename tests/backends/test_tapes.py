@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jitflow.backends.llvm import compile_program
-from jitflow.backends.llvm.tapes import FIRST_CHUNK, HEADER, SMALLEST_CHUNK
+from jitflow.backends.llvm.emission.tapes import FIRST_CHUNK, HEADER, SMALLEST_CHUNK
 from jitflow.ir.core import Function, Region, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Buffer, Scalar, Tape

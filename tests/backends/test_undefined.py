@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jitflow.backends.llvm import compile_program
-from jitflow.backends.llvm.emit_elementwise import ARITHMETIC, PREDICATES
-from jitflow.backends.llvm.rows import kind_of
+from jitflow.backends.llvm.emission.emit_elementwise import ARITHMETIC, PREDICATES
+from jitflow.backends.llvm.emission.rows import kind_of
 from jitflow.backends.llvm.undefined import unknown_intrinsics
 from jitflow.ir.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I32, I64, U32
 from jitflow.ir.ops import OPS

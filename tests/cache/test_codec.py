@@ -17,9 +17,9 @@ from jitflow.cache.content import Incomparable, content_of
 from jitflow.errors import ExceptionName
 from jitflow.ir.dtypes import BF16, F32
 from jitflow.ir.types import Container, Scalar
-from jitflow.runtime import plan as p
-from jitflow.runtime import plan_results as r
-from jitflow.runtime.stores import numbers_in
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry import plan_results as r
+from jitflow.runtime.objects.stores import numbers_in
 
 RECORDS = sorted(
     {

@@ -17,7 +17,7 @@ import pytest
 
 from jitflow.cache import key
 from jitflow.cache.store import Store
-from jitflow.runtime import threads
+from jitflow.runtime.parallel import threads
 from tests.cache.programs import load, outcome, switched
 
 

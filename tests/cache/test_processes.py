@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from jitflow.cache.store import Store
-from jitflow.runtime import object_files
+from jitflow.runtime.native import object_files
 from tests.gallery import PROGRAMS
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from jitflow import private_files
 from jitflow.cache import store as stores
 from jitflow.cache.store import Entry, Store, Unreadable, from_bytes, to_bytes
 from jitflow.cli import app
-from jitflow.runtime.native_code import NativeCode
+from jitflow.runtime.native.native_code import NativeCode
 from tests.cache.programs import load
 
 TEXT = """\

@@ -10,7 +10,7 @@ import pytest
 import jitflow
 from jitflow.cluster import Costs, Setup, StepTimes, fit, simulate
 from jitflow.cluster.events import Clock, Network, Process
-from jitflow.machine import Link
+from jitflow.machines.machine import Link
 
 SIZES = (0, 1_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 TRIPS = [(size, 1e-3 + size / 2e9) for size in SIZES]

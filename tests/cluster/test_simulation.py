@@ -11,7 +11,7 @@ import pytest
 
 import jitflow
 from jitflow.cluster import Costs, Setup, StepTimes, best_backup, setup, simulate, steps, worker
-from jitflow.machine import Link, as_machine
+from jitflow.machines.machine import Link, as_machine
 
 FREE = Link(0.0, float("inf"))
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jitflow.cluster import Costs, Setup, StepTimes, best_backup, measure, simulate
-from jitflow.cores import usable_cores
-from jitflow.machine import Link
+from jitflow.machines.cores import usable_cores
+from jitflow.machines.machine import Link
 from tests.cluster.local import run_locally
 from tests.cluster.models import Classifier, batches
 

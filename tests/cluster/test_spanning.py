@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import cluster, hardware
+from jitflow import cluster
 from jitflow.cluster import nodes
 from jitflow.frontend.outside import scopes
+from jitflow.machines import hardware
 from tests.cluster.nodes import LocalProcess, local_nodes
 from tests.compare import EXACT, REDUCTION, assert_same
 from tests.devices.programs import PROGRAMS

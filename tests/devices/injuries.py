@@ -15,11 +15,11 @@ from functools import cache
 from typing import Any
 
 from jitflow.ir.together import SEND
-from jitflow.runtime import devices
-from jitflow.runtime.frames_text import SYSTEM_FUNCTIONS, frame_offset
-from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.pool import pool
+from jitflow.runtime.native.llvm_text import FunctionText
+from jitflow.runtime.native.native_code import NativeCode, make_immortal
+from jitflow.runtime.native.pool import pool
+from jitflow.runtime.parallel import devices
+from jitflow.runtime.parallel.frames_text import SYSTEM_FUNCTIONS, frame_offset
 
 __all__ = ["Cancelled", "Counter", "Interrupted", "allocations", "cancelled_after", "idle_workers", "interrupted_after",
            "messages", "no_more_threads", "wound"]  # fmt: skip

@@ -26,9 +26,10 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import config, hardware
-from jitflow.runtime.devices import workers_started
-from jitflow.runtime.pool import memory_stats
+from jitflow import config
+from jitflow.machines import hardware
+from jitflow.runtime.native.pool import memory_stats
+from jitflow.runtime.parallel.devices import workers_started
 from tests.devices import injuries
 from tests.devices.random_programs import RandomProgram
 

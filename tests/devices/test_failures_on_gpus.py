@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import config, hardware
+from jitflow import config
+from jitflow.machines import hardware
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.stand_in import ILLEGAL_ADDRESS, OUT_OF_MEMORY, DeviceArray, StandIn

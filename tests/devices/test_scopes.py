@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import config, hardware
+from jitflow import config
 from jitflow.ir.core import Function, walk
+from jitflow.machines import hardware
 from jitflow.passes.place import Placement
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import jitflow
-from jitflow import config, hardware, splitting
+from jitflow import config
+from jitflow.compilation import splitting
 from jitflow.frontend.outside import scopes
+from jitflow.machines import hardware
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import GPUS, OnDevice
 from tests.compare import EXACT, REDUCTION, Tolerance, assert_same

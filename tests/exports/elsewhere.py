@@ -20,7 +20,7 @@ import numpy as np
 from jitflow.exports.export import Exported
 from jitflow.exports.header import _input, _output
 from jitflow.ir.dims import evaluate
-from jitflow.runtime.dtypes import numpy_dtype
+from jitflow.runtime.native.dtypes import numpy_dtype
 
 __all__ = ["Ran", "compiler", "has_node", "has_qemu", "named", "named_arguments", "run_in_c", "run_in_node"]
 

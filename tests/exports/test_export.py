@@ -21,7 +21,7 @@ from jitflow import Spec, Variable, nn
 from jitflow.errors import UserNotImplementedError
 from jitflow.exports.linkers import link_library
 from jitflow.exports.notice import written_notice
-from jitflow.processor import has_features
+from jitflow.machines.processor import has_features
 from tests.exports.elsewhere import (
     compiler,
     has_node,
@@ -138,8 +138,10 @@ def test_results_of_sizes_that_the_program_finds_and_messages_with_numbers(tmp_p
 @needs_compiler
 def test_a_library_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert heat.export(tmp_path / "heat", Spec("f64", ("n",)), Spec("float"), Spec("int")).library is not None
-    monkeypatch.setattr("jitflow.runtime.native_code._object_code", lambda *_: pytest.fail("something is compiled"))
-    monkeypatch.setattr("jitflow.runtime.linking.Linker.link", lambda *_: pytest.fail("something is linked"))
+    monkeypatch.setattr(
+        "jitflow.runtime.native.native_code._object_code", lambda *_: pytest.fail("something is compiled")
+    )
+    monkeypatch.setattr("jitflow.runtime.native.linking.Linker.link", lambda *_: pytest.fail("something is linked"))
     loaded = jitflow.load(tmp_path / "heat")
     u = RNG.random(300)
     mine, numpy_s = u.copy(), u.copy()
@@ -328,7 +330,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     other.write_bytes(notice)
     with pytest.raises(ValueError, match="is for z80-none"):
         jitflow.load(other)
-    this = str(__import__("jitflow.processor").processor.here().triple)
+    this = str(__import__("jitflow.machines.processor").processor.here().triple)
     other.write_bytes(written_notice({"triple": this, "features": ["antigravity"], "name": "f"}))
     with pytest.raises(ValueError, match="a processor with antigravity"):
         jitflow.load(other)

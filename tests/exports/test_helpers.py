@@ -14,8 +14,8 @@ import pytest
 from jitflow.exports.helpers import helper_names, helpers_text
 from jitflow.exports.linkers import _with_zig
 from jitflow.exports.wasm32.make import digest
-from jitflow.processor import TARGETS
-from jitflow.runtime.linking import LINKER
+from jitflow.machines.processor import TARGETS
+from jitflow.runtime.native.linking import LINKER
 from tests.exports.elsewhere import has_node
 
 _SCRIPT = """

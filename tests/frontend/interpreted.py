@@ -10,8 +10,8 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
+from jitflow.compilation.failures import for_the_caller
 from jitflow.errors import UserError
-from jitflow.failures import for_the_caller
 from jitflow.frontend.entry.compilable import refuse_function_kind
 from jitflow.frontend.entry.function import TracedFunction, trace
 from jitflow.frontend.entry.result_tree import Chosen, Computed, Group
@@ -22,9 +22,9 @@ from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Index, dims_of
 from jitflow.ir.verifier import verify
 from jitflow.passes.pipeline import run_passes
-from jitflow.runtime import plan as p
-from jitflow.runtime.entry_python import Binding
-from jitflow.runtime.parameters import make_binder, parameters_of
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.entry_python import Binding
+from jitflow.runtime.entry.parameters import make_binder, parameters_of
 
 __all__ = ["Interpreted", "interpreted"]
 

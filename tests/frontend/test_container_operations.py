@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime.returned_containers import set_of
-from jitflow.runtime.set_orders import fill_in_order, order_of_adding
+from jitflow.runtime.objects.returned_containers import set_of
+from jitflow.runtime.objects.set_orders import fill_in_order, order_of_adding
 from tests.truth.whole.same import assert_does_what_python_does
 
 X = np.array([5, 3, 8, 1, 9, 2, 7, 3])

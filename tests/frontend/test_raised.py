@@ -89,7 +89,7 @@ def test_numbers_in_a_message_cost_no_call():
     text = jitflow.function(shows_numbers).ir(np.ones(3))
     assert text.count("check ") >= 1
     assert "host_call" not in text
-    assert 'routine="jitflow.runtime.texts.raise_error"' in jitflow.function(shows_arrays).ir(np.ones(3))
+    assert 'routine="jitflow.runtime.objects.texts.raise_error"' in jitflow.function(shows_arrays).ir(np.ones(3))
 
 
 def test_a_message_is_made_only_where_it_is_needed():

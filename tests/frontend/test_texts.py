@@ -141,7 +141,7 @@ def test_options_of_printing_are_those_of_the_call(capsys: pytest.CaptureFixture
 
 def test_the_template_is_in_the_ir():
     text = jitflow.function(loops).ir(np.ones(3), 4)
-    assert 'routine="jitflow.runtime.texts.print_text"' in text
+    assert 'routine="jitflow.runtime.objects.texts.print_text"' in text
     assert print_function(parse(text)) == text
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.compiler import Compilation
+from jitflow.compilation.compiler import Compilation
 
 
 @pytest.fixture

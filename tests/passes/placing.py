@@ -7,11 +7,11 @@ from dataclasses import replace
 from random import Random
 from types import MappingProxyType
 
-from jitflow.hardware import is_gpu
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_inside
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Place, Scalar, Tape, Variable
+from jitflow.machines.hardware import is_gpu
 from jitflow.passes.analyses.homebound import reason_to_stay
 
 __all__ = ["placed", "with_checks"]

@@ -12,7 +12,7 @@ import pytest
 
 import jitflow
 from jitflow import optim
-from jitflow.compiler import lower
+from jitflow.compilation.compiler import lower
 from jitflow.passes import runner
 from jitflow.passes.analyses import repeats
 from jitflow.passes.analyses.repeats import Repeats, find_repeats

@@ -15,7 +15,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.pipeline import FUSION_PIPELINE, LASTING_PIPELINE, run_passes
-from jitflow.runtime.pool import pool
+from jitflow.runtime.native.pool import pool
 from tests.compare import assert_all_same, tolerance_of
 from tests.execute import Compiled
 from tests.passes.stateful_programs import stateful_program

@@ -12,7 +12,7 @@ from jitflow.ir.parser import parse
 from jitflow.ir.printer import print_function
 from jitflow.ir.verifier import verify
 from jitflow.passes.pipeline import FUSION_PIPELINE, STORAGE_PIPELINE, run_passes
-from jitflow.runtime.pool import memory_stats
+from jitflow.runtime.native.pool import memory_stats
 from tests.execute import Compiled
 from tests.passes.tape_programs import tape_program
 from tests.passes.test_stateful_programs import assert_same, assert_same_meaning, in_memory

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime.threads import num_threads
+from jitflow.runtime.parallel.threads import num_threads
 
 REDUCTIONS = ("np.sum(y{})", "np.mean(y{})", "np.var(y{})", "np.prod(y{})", "np.sqrt(np.sum(y * y{}))", "np.max(y{})")
 VALUES = ("x + b", "x * b", "np.abs(x) - b")

@@ -12,7 +12,7 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserNotImplementedError
-from jitflow.runtime import pcg64
+from jitflow.runtime.generators import pcg64
 from tests.compare import assert_same
 
 NEW = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]

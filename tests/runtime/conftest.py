@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jitflow.runtime.dispatcher import make_function_type
-from jitflow.runtime.object_layout import layout_is_known
-from jitflow.runtime.plan import Plan
+from jitflow.runtime.entry.dispatcher import make_function_type
+from jitflow.runtime.entry.plan import Plan
+from jitflow.runtime.native.object_layout import layout_is_known
 from tests.runtime.fakes import Body, Methods, specialise
 
 Make = Callable[..., Any]

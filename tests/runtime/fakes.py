@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.runtime import plan as p
-from jitflow.runtime.dtypes import NUMPY_NAMES, numpy_dtype
-from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.native_code import NativeCode
-from jitflow.runtime.plan import ERROR_SLOTS, Plan
-from jitflow.runtime.specialisation import Specialisation
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.plan import ERROR_SLOTS, Plan
+from jitflow.runtime.entry.specialisation import Specialisation
+from jitflow.runtime.native.dtypes import NUMPY_NAMES, numpy_dtype
+from jitflow.runtime.native.llvm_text import FunctionText
+from jitflow.runtime.native.native_code import NativeCode
 
 Body = Callable[[FunctionText], None]
 

@@ -9,20 +9,20 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.backends.llvm import compile_program
-from jitflow.gpu import offloaded, print_kernels, sites_of
-from jitflow.hardware import is_gpu
+from jitflow.compilation.gpu import offloaded, print_kernels, sites_of
 from jitflow.ir.core import Function
 from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
+from jitflow.machines.hardware import is_gpu
 from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import CPU, GPU, lower_parts
 from jitflow.passes.lower.parts import argument_slots
 from jitflow.passes.partition import Partition
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
-from jitflow.runtime.cuda import gpu
-from jitflow.runtime.entry_device import DeviceSpecialisation
+from jitflow.runtime.entry.entry_device import DeviceSpecialisation
+from jitflow.runtime.entry.specialisation import Specialisation
 from jitflow.runtime.linked_symbols import link_symbols
-from jitflow.runtime.specialisation import Specialisation
+from jitflow.runtime.native.cuda import gpu
 from tests.backends.cuda.images import image_of
 from tests.execute import Compiled
 

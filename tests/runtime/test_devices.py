@@ -23,8 +23,8 @@ import pytest
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine
-from jitflow.runtime import devices
-from jitflow.runtime.pool import memory_stats
+from jitflow.runtime.native.pool import memory_stats
+from jitflow.runtime.parallel import devices
 from tests.backends.programs import Allocator, Failed, run
 from tests.devices import injuries
 from tests.runtime.parts import Part, part, together

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.runtime import dispatcher
-from jitflow.runtime import plan as p
-from jitflow.runtime.dispatcher import make_function_type
-from jitflow.runtime.specialisation import NOT_MATCHED
+from jitflow.runtime.entry import dispatcher
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.dispatcher import make_function_type
+from jitflow.runtime.entry.specialisation import NOT_MATCHED
 from tests.runtime.conftest import Make
 from tests.runtime.fakes import MULTIPLY_ADD, Methods, Missed, multiply_add, plan_of, specialise, vector_leaf
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime import object_layout
-from jitflow.runtime import plan as p
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.native import object_layout
 from tests.runtime.conftest import Make
 from tests.runtime.fakes import Missed, copy_array, copy_words, leaf_of, plan_of, vector_leaf
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from jitflow.runtime import plan as p
-from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.pool import memory_stats
-from jitflow.runtime.python_api import python_function
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.native.llvm_text import FunctionText
+from jitflow.runtime.native.pool import memory_stats
+from jitflow.runtime.native.python_api import python_function
 from tests.runtime.conftest import Make
 from tests.runtime.fakes import (
     MULTIPLY_ADD,

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime.host_calls import CallSite
-from jitflow.runtime.object_layout import ARRAY_MEMORY_HANDLER, _read_pointer
-from jitflow.runtime.pool import memory_stats
-from jitflow.runtime.routines import median
+from jitflow.runtime.calls.host_calls import CallSite
+from jitflow.runtime.calls.routines import median
+from jitflow.runtime.native.object_layout import ARRAY_MEMORY_HANDLER, _read_pointer
+from jitflow.runtime.native.pool import memory_stats
 from tests.compare import assert_same
 
 

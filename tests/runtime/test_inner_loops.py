@@ -10,7 +10,7 @@ import pytest
 
 import jitflow
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
-from jitflow.runtime import host_calls, inner_loops
+from jitflow.runtime.calls import host_calls, inner_loops
 from tests.compare import EXACT, ITERATED, assert_same
 from tests.frontend.numpy.both import check_compiled
 from tests.frontend.numpy.oracle import sample

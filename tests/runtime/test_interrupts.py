@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime.pool import memory_stats
+from jitflow.runtime.native.pool import memory_stats
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals as POSIX has them")
 

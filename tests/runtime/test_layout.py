@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.runtime import dispatcher, object_layout
-from jitflow.runtime import plan as p
-from jitflow.runtime.entry_constants import EntryConstants
-from jitflow.runtime.entry_native import emit_entry
+from jitflow.runtime.entry import dispatcher
+from jitflow.runtime.entry import plan as p
+from jitflow.runtime.entry.entry_constants import EntryConstants
+from jitflow.runtime.entry.entry_native import emit_entry
+from jitflow.runtime.native import object_layout
 from tests.runtime.fakes import MULTIPLY_ADD, Methods, plan_of, vector_leaf
 
 OFFSETS = [

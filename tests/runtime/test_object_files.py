@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from jitflow.runtime import object_files
-from jitflow.runtime.linking import LINKER
-from jitflow.runtime.native_code import _object_code
+from jitflow.runtime.native import object_files
+from jitflow.runtime.native.linking import LINKER
+from jitflow.runtime.native.native_code import _object_code
 
 pytestmark = pytest.mark.skipif(not object_files.are_known(), reason="another kind of object files")
 
@@ -149,7 +149,7 @@ def test_a_thread_may_end_inside_of_compiled_code() -> None:
     text = "define ptr @run(ptr %end) {\n  call void %end(ptr inttoptr (i64 77 to ptr))\n  ret ptr null\n}\n"
     program = f"""
 import ctypes
-from jitflow.runtime.native_code import NativeCode
+from jitflow.runtime.native.native_code import NativeCode
 code, system = NativeCode({text!r}), ctypes.CDLL(None)
 thread, left = ctypes.c_ulong(), ctypes.c_void_p()
 end = ctypes.cast(system.pthread_exit, ctypes.c_void_p)

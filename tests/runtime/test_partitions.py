@@ -17,7 +17,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.partition import partition
 from jitflow.passes.pipeline import LASTING_PIPELINE, STORAGE_PIPELINE, run_passes
-from jitflow.runtime.pool import memory_stats
+from jitflow.runtime.native.pool import memory_stats
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.stand_in import StandIn
 from tests.passes.placing import placed, with_checks

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jitflow.runtime.object_layout import ARRAY_MEMORY_HANDLER, layout_is_known
-from jitflow.runtime.pool import memory_stats, pool, trim
+from jitflow.runtime.native.object_layout import ARRAY_MEMORY_HANDLER, layout_is_known
+from jitflow.runtime.native.pool import memory_stats, pool, trim
 
 ROOT = Path(__file__).parents[2]
 MEBIBYTE = 1 << 20
@@ -163,7 +163,7 @@ def run_python(program: str) -> subprocess.CompletedProcess[str]:
 PRELUDE = """
 import numpy as np, threading
 from tests.runtime.fakes import *
-from jitflow.runtime.dispatcher import make_function_type
+from jitflow.runtime.entry.dispatcher import make_function_type
 Function = make_function_type(Methods)
 function = Function(lambda a, b: None)
 function._link(specialise(MULTIPLY_ADD, multiply_add))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime import host_calls
+from jitflow.runtime.calls import host_calls
 from tests.compare import EXACT, assert_same
 
 

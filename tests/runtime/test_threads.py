@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime.threads import num_threads, share_address
+from jitflow.runtime.parallel.threads import num_threads, share_address
 from tests.sampled import in_turn, sampled
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no POSIX threads")

@@ -21,8 +21,8 @@ from jitflow.frontend.tracers import lift
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.layout import parameter_layout
 from jitflow.passes.fusion import materialize
-from jitflow.passes.lower import elements, extremes, reduction
-from jitflow.passes.lower.emitter import Emitter
+from jitflow.passes.lower.kernels import elements, extremes, reduction
+from jitflow.passes.lower.kernels.emitter import Emitter
 from jitflow.passes.plan import planner
 from jitflow.passes.rules.algebra import algebraic
 from jitflow.passes.rules.rewrite import RuleTable, rewrite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jitflow import api
-from jitflow.runtime.dispatcher import make_function_type
+from jitflow.runtime.entry.dispatcher import make_function_type
 
 
 @pytest.fixture(params=["native", "python"], autouse=True)

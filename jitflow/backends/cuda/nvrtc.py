@@ -15,8 +15,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
-from jitflow.cores import usable_cores
 from jitflow.errors import CompilerBug
+from jitflow.machines.cores import usable_cores
 from jitflow.records import dataclass
 
 __all__ = ["OPTIONS", "Resources", "compile_to_cubin", "compile_to_ptx", "is_available", "resources"]

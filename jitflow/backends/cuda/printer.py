@@ -15,10 +15,10 @@ from jitflow.backends.cuda.grid import Grid
 from jitflow.backends.cuda.names import Names
 from jitflow.backends.cuda.types import SIZES, dtype_of, parts_of, register_type
 from jitflow.errors import CompilerBug
-from jitflow.hardware import ON_CHIP
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.location import NOWHERE
 from jitflow.ir.types import Index, Type
+from jitflow.machines.hardware import ON_CHIP
 
 __all__ = ["Emission", "ModuleText", "Printer", "part_by_part"]
 

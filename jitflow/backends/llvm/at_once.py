@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
 
-from jitflow.cores import usable_cores
+from jitflow.machines.cores import usable_cores
 
 __all__ = ["LIBRARY_LOCK", "at_once", "emit_object", "processors", "run_passes"]
 

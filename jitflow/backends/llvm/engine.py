@@ -1,4 +1,4 @@
-"""LLVM in this process: the target and the passes; the linker is the runtime's (`runtime/linking.py`).
+"""LLVM in this process: the target and the passes; the linker is the runtime's (`runtime/native/linking.py`).
 
 Target machines are kept for the process, since making them costs as much as compiling a small kernel.
 A lock keeps compilations of several threads apart. The modules of one program are compiled at the same time, by as
@@ -18,8 +18,8 @@ import llvmlite.binding as llvm
 
 from jitflow.backends.llvm.at_once import LIBRARY_LOCK, at_once, emit_object, run_passes
 from jitflow.backends.llvm.module import ModuleCode, Work
-from jitflow.processor import CodeTarget, here
-from jitflow.runtime.linking import LINKER, Linked
+from jitflow.machines.processor import CodeTarget, here
+from jitflow.runtime.native.linking import LINKER, Linked
 
 __all__ = ["ENGINE", "Engine"]
 

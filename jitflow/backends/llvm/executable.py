@@ -11,8 +11,8 @@ from jitflow.backends.llvm.engine import ENGINE
 from jitflow.backends.llvm.module import RUN, ProgramText, emit_program
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op
-from jitflow.processor import here
-from jitflow.runtime.linking import Linked
+from jitflow.machines.processor import here
+from jitflow.runtime.native.linking import Linked
 
 __all__ = ["Executable", "compile_program"]
 

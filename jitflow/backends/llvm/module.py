@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
-from jitflow.backends.llvm.emit_calls import (
+from jitflow.backends.llvm.emission.emit_calls import (
     begin_procedure,
     calls_procedures,
     end_procedure,
@@ -21,22 +21,22 @@ from jitflow.backends.llvm.emit_calls import (
     procedure_symbol,
     procedure_text,
 )
-from jitflow.backends.llvm.emit_containers import release_heap
-from jitflow.backends.llvm.emit_messages import part_name, run_parts
-from jitflow.backends.llvm.emit_notes import note_end
-from jitflow.backends.llvm.emit_poll import open_polls, polls
-from jitflow.backends.llvm.emit_sharing import Sharing
-from jitflow.backends.llvm.emitter import Emitter, ModuleText
-from jitflow.backends.llvm.ledger import MAKERS, Ledger
-from jitflow.backends.llvm.signatures import returned_type, runs_elsewhere, takes_context
+from jitflow.backends.llvm.emission.emit_containers import release_heap
+from jitflow.backends.llvm.emission.emit_messages import part_name, run_parts
+from jitflow.backends.llvm.emission.emit_notes import note_end
+from jitflow.backends.llvm.emission.emit_poll import open_polls, polls
+from jitflow.backends.llvm.emission.emit_sharing import Sharing
+from jitflow.backends.llvm.emission.emitter import Emitter, ModuleText
+from jitflow.backends.llvm.emission.ledger import MAKERS, Ledger
+from jitflow.backends.llvm.emission.signatures import returned_type, runs_elsewhere, takes_context
+from jitflow.backends.llvm.emission.tapes import close_tapes, open_tapes, release_tapes
+from jitflow.backends.llvm.emission.types import register_type
 from jitflow.backends.llvm.table import EMISSION
-from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
-from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
-from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, walk, walk_loops
 from jitflow.ir.types import Buffer, Index, Tape
-from jitflow.processor import CodeTarget
+from jitflow.machines.hardware import is_gpu
+from jitflow.machines.processor import CodeTarget
 from jitflow.records import dataclass
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]

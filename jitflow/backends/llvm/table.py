@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from jitflow.backends.llvm.emit_blocks import BLOCK_EMISSION
-from jitflow.backends.llvm.emit_calls import CALL_EMISSION
-from jitflow.backends.llvm.emit_containers import CONTAINER_EMISSION
-from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
-from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
-from jitflow.backends.llvm.emit_draw import DRAW_EMISSION
-from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
-from jitflow.backends.llvm.emit_gathered_panels import GATHERED_EMISSION
-from jitflow.backends.llvm.emit_host import HOST_EMISSION
-from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
-from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
-from jitflow.backends.llvm.emit_loops import LOOP_EMISSION
-from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
-from jitflow.backends.llvm.emit_messages import MESSAGE_EMISSION
-from jitflow.backends.llvm.emit_notes import NOTES_EMISSION
-from jitflow.backends.llvm.emit_overlap import OVERLAP_EMISSION
-from jitflow.backends.llvm.emit_panels import PANEL_EMISSION
-from jitflow.backends.llvm.emit_sharing import SHARING_EMISSION
-from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
-from jitflow.backends.llvm.emit_texts import TEXT_EMISSION
-from jitflow.backends.llvm.emitter import Emission
+from jitflow.backends.llvm.emission.emit_calls import CALL_EMISSION
+from jitflow.backends.llvm.emission.emit_containers import CONTAINER_EMISSION
+from jitflow.backends.llvm.emission.emit_control import CONTROL_EMISSION
+from jitflow.backends.llvm.emission.emit_device import DEVICE_EMISSION
+from jitflow.backends.llvm.emission.emit_draw import DRAW_EMISSION
+from jitflow.backends.llvm.emission.emit_elementwise import ELEMENTWISE_EMISSION
+from jitflow.backends.llvm.emission.emit_host import HOST_EMISSION
+from jitflow.backends.llvm.emission.emit_invoke import INVOKE_EMISSION
+from jitflow.backends.llvm.emission.emit_lanes import LANE_EMISSION
+from jitflow.backends.llvm.emission.emit_loops import LOOP_EMISSION
+from jitflow.backends.llvm.emission.emit_memory import MEMORY_EMISSION
+from jitflow.backends.llvm.emission.emit_messages import MESSAGE_EMISSION
+from jitflow.backends.llvm.emission.emit_notes import NOTES_EMISSION
+from jitflow.backends.llvm.emission.emit_sharing import SHARING_EMISSION
+from jitflow.backends.llvm.emission.emit_tape import TAPE_EMISSION
+from jitflow.backends.llvm.emission.emit_texts import TEXT_EMISSION
+from jitflow.backends.llvm.emission.emitter import Emission
+from jitflow.backends.llvm.products.emit_blocks import BLOCK_EMISSION
+from jitflow.backends.llvm.products.emit_gathered_panels import GATHERED_EMISSION
+from jitflow.backends.llvm.products.emit_overlap import OVERLAP_EMISSION
+from jitflow.backends.llvm.products.emit_panels import PANEL_EMISSION
 
 __all__ = ["EMISSION", "REMOVED_BY_EXPANSION", "REMOVED_BY_LOWERING"]
 

@@ -20,8 +20,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Scalar, Tensor, Type
-from jitflow.runtime.calls_out import array_again, as_known, call_with, dict_of, operand_at, sequence_of
-from jitflow.runtime.texts import text_of
+from jitflow.runtime.calls.calls_out import array_again, as_known, call_with, dict_of, operand_at, sequence_of
+from jitflow.runtime.objects.texts import text_of
 
 __all__ = ["PLAIN", "call_out", "called_out", "kind_name", "name_of", "record_call", "template_of"]
 

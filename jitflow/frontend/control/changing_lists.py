@@ -1,6 +1,6 @@
 """Python's lists that regions change: the statement that made such a list makes one of the running program instead.
 
-See `jitflow.frontend.python.growing_lists`. A trace begins with lists of Python's, and starts anew where one of them
+See `jitflow.frontend.containers.growing_lists`. A trace begins with lists of Python's, and starts anew where one of them
 turns out to change on a decision that only the running program makes.
 """
 

@@ -31,7 +31,7 @@ from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.routines import Routine
-from jitflow.runtime.held_arrays import Group, held_things
+from jitflow.runtime.objects.held_arrays import Group, held_things
 
 __all__ = ["hand_over"]
 

@@ -35,8 +35,8 @@ from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar
-from jitflow.runtime.plan import ERROR_SLOTS
-from jitflow.runtime.texts import RAISE
+from jitflow.runtime.entry.plan import ERROR_SLOTS
+from jitflow.runtime.objects.texts import RAISE
 
 __all__ = ["EndOfPath", "check_that", "exception", "fail", "fail_with", "free", "has_shown_something", "message_of",
            "raise_", "raise_when_run"]  # fmt: skip

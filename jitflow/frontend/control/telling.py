@@ -23,7 +23,7 @@ from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.records import dataclass
-from jitflow.runtime.texts import RAISE
+from jitflow.runtime.objects.texts import RAISE
 
 __all__ = [
     "NOTHING_TOLD",
@@ -162,7 +162,7 @@ def _constants(numbers: Sequence[int | float]) -> list[Value]:
 
 
 def _maker(kind: type[BaseException], arguments: Sequence[tuple[str, Any]]) -> Make:
-    """What makes the exception of a routine that raises (`jitflow.runtime.texts.raise_error`)."""
+    """What makes the exception of a routine that raises (`jitflow.runtime.objects.texts.raise_error`)."""
 
     def make(numbers: Sequence[Any]) -> BaseException:
         given = []

@@ -27,7 +27,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Scalar, Tape
-from jitflow.runtime.texts import PRINT, RAISE
+from jitflow.runtime.objects.texts import PRINT, RAISE
 
 __all__ = [
     "VISIBLE",

@@ -14,6 +14,9 @@ from types import CellType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
+from jitflow.frontend.containers.pools import make_pools
+from jitflow.frontend.containers.taped_lists import require_items_apart
+from jitflow.frontend.containers.untold import require_told
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
 from jitflow.frontend.control.handing_over import hand_over
 from jitflow.frontend.control.identity import require_apart, require_unchanged
@@ -35,9 +38,6 @@ from jitflow.frontend.outside.pooled_objects import MadeInside, Pools
 from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
-from jitflow.frontend.python.pools import make_pools
-from jitflow.frontend.python.taped_lists import require_items_apart
-from jitflow.frontend.python.untold import require_told
 from jitflow.frontend.recording.choices import Choices, Restart, Site, StartAnew
 from jitflow.frontend.recording.locate import (
     definition,
@@ -57,9 +57,9 @@ from jitflow.interruptions import pass_interruption
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.records import dataclass
-from jitflow.runtime.plan import Argument, Cell, Check, Leaf, Read
+from jitflow.runtime.entry.plan import Argument, Cell, Check, Leaf, Read
+from jitflow.runtime.objects.stores import StoreTable
 from jitflow.runtime.preparation import Preparation, Slot
-from jitflow.runtime.stores import StoreTable
 from jitflow.user_lines import with_user_frames
 
 __all__ = ["TracedFunction", "trace"]
@@ -118,7 +118,7 @@ def trace(
     """Trace ``function`` at the flat ``arguments``: one for each of its parameters, which are called ``names``.
 
     ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict. ``fetch``: the function is one that
-    `jitflow.naming` makes, and what is wanted are the values of these names. ``device``: where the function wants what
+    `jitflow.compilation.naming` makes, and what is wanted are the values of these names. ``device``: where the function wants what
     stands in no scope of its own. ``exact``: what masks leave out is not computed. ``includes_ones``: sizes
     of arguments may also be 1, unless a decision rests on it that one is not.
 

@@ -7,6 +7,7 @@ On Python's own values a hook does what Python does. On values that only the run
 
 from __future__ import annotations
 
+from jitflow.frontend.containers.made_containers import made_container, made_dict, made_set, repeated
 from jitflow.frontend.control.assertions import assert_
 from jitflow.frontend.control.attempts import attempt, attempts
 from jitflow.frontend.control.branch import and_, both, bound, choose, either, if_, or_
@@ -22,7 +23,6 @@ from jitflow.frontend.numpy.calling import in_arrays
 from jitflow.frontend.python.builtin_functions import attribute
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
-from jitflow.frontend.python.made_containers import made_container, made_dict, made_set, repeated
 from jitflow.frontend.python.matching import has_length, is_mapping, is_of, is_sequence, part_of
 from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.python.spreading import spread, unpacked

@@ -19,16 +19,15 @@ from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Decision, Trace
 from jitflow.frontend.tracers import Tracer, VariableTracer, located, wrap
-from jitflow.hardware import HOME, is_gpu
 from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
 from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.layout import gaps
 from jitflow.ir.types import Index, Scalar, Tensor
-from jitflow.runtime.dtypes import slot_count
-from jitflow.runtime.guard_tests import has_no_attributes, is_read_only, lacks_key
-from jitflow.runtime.plan import (
+from jitflow.machines.hardware import HOME, is_gpu
+from jitflow.runtime.entry.guard_tests import has_no_attributes, is_read_only, lacks_key
+from jitflow.runtime.entry.plan import (
     Argument,
     ArrayLeaf,
     Attribute,
@@ -50,6 +49,7 @@ from jitflow.runtime.plan import (
     Satisfies,
     ScalarLeaf,
 )
+from jitflow.runtime.native.dtypes import slot_count
 from jitflow.runtime.variable import Variable
 
 __all__ = ["Inputs"]

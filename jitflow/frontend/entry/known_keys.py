@@ -14,8 +14,8 @@ from jitflow.frontend.outside.objects import is_frozen
 from jitflow.frontend.outside.sets import OutsideSet, outside_set
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.tracers import located
-from jitflow.runtime.guard_tests import has_items, has_order
-from jitflow.runtime.plan import Cell, IsObject, Read, Satisfies
+from jitflow.runtime.entry.guard_tests import has_items, has_order
+from jitflow.runtime.entry.plan import Cell, IsObject, Read, Satisfies
 from jitflow.runtime.variable import Variable
 
 __all__ = ["KnownKeys"]

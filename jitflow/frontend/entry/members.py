@@ -16,8 +16,8 @@ from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.special_methods import is_descriptor
 from jitflow.frontend.outside.stores import Stores, refusal
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.runtime.guard_tests import class_member, has_own, lacks_own
-from jitflow.runtime.plan import Attribute, Made, Read, Satisfies
+from jitflow.runtime.entry.guard_tests import class_member, has_own, lacks_own
+from jitflow.runtime.entry.plan import Attribute, Made, Read, Satisfies
 
 __all__ = ["MISSING", "Members"]
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from jitflow.frontend.containers.containers import Guessed, ProgramContainer
+from jitflow.frontend.containers.held_items import standing_for
+from jitflow.frontend.containers.passed_types import type_of_passed
+from jitflow.frontend.containers.passed_words import PassedWords
+from jitflow.frontend.containers.slotted_dicts import SlottedDict
+from jitflow.frontend.containers.slotted_lists import SlottedList
 from jitflow.frontend.control.changing_lists import MadeHere, ProgramLists, slotted_site
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.stores import PASSED_TOGETHER, Stores
-from jitflow.frontend.python.containers import Guessed, ProgramContainer
-from jitflow.frontend.python.held_items import standing_for
-from jitflow.frontend.python.passed_types import type_of_passed
-from jitflow.frontend.python.passed_words import PassedWords
-from jitflow.frontend.python.slotted_dicts import SlottedDict
-from jitflow.frontend.python.slotted_lists import SlottedList
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.types import Container, containers_in
-from jitflow.runtime.plan import IsType
+from jitflow.runtime.entry.plan import IsType
 
 __all__ = ["PASSED", "may_be_passed", "outside_dict", "outside_list", "passed_container"]
 

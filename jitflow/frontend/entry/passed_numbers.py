@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.frontend.containers.appended_lists import AppendedList
+from jitflow.frontend.containers.passed_lists import PassedList
 from jitflow.frontend.control.changing_lists import slotted_site
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.arguments import NumberClass, array_class
 from jitflow.frontend.outside.stores import Stores
-from jitflow.frontend.python.appended_lists import AppendedList
-from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dtypes import I64, dtype_of
-from jitflow.runtime.plan import Made
-from jitflow.runtime.stores import numbers_in
+from jitflow.runtime.entry.plan import Made
+from jitflow.runtime.objects.stores import numbers_in
 
 __all__ = ["passed_numbers"]
 

@@ -21,8 +21,8 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.records import dataclass
-from jitflow.runtime.asked_numbers import Formula, number_of
-from jitflow.runtime.plan import EqualsConstant, Made
+from jitflow.runtime.entry.asked_numbers import Formula, number_of
+from jitflow.runtime.entry.plan import EqualsConstant, Made
 
 __all__ = ["Pins"]
 

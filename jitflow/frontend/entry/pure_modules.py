@@ -16,7 +16,7 @@ from jitflow.frontend.outside.objects import C_METHODS, is_frozen
 from jitflow.frontend.outside.purity import Impure, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.runtime.plan import Global, IsObject, Read
+from jitflow.runtime.entry.plan import Global, IsObject, Read
 
 __all__ = ["PureModules"]
 

@@ -14,7 +14,7 @@ from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.numpy.generators import RandomModule, TracedRandom, member_of_numpy_random, traced_generator
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.python.builtin_functions import replacement
-from jitflow.runtime.plan import Attribute, EqualsConstant, Global, IsObject, IsSame, IsType, Read
+from jitflow.runtime.entry.plan import Attribute, EqualsConstant, Global, IsObject, IsSame, IsType, Read
 
 __all__ = ["RandomReads"]
 

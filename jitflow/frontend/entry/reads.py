@@ -73,9 +73,9 @@ from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, locat
 from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
 from jitflow.frontend.tracers.base import escaped
 from jitflow.remote import Remote
-from jitflow.runtime.device_arrays import gpu_of, header_of
-from jitflow.runtime.guard_tests import has_keys, lacks_attribute
-from jitflow.runtime.plan import (
+from jitflow.runtime.entry.device_arrays import gpu_of, header_of
+from jitflow.runtime.entry.guard_tests import has_keys, lacks_attribute
+from jitflow.runtime.entry.plan import (
     Attribute,
     Cell,
     EqualsConstant,

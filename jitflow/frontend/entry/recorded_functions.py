@@ -34,8 +34,8 @@ from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.surface import surface
-from jitflow.runtime.guard_tests import is_unbound
-from jitflow.runtime.plan import (
+from jitflow.runtime.entry.guard_tests import is_unbound
+from jitflow.runtime.entry.plan import (
     Argument,
     Attribute,
     Cell,

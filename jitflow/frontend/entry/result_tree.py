@@ -7,7 +7,7 @@ from typing import Any
 
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.records import dataclass
-from jitflow.runtime.plan import ConstantObject, Result, SameObject
+from jitflow.runtime.entry.plan import ConstantObject, Result, SameObject
 
 __all__ = ["Chosen", "Computed", "Group", "ResultTree", "leaves_of", "repeated"]
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.containers.containers import ProgramContainer
+from jitflow.frontend.containers.returned_containers import Returned, kind_of_container, returned_containers
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import can_change
@@ -29,8 +31,6 @@ from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.builtin_functions import replaced_by
-from jitflow.frontend.python.containers import ProgramContainer
-from jitflow.frontend.python.returned_containers import Returned, kind_of_container, returned_containers
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
@@ -39,10 +39,10 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
-from jitflow.runtime.plan import ConstantObject, DictOf, IsObject, ListOf, SameObject, StructOf, TupleOf
-from jitflow.runtime.remade import remade
-from jitflow.runtime.returned_objects import as_returned
-from jitflow.runtime.texts import filled
+from jitflow.runtime.entry.plan import ConstantObject, DictOf, IsObject, ListOf, SameObject, StructOf, TupleOf
+from jitflow.runtime.objects.remade import remade
+from jitflow.runtime.objects.returned_objects import as_returned
+from jitflow.runtime.objects.texts import filled
 
 __all__ = ["Results", "with_stores"]
 

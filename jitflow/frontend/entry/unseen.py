@@ -21,8 +21,8 @@ from jitflow.frontend.entry.recorded_functions import function_guard
 from jitflow.frontend.outside.made_objects import functions_in
 from jitflow.frontend.outside.objects import is_frozen
 from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
-from jitflow.runtime.guard_tests import contents, has_contents
-from jitflow.runtime.plan import Attribute, Cell, EqualsConstant, Global, IsObject, Read, Satisfies
+from jitflow.runtime.entry.guard_tests import contents, has_contents
+from jitflow.runtime.entry.plan import Attribute, Cell, EqualsConstant, Global, IsObject, Read, Satisfies
 
 __all__ = ["Unseen"]
 

@@ -1,4 +1,4 @@
-"""Products of bytes in the place of products of floats, where a function is quantised (`jitflow.quantisation`).
+"""Products of bytes in the place of products of floats, where a function is quantised (`jitflow.transforms.quantisation`).
 
 A product of which one operand is a weight, that is, computed of nothing that a call passes, is either watched, which
 lets the program call out with both operands, or written with the levels of its activations and its quantised weight:
@@ -34,9 +34,9 @@ from jitflow.ir.dtypes import F32, I32, U8
 from jitflow.ir.interpreter import concrete_attributes
 from jitflow.ir.location import Loc
 from jitflow.ir.types import sizes_of_type
-from jitflow.quantised_layer import GROUP, LEVELS, QuantisedLayer
-from jitflow.runtime.plan import Contents, IsObject
-from jitflow.runtime.python_guards import found_by
+from jitflow.runtime.entry.plan import Contents, IsObject
+from jitflow.runtime.entry.python_guards import found_by
+from jitflow.transforms.quantised_layer import GROUP, LEVELS, QuantisedLayer
 
 __all__ = ["is_weight", "product_of_bytes", "require_unwritten"]
 

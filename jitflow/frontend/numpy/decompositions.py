@@ -23,7 +23,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import C64, C128, F32, F64, I64, DType
-from jitflow.runtime import routines
+from jitflow.runtime.calls import routines
 
 __all__ = ["FUNCTIONS", "inv", "svdvals"]
 

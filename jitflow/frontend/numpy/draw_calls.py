@@ -21,8 +21,8 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.draws import DRAWS
 from jitflow.ir.dtypes import F64, DType
 from jitflow.ir.types import Scalar, Tensor, Type
-from jitflow.runtime.calls_out import draw_by
-from jitflow.runtime.draws import are_native, legacy_is_native
+from jitflow.runtime.calls.calls_out import draw_by
+from jitflow.runtime.generators.draws import are_native, legacy_is_native
 
 __all__ = ["REQUIRED", "Dims", "bound", "call_method", "common_shape", "drawn", "give", "native_draw",
            "no_draws_in_batch", "require", "result_type", "size_argument", "sizes"]  # fmt: skip

@@ -11,8 +11,8 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import ArraySource, as_value, shape_argument
+from jitflow.frontend.containers import conversions
 from jitflow.frontend.control.explicit import fori_loop, while_loop
-from jitflow.frontend.python import conversions
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace

@@ -29,7 +29,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.draws import object_at
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
-from jitflow.runtime.drawing import make
+from jitflow.runtime.generators.drawing import make
 
 __all__ = ["CLASSES", "Made", "RandomModule", "TracedGenerator", "TracedRandom", "TracedRandomState",
            "traced_generator"]  # fmt: skip

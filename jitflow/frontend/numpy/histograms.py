@@ -17,7 +17,7 @@ from jitflow.frontend.numpy.uniform_bins import uniform_edges, uniform_histogram
 from jitflow.frontend.recording import values
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.dims import Dim
-from jitflow.runtime import routines
+from jitflow.runtime.calls import routines
 
 __all__ = ["FUNCTIONS"]
 

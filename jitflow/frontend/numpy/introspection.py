@@ -20,8 +20,8 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import DType
-from jitflow.runtime.guard_tests import is_read_only, is_writeable
-from jitflow.runtime.plan import EqualsConstant, Made, Satisfies
+from jitflow.runtime.entry.guard_tests import is_read_only, is_writeable
+from jitflow.runtime.entry.plan import EqualsConstant, Made, Satisfies
 
 __all__ = ["FUNCTIONS", "REPLACEMENTS", "size"]
 

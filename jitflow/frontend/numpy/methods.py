@@ -10,6 +10,9 @@ import numpy as np
 
 from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.operands import as_value, dtype_argument, refuse, view
+from jitflow.frontend.containers.conversions import item
+from jitflow.frontend.containers.lists import Listed, to_list
+from jitflow.frontend.containers.made_containers import changeable
 from jitflow.frontend.numpy import (
     assignment,
     axes,
@@ -29,9 +32,6 @@ from jitflow.frontend.numpy import (
     taking,
 )
 from jitflow.frontend.numpy.calling import call_ufunc
-from jitflow.frontend.python.conversions import item
-from jitflow.frontend.python.lists import Listed, to_list
-from jitflow.frontend.python.made_containers import changeable
 from jitflow.frontend.recording import values
 from jitflow.frontend.tracers import VariableTracer
 

@@ -29,8 +29,8 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.types import Tensor
-from jitflow.runtime.calls_out import chosen_places, shuffled
-from jitflow.runtime.draws import python_is_native
+from jitflow.runtime.calls.calls_out import chosen_places, shuffled
+from jitflow.runtime.generators.draws import python_is_native
 
 __all__ = ["METHODS"]
 

@@ -35,8 +35,8 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, F64, I64, U64, DType
 from jitflow.ir.types import Scalar, Tensor, Type
-from jitflow.runtime.calls_out import shuffled
-from jitflow.runtime.draws import are_native, shuffles_from_the_end
+from jitflow.runtime.calls.calls_out import shuffled
+from jitflow.runtime.generators.draws import are_native, shuffles_from_the_end
 
 __all__ = ["METHODS", "NEW_METHODS", "OLD_METHODS"]
 

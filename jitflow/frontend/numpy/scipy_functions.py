@@ -14,9 +14,9 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays.operands import array_operand, new, refuse, static_int
+from jitflow.frontend.containers.conversions import bool_
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.scipy_calls import called
-from jitflow.frontend.python.conversions import bool_
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BF16, DTYPES, F64, DType
@@ -73,14 +73,14 @@ def solve_triangular(
 def cho_factor(a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True) -> Any:
     matrix, _, dtype = _system("cho_factor", a, a)
     lower = bool(bool_(lower))
-    (found,) = called("jitflow.runtime.routines.cho_factor", (matrix,), matrix, [dtype], "check", lower=lower)
+    (found,) = called("jitflow.runtime.calls.routines.cho_factor", (matrix,), matrix, [dtype], "check", lower=lower)
     return new(found), lower
 
 
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
     factor, lower = c_and_lower
     matrix, right, dtype = _system("cho_solve", factor, b)
-    found = called("jitflow.runtime.routines.cho_solve", (matrix, right), right, [dtype], "check",
+    found = called("jitflow.runtime.calls.routines.cho_solve", (matrix, right), right, [dtype], "check",
                     lower=bool(bool_(lower)))  # fmt: skip
     return new(found[0])
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from jitflow.frontend.containers.container_programs import program
+from jitflow.frontend.containers.item_types import type_of_container
+from jitflow.frontend.containers.made_containers import list_of_program
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.python.builtin_functions import class_of, replacement
 from jitflow.frontend.python.chosen_items import indexed
-from jitflow.frontend.python.container_programs import program
-from jitflow.frontend.python.item_types import type_of_container
-from jitflow.frontend.python.made_containers import list_of_program
 from jitflow.ir.types import Scalar
 
 __all__ = ["is_list", "put_in_order"]

@@ -18,7 +18,7 @@ from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
-from jitflow.runtime import routines
+from jitflow.runtime.calls import routines
 
 __all__ = ["FUNCTIONS", "argpartition", "argsort", "partition", "sort"]
 

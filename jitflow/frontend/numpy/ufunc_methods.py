@@ -26,7 +26,7 @@ from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, DType
-from jitflow.runtime import routines
+from jitflow.runtime.calls import routines
 
 __all__ = ["accumulate", "begun_in", "only_axis", "reduce", "reduceat"]
 

@@ -21,7 +21,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import product
 from jitflow.ir.draws import bits_of, draw
 from jitflow.ir.dtypes import F64, I64
-from jitflow.runtime.draws import are_native
+from jitflow.runtime.generators.draws import are_native
 
 __all__ = ["weighted_counts", "weighted_positions"]
 

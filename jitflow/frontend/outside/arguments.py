@@ -16,7 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType, dtype_of
 from jitflow.records import dataclass
-from jitflow.runtime.plan import Layout, layout_of
+from jitflow.runtime.entry.plan import Layout, layout_of
 
 __all__ = [
     "ArrayClass",

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from jitflow.frontend.recording.trace import active_trace, current_trace
-from jitflow.hardware import Device, device_named
 from jitflow.ir.dtypes import DType, parse_dtype
 from jitflow.ir.location import Loc
+from jitflow.machines.hardware import Device, device_named
 from jitflow.records import dataclass
 
 __all__ = ["Layers", "Weight", "device", "dtype_of_products", "layers", "layers_in", "lines_inside",
@@ -69,7 +69,7 @@ class Weight:
 
 
 class Layers(Protocol):
-    """What knows the products of a function that is quantised (`jitflow.quantisation`).
+    """What knows the products of a function that is quantised (`jitflow.transforms.quantisation`).
 
     ``where`` are the lines that a product comes from, innermost first, those that call the function left out.
     """

@@ -13,7 +13,7 @@ from typing import Any
 from jitflow.frontend.outside.proxies import OBJECT_PROXIES, ObjectProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import VariableTracer
-from jitflow.runtime.plan import Satisfies
+from jitflow.runtime.entry.plan import Satisfies
 from jitflow.structure import attributes_of, has_variables_at, variable_paths
 
 __all__ = ["variables_in"]

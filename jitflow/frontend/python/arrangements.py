@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.containers.made_containers import begun_list
+from jitflow.frontend.containers.program_lists import new_list
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.iterators import GIVEN
@@ -19,8 +21,6 @@ from jitflow.frontend.control.sources import Once, as_source
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
-from jitflow.frontend.python.made_containers import begun_list
-from jitflow.frontend.python.program_lists import new_list
 from jitflow.frontend.recording.budget import MOST_KNOWN_TURNS
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace

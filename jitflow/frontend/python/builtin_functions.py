@@ -15,6 +15,17 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserTypeError
 from jitflow.frontend.arrays.operands import ArraySource
+from jitflow.frontend.containers import conversions
+from jitflow.frontend.containers.appended_lists import AppendedList
+from jitflow.frontend.containers.compared_by import COMPARED_BY
+from jitflow.frontend.containers.containers import python_class
+from jitflow.frontend.containers.copies import COPIES
+from jitflow.frontend.containers.growing_lists import Growing
+from jitflow.frontend.containers.lists import Listed, size_of_list, summed
+from jitflow.frontend.containers.made_containers import CONSTRUCTORS
+from jitflow.frontend.containers.passed_lists import PassedList
+from jitflow.frontend.containers.program_tuples import tuple_
+from jitflow.frontend.containers.text_numbers import float_, in_base, int_
 from jitflow.frontend.control import sources
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.element_iterators import traced_nditer
@@ -32,30 +43,19 @@ from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.outside.superclasses import new_object, super_
-from jitflow.frontend.python import conversions
 from jitflow.frontend.python.announced import errstate
-from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
-from jitflow.frontend.python.compared_by import COMPARED_BY
-from jitflow.frontend.python.containers import python_class
-from jitflow.frontend.python.copies import COPIES
 from jitflow.frontend.python.filters import SIFTING, filter_, next_
-from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.iterated import ITERATED, is_running
 from jitflow.frontend.python.library_functions import by_path, numpy_function
 from jitflow.frontend.python.list_functions import ON_LISTS
-from jitflow.frontend.python.lists import Listed, size_of_list, summed
-from jitflow.frontend.python.made_containers import CONSTRUCTORS
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
-from jitflow.frontend.python.passed_lists import PassedList
-from jitflow.frontend.python.program_tuples import tuple_
 from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.signatures import OF_FUNCTIONS
 from jitflow.frontend.python.stepped import enumerate_, stepwise_map, zip_
-from jitflow.frontend.python.text_numbers import float_, in_base, int_
 from jitflow.frontend.python.ufuncs_of_lists import ufunc_of_lists
 from jitflow.frontend.python.unbound_methods import methods_of_containers, methods_of_numbers
 from jitflow.frontend.recording.locate import raising_for_the_program

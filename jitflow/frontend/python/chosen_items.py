@@ -16,6 +16,10 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.containers import conversions
+from jitflow.frontend.containers.item_types import containers_in, type_of_container
+from jitflow.frontend.containers.made_containers import list_of_program
+from jitflow.frontend.containers.running_keys import restart_keyed
 from jitflow.frontend.control.asked_items import asks_for_number
 from jitflow.frontend.control.branch import choose_path
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -23,10 +27,6 @@ from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.raising import fail, raise_
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
-from jitflow.frontend.python import conversions
-from jitflow.frontend.python.item_types import containers_in, type_of_container
-from jitflow.frontend.python.made_containers import list_of_program
-from jitflow.frontend.python.running_keys import restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace

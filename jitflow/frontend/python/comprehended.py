@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.containers.made_containers import is_of_program, made_container
 from jitflow.frontend.control.loop import MANY_TURNS
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.gathering import array_of, is_long
-from jitflow.frontend.python.made_containers import is_of_program, made_container
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import join

@@ -8,13 +8,13 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
+from jitflow.frontend.containers import container_programs as programs
+from jitflow.frontend.containers.held_items import python_int, size_of
+from jitflow.frontend.containers.item_types import has_objects
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import traced_range
-from jitflow.frontend.python import container_programs as programs
-from jitflow.frontend.python.held_items import python_int, size_of
-from jitflow.frontend.python.item_types import has_objects
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64

@@ -18,6 +18,8 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import bind, integer
+from jitflow.frontend.containers.lists import of_numbers
+from jitflow.frontend.containers.made_containers import begun_list
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.identity import within_reach
 from jitflow.frontend.control.loop import own_loop
@@ -31,8 +33,6 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.arrangements import COUNTED, combinations, list_of, once, permutations, with_replacement
-from jitflow.frontend.python.lists import of_numbers
-from jitflow.frontend.python.made_containers import begun_list
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitflow.frontend.python.container_programs import program
+from jitflow.frontend.containers.container_programs import program
 
 __all__ = ["accumulated", "advanced", "advanced_combination", "advanced_repetition", "grouped", "item_at", "item_or",
            "merged", "next_sifted", "require_length"]  # fmt: skip

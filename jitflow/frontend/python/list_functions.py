@@ -9,17 +9,17 @@ from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
+from jitflow.frontend.containers import container_programs as programs
+from jitflow.frontend.containers.containers import refusal
+from jitflow.frontend.containers.lists import Listed
+from jitflow.frontend.containers.made_containers import list_of_program
+from jitflow.frontend.containers.program_lists import ProgramList
+from jitflow.frontend.containers.slotted_lists import SlottedList
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.outside.pooled_objects import compared_in_python, is_pooled
 from jitflow.frontend.outside.proxies import OutsideList
-from jitflow.frontend.python import container_programs as programs
-from jitflow.frontend.python.containers import refusal
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
-from jitflow.frontend.python.lists import Listed
-from jitflow.frontend.python.made_containers import list_of_program
-from jitflow.frontend.python.program_lists import ProgramList
-from jitflow.frontend.python.slotted_lists import SlottedList
 
 __all__ = ["ON_LISTS", "holds_tracer"]
 

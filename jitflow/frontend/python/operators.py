@@ -10,11 +10,11 @@ from typing import Any
 
 from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.operands import require_integer
+from jitflow.frontend.containers.made_containers import keyed
 from jitflow.frontend.control.comparisons import compared, contains, is_
 from jitflow.frontend.control.logic import as_bool, not_
 from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.python.chosen_items import indexed
-from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.recording.values import dtype_of_value
 from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
 from jitflow.frontend.tracers.python_numbers import as_weak

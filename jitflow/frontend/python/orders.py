@@ -12,6 +12,12 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.frontend.containers import conversions
+from jitflow.frontend.containers.compared_by import ComparedBy
+from jitflow.frontend.containers.held_items import columns_of
+from jitflow.frontend.containers.item_types import are_sorted_as_items
+from jitflow.frontend.containers.lists import Listed, best, in_order, of_numbers
+from jitflow.frontend.containers.made_containers import CONSTRUCTORS, changeable
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import compared, is_decided_by_run, is_traced
 from jitflow.frontend.control.local_types import kind_of
@@ -26,14 +32,8 @@ from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.outside.records import fields_compared
 from jitflow.frontend.outside.sets import in_any_order
 from jitflow.frontend.outside.slots import Slotted
-from jitflow.frontend.python import conversions
 from jitflow.frontend.python.chosen_items import indexed
-from jitflow.frontend.python.compared_by import ComparedBy
 from jitflow.frontend.python.gathering import FEW, array_of, is_long
-from jitflow.frontend.python.held_items import columns_of
-from jitflow.frontend.python.item_types import are_sorted_as_items
-from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
-from jitflow.frontend.python.made_containers import CONSTRUCTORS, changeable
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.python.spreading import listed_steps
 from jitflow.frontend.recording import values

@@ -20,13 +20,13 @@ from functools import wraps
 from types import CodeType, FunctionType
 from typing import Any
 
+from jitflow.frontend.containers import container_programs as programs
+from jitflow.frontend.containers.containers import made
+from jitflow.frontend.containers.item_types import item_type
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.recursive import names_itself
 from jitflow.frontend.outside.objects import CACHED_FUNCTION
 from jitflow.frontend.outside.proxies import counterpart
-from jitflow.frontend.python import container_programs as programs
-from jitflow.frontend.python.containers import made
-from jitflow.frontend.python.item_types import item_type
 from jitflow.frontend.python.list_functions import holds_tracer
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.regions import Scope

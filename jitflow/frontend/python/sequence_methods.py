@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
+from jitflow.frontend.containers.item_types import are_sorted_as_items
+from jitflow.frontend.containers.made_containers import keyed
+from jitflow.frontend.containers.slotted_lists import raise_absent
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.comparisons import equal, is_decided_by_run, is_traced
 from jitflow.frontend.outside.pooled_objects import compared_in_python
 from jitflow.frontend.outside.proxies import OutsideList
-from jitflow.frontend.python.item_types import are_sorted_as_items
-from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.python.orders import sorted_
-from jitflow.frontend.python.slotted_lists import raise_absent
 from jitflow.frontend.texts import format_, join
 from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.traced import is_text_value

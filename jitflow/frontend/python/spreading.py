@@ -7,6 +7,8 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
+from jitflow.frontend.containers.made_containers import CONSTRUCTORS, is_of_run, like_of, list_at, made_container
+from jitflow.frontend.containers.program_lists import ProgramList
 from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.sources import is_open
@@ -15,8 +17,6 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.arrangements import list_of
 from jitflow.frontend.python.iterated import is_running
-from jitflow.frontend.python.made_containers import CONSTRUCTORS, is_of_run, like_of, list_at, made_container
-from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.tracers.base import located

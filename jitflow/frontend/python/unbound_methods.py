@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
-from jitflow.frontend.python.containers import python_class
-from jitflow.frontend.python.lists import Listed
+from jitflow.frontend.containers.containers import python_class
+from jitflow.frontend.containers.lists import Listed
 from jitflow.frontend.python.sequence_methods import method as method_of
 from jitflow.frontend.tracers import Tracer
 

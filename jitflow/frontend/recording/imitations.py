@@ -5,7 +5,7 @@ program is traced; the real part of a complex array is a view for NumPy and an a
 long as no write makes a difference: a write to the copy always does, and a write to the array that it was made of does
 if the copy is read after it. Both are refused, at the line of the write or of the read. Where the caller gets one and
 has or gets what it may show, NumPy makes it when the call is over: by the imitation's step, of the array, and by the
-views that lead on from there (`jitflow.runtime.remade`).
+views that lead on from there (`jitflow.runtime.objects.remade`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.types import Type
 
 if TYPE_CHECKING:
-    from jitflow.runtime.plan import Guard
+    from jitflow.runtime.entry.plan import Guard
     from jitflow.runtime.variable import Variable
 
 __all__ = ["MOST_TURNS", "Decision", "Trace", "Undoable", "active_trace", "current_trace", "recording"]

@@ -18,7 +18,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import TEXT, Scalar
-from jitflow.runtime.texts import PACKED, PACKED_WORDS
+from jitflow.runtime.objects.texts import PACKED, PACKED_WORDS
 
 __all__ = ["MadeText", "built", "can_be_built", "is_text", "passed"]
 

@@ -10,7 +10,7 @@ from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts.building import passed
 from jitflow.frontend.texts.traced import TracedText, in_words, together
 from jitflow.frontend.tracers import kind_by_kind, lift, located
-from jitflow.runtime.texts import PRINT
+from jitflow.runtime.objects.texts import PRINT
 
 __all__ = ["print_"]
 

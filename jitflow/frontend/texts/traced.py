@@ -26,7 +26,7 @@ from jitflow.frontend.tracers import (
 from jitflow.frontend.tracers.base import lacking, needs_number
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
-from jitflow.runtime.texts import text_of
+from jitflow.runtime.objects.texts import text_of
 
 __all__ = ["Field", "TracedText", "in_words", "is_known", "is_text_value", "together", "waits"]
 
@@ -35,7 +35,7 @@ Field = tuple[Any, str, Any]
 
 
 class TracedText:
-    """A string that only the running program knows. ``template`` is that of `jitflow.runtime.texts`.
+    """A string that only the running program knows. ``template`` is that of `jitflow.runtime.objects.texts`.
 
     Where Python needs the text itself it gets it, if sizes and pinned numbers alone are missing.
     """

@@ -13,6 +13,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.containers.lists import Listed
 from jitflow.frontend.control.alternatives import described, option
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import drain_lists
@@ -26,7 +27,6 @@ from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.switching import of_one_kind
 from jitflow.frontend.numpy.draw_calls import no_draws_in_batch
 from jitflow.frontend.numpy.draws import Children
-from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import refused_in_batch
 from jitflow.frontend.recording.trace import current_trace

@@ -1,4 +1,4 @@
-"""Host ops: what runs the kernels. Arguments and results are 64-bit slots (see ``runtime/plan.py``)."""
+"""Host ops: what runs the kernels. Arguments and results are 64-bit slots (see ``runtime/entry/plan.py``)."""
 
 from __future__ import annotations
 

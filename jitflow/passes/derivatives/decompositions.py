@@ -88,7 +88,7 @@ def _eig_results(a: Matrices, op: Op) -> tuple[Value, Value]:
     (matrix,), kind = op.operands, op.results[0].type
     values, vectors = a.m.add(
         "host_call", matrix, types=(kind, Tensor(dtype_of(op.results[0]), dims_of(matrix.type))),
-        routine="jitflow.runtime.routines.eig", keywords=(), options=(), effect="check",
+        routine="jitflow.runtime.calls.routines.eig", keywords=(), options=(), effect="check",
     )  # fmt: skip
     return values, vectors
 
@@ -258,8 +258,8 @@ def _qr_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Cha
 TRANSPOSES: dict[str, Transpose] = {
     "numpy.linalg.eigh": _eigh,
     "numpy.linalg.eigvalsh": _eigh,
-    "jitflow.runtime.routines.eig": _eig,
-    "jitflow.runtime.routines.eigvals": _eig,
+    "jitflow.runtime.calls.routines.eig": _eig,
+    "jitflow.runtime.calls.routines.eigvals": _eig,
     "numpy.linalg.svd": _svd,
     "numpy.linalg.svdvals": _svd,
     "numpy.linalg.qr": _qr,
@@ -268,8 +268,8 @@ TRANSPOSES: dict[str, Transpose] = {
 TANGENTS: dict[str, Tangent] = {
     "numpy.linalg.eigh": _eigh_tangent,
     "numpy.linalg.eigvalsh": _eigh_tangent,
-    "jitflow.runtime.routines.eig": _eig_tangent,
-    "jitflow.runtime.routines.eigvals": _eig_tangent,
+    "jitflow.runtime.calls.routines.eig": _eig_tangent,
+    "jitflow.runtime.calls.routines.eigvals": _eig_tangent,
     "numpy.linalg.svd": _svd_tangent,
     "numpy.linalg.svdvals": _svd_tangent,
     "numpy.linalg.qr": _qr_tangent,

@@ -320,7 +320,7 @@ def _one_column(m: Notation, value: Value) -> Value:
 
 TRANSPOSES: dict[str, Transpose] = {
     "numpy.linalg.inv": _inv,
-    "jitflow.runtime.routines.inverse": _inv,
+    "jitflow.runtime.calls.routines.inverse": _inv,
     "numpy.linalg.solve": _solve,
     "numpy.linalg.det": _det,
     "numpy.linalg.slogdet": _slogdet,
@@ -331,7 +331,7 @@ TRANSPOSES: dict[str, Transpose] = {
 
 TANGENTS: dict[str, Tangent] = {
     "numpy.linalg.inv": _inv_tangent,
-    "jitflow.runtime.routines.inverse": _inv_tangent,
+    "jitflow.runtime.calls.routines.inverse": _inv_tangent,
     "numpy.linalg.solve": _solve_tangent,
     "numpy.linalg.det": _det_tangent,
     "numpy.linalg.slogdet": _slogdet_tangent,

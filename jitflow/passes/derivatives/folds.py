@@ -15,7 +15,7 @@ from jitflow.passes.derivatives.rules import Arriving, Change, Tangent, Transpos
 
 __all__ = ["TANGENTS", "TRANSPOSES"]
 
-_ROUTINES = "jitflow.runtime.routines"
+_ROUTINES = "jitflow.runtime.calls.routines"
 
 
 # -- sums of stretches

@@ -292,7 +292,7 @@ TRANSPOSES: dict[str, Transpose] = {
     "numpy.repeat": _selected,
     "numpy.delete": _selected,
     "numpy.bincount": _bincount,
-    "jitflow.runtime.routines.histogram": _histogram,
+    "jitflow.runtime.calls.routines.histogram": _histogram,
     **dict.fromkeys(_QUANTILES, _quantile),
 }
 
@@ -302,6 +302,6 @@ TANGENTS: dict[str, Tangent] = {
     "numpy.repeat": _selected_tangent,
     "numpy.delete": _selected_tangent,
     "numpy.bincount": _bincount_tangent,
-    "jitflow.runtime.routines.histogram": _histogram_tangent,
+    "jitflow.runtime.calls.routines.histogram": _histogram_tangent,
     **dict.fromkeys(_QUANTILES, _quantile_tangent),
 }

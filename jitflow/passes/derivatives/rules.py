@@ -61,7 +61,7 @@ def total(m: Notation, changes: Sequence[Change]) -> Change:
 def no_rule(op: Op, mend: str = "") -> UserNotImplementedError:
     """The error for an op that has no derivative."""
     what = op.attributes.get("routine", op.name)
-    name = str(what).replace("jitflow.runtime.routines", "numpy")
+    name = str(what).replace("jitflow.runtime.calls.routines", "numpy")
     error = UserNotImplementedError(
         f"{name} has no gradient",
         mend=mend

@@ -78,7 +78,7 @@ def _solve_triangular_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -
 # -- Cholesky systems: A = L L', of which the factor's other triangle knows nothing
 
 
-_CHO_SOLVE = "jitflow.runtime.routines.cho_solve"
+_CHO_SOLVE = "jitflow.runtime.calls.routines.cho_solve"
 
 
 def _lower_factor(a: Matrices, op: Op, factor: Value) -> Value:
@@ -122,10 +122,10 @@ def _cho_factor_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequ
 TRANSPOSES: dict[str, Transpose] = {
     _TRIANGULAR: _solve_triangular,
     _CHO_SOLVE: _cho_solve,
-    "jitflow.runtime.routines.cho_factor": _cho_factor,
+    "jitflow.runtime.calls.routines.cho_factor": _cho_factor,
 }
 TANGENTS: dict[str, Tangent] = {
     _TRIANGULAR: _solve_triangular_tangent,
     _CHO_SOLVE: _cho_solve_tangent,
-    "jitflow.runtime.routines.cho_factor": _cho_factor_tangent,
+    "jitflow.runtime.calls.routines.cho_factor": _cho_factor_tangent,
 }

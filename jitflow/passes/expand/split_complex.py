@@ -10,7 +10,7 @@ Before and after::
     %1: f32x8 = absolute %0                           %2: f32x8 = hypot %0, %1
 
 In host programs a c128 takes two argument or result slots, and a c64 one, the real part in its low half
-(``runtime/plan.py``). A kernel or a library symbol that takes complex scalars gets the parts as two operands.
+(``runtime/entry/plan.py``). A kernel or a library symbol that takes complex scalars gets the parts as two operands.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ take longer than they save, stacks of stacks, which are no loop's, and programs 
 
     %1: f64[n, k], %2: f64[k, m] = host_call %a {routine="numpy.linalg.qr", ..}
 ->
-    %1: f64[n, m], %2: f64[k] = host_call %a {routine="jitflow.runtime.routines.qr_factors", ..}
-    %3: f64[n, k] = host_call %1, %2 {routine="jitflow.runtime.routines.qr_basis", ..}
+    %1: f64[n, m], %2: f64[k] = host_call %a {routine="jitflow.runtime.calls.routines.qr_factors", ..}
+    %3: f64[n, k] = host_call %1, %2 {routine="jitflow.runtime.calls.routines.qr_basis", ..}
     %4: f64[k, m] = slice %1 ..                         ; and zeros below its diagonal
 """
 
@@ -75,7 +75,7 @@ def _call(
     a: Matrices, step: str, operands: Sequence[Value], types: Sequence[Type], **options: Any
 ) -> tuple[Value, ...]:
     return a.m.add(
-        "host_call", *operands, types=types, routine=f"jitflow.runtime.routines.{step}", keywords=(),
+        "host_call", *operands, types=types, routine=f"jitflow.runtime.calls.routines.{step}", keywords=(),
         options=tuple(options.items()), effect="none" if step == "qr_basis" else "check",
     )  # fmt: skip
 
@@ -220,8 +220,8 @@ def _of_finite(step: str) -> Steps:
 
 
 _STEPS: dict[str, Steps] = {
-    "jitflow.runtime.routines.eig": _of_finite("finite_eig"),
-    "jitflow.runtime.routines.eigvals": _of_finite("finite_eigvals"),
+    "jitflow.runtime.calls.routines.eig": _of_finite("finite_eig"),
+    "jitflow.runtime.calls.routines.eigvals": _of_finite("finite_eigvals"),
     "numpy.linalg.qr": _qr,
     "numpy.linalg.lstsq": _lstsq,
     "numpy.linalg.matrix_rank": _matrix_rank,

@@ -25,13 +25,13 @@ from jitflow.ir.ops import OPS
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.fusion.chain_products import Chain, chain_of
 from jitflow.passes.fusion.nest import Access, Loop, nest_of
-from jitflow.passes.lower.emitter import Scope
 from jitflow.passes.lower.fusions import layouts_of
+from jitflow.passes.lower.kernels.emitter import Scope
+from jitflow.passes.lower.kernels.ways import lower_nest
 from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tile_products import TileKernel, multiply_on_grid
-from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.schedule.cost import GPU_TILE, GPU_TILE_WARPS, GPU_WIDTHS
 from jitflow.passes.schedule.tiles import ChainTiles
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jitflow.ir.core import Builder, Op
 from jitflow.ir.types import Tensor
-from jitflow.passes.lower.beside_sums import BesideSums
-from jitflow.passes.lower.contraction_kernel import ContractionKernel
 from jitflow.passes.lower.fusions import allocate_outputs, give_results, placed_layouts, places_of
-from jitflow.passes.lower.kernel import Kernel
+from jitflow.passes.lower.kernels.beside_sums import BesideSums
+from jitflow.passes.lower.kernels.contraction_kernel import ContractionKernel
+from jitflow.passes.lower.kernels.kernel import Kernel
 from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 

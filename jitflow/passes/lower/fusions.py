@@ -10,13 +10,13 @@ from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.fusion.fused_region import Group, fusion_op
 from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.concatenation import part_of
-from jitflow.passes.lower.kernel import Kernel
+from jitflow.passes.lower.kernels.kernel import Kernel
+from jitflow.passes.lower.kernels.ways import lower_nest
 from jitflow.passes.lower.numbers import lower_number_work, with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
-from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.plan.record import Place
 
 __all__ = [

@@ -26,11 +26,11 @@ from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import F32, DType
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Buffer, Tensor
-from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.fusions import lower_accumulation
-from jitflow.passes.lower.kernel import Kernel, KernelArgument
+from jitflow.passes.lower.kernels.emitter import Emitter
+from jitflow.passes.lower.kernels.kernel import Kernel, KernelArgument
+from jitflow.passes.lower.kernels.reduction import IDENTITY
 from jitflow.passes.lower.owning import OwningProgram
-from jitflow.passes.lower.reduction import IDENTITY
 from jitflow.passes.schedule import cost
 from jitflow.passes.schedule.target import Target
 from jitflow.records import dataclass

@@ -11,10 +11,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region
 from jitflow.ir.dtypes import C128
 from jitflow.ir.types import Scalar, dims_of
+from jitflow.machines.hardware import is_gpu
 from jitflow.passes.lower.host import Lowered, lower
 from jitflow.passes.lower.program import is_array
 from jitflow.passes.lower.results import ResultPlace

@@ -17,7 +17,6 @@ from jitflow.ir.dtypes import I32
 from jitflow.ir.equality import region_key
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
-from jitflow.passes.lower.block_kernel import scrap_layout
 from jitflow.passes.lower.figures import ProgramFigures, blocks_here
 from jitflow.passes.lower.fusions import (
     allocate_outputs,
@@ -28,12 +27,13 @@ from jitflow.passes.lower.fusions import (
     placed_layouts,
     places_of,
 )
-from jitflow.passes.lower.kernel import Kernel
+from jitflow.passes.lower.kernels.block_kernel import scrap_layout
+from jitflow.passes.lower.kernels.kernel import Kernel
+from jitflow.passes.lower.kernels.overlapped_blocks import is_slow, lower_blocks
+from jitflow.passes.lower.kernels.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.library import multiply_into
 from jitflow.passes.lower.numbers import with_numbers
-from jitflow.passes.lower.overlapped_blocks import is_slow, lower_blocks
 from jitflow.passes.lower.owning import OwningProgram
-from jitflow.passes.lower.product_kernels import lower_packing, lower_plain
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.plan.products import factors_of, multiplies_by_blocks
 from jitflow.passes.schedule.given import given_for

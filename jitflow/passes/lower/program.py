@@ -17,10 +17,10 @@ from jitflow.ir.layout import Layout, contiguous, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.fusion.nest import nest_of
 from jitflow.passes.lower.figures import Procedures
-from jitflow.passes.lower.kernel import Kernel, KernelArgument
+from jitflow.passes.lower.kernels.kernel import Kernel, KernelArgument
+from jitflow.passes.lower.kernels.ways import lower_nest
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
-from jitflow.passes.lower.ways import lower_nest
 from jitflow.passes.schedule.scheduled import Readable
 from jitflow.passes.schedule.target import Target
 from jitflow.records import dataclass

@@ -23,9 +23,9 @@ from jitflow.ir.dtypes import F32
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.passes.fusion.nest import Loop, nest_of
-from jitflow.passes.lower.emitter import Scope
 from jitflow.passes.lower.fusions import allocate_outputs, give_results, layouts_of, placed_layouts, places_of
-from jitflow.passes.lower.kernel import Kernel, KernelLowering
+from jitflow.passes.lower.kernels.emitter import Scope
+from jitflow.passes.lower.kernels.kernel import Kernel, KernelLowering
 from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_matmul, lower_product, with_factors

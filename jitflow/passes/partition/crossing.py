@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Expression
 from jitflow.ir.effects import is_view, may_fail
 from jitflow.ir.types import Index, dims_of
+from jitflow.machines.hardware import HOME
 from jitflow.passes.analyses.order import named_sizes, reads_of
 from jitflow.passes.partition.blocks import Block, Blocks, Place, Size, carried_by, is_control
 from jitflow.passes.partition.homes import Homes, device_order

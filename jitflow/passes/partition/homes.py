@@ -18,11 +18,11 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from jitflow.errors import CompilerBug
-from jitflow.hardware import HOME, is_elsewhere, is_gpu, kind_of, node_of
 from jitflow.ir.core import Function, Op, Value, walk_inside
 from jitflow.ir.effects import ANYTHING, Effects, is_pure, is_storage, is_view, may_fail
 from jitflow.ir.printer import print_op
 from jitflow.ir.types import Index, Scalar, Tensor, Type
+from jitflow.machines.hardware import HOME, is_elsewhere, is_gpu, kind_of, node_of
 from jitflow.passes.analyses.homebound import calls_python
 from jitflow.passes.partition.blocks import Block, Blocks, carried_by, is_control
 

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any, NoReturn
 
 from jitflow.errors import CompilerBug
-from jitflow.hardware import HOME
 from jitflow.ir.channels import Channels, Runner, run_together
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.location import Loc
 from jitflow.ir.printer import print_function, print_op
 from jitflow.ir.verifier import verify
+from jitflow.machines.hardware import HOME
 from jitflow.records import dataclass
 
 __all__ = ["Partition", "Partitioned", "interpret_partitioned", "print_partitioned", "verify_partitioned"]

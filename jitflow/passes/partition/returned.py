@@ -15,9 +15,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.hardware import is_elsewhere
 from jitflow.ir.core import Builder, Function, Region, Value
 from jitflow.ir.effects import Effects, is_storage
+from jitflow.machines.hardware import is_elsewhere
 from jitflow.passes.partition.blocks import Blocks
 from jitflow.passes.partition.homes import Homes
 

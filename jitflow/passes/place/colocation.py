@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from jitflow.errors import UserValueError
-from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.effects import is_storage
 from jitflow.ir.location import NOWHERE, Loc
+from jitflow.machines.hardware import HOME, is_gpu
 from jitflow.passes.analyses.homebound import calls_python, reason_to_stay
 from jitflow.passes.place.gpus import common_gpu, may_lend
 

@@ -17,10 +17,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.errors import UserValueError
-from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Op, Region, Value, walk, walk_inside
 from jitflow.ir.effects import is_storage
-from jitflow.machine import Machine
+from jitflow.machines.hardware import HOME, is_gpu
+from jitflow.machines.machine import Machine
 from jitflow.passes.analyses.homebound import calls_python, reason_to_stay
 from jitflow.passes.place.colocation import Colocation
 from jitflow.passes.place.gpus import common_gpu, homes_of_arguments

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jitflow.hardware import HOME, is_elsewhere, is_gpu
 from jitflow.ir.core import Function, Value, walk
 from jitflow.ir.effects import is_storage
 from jitflow.ir.types import Index, Scalar
+from jitflow.machines.hardware import HOME, is_elsewhere, is_gpu
 from jitflow.passes.analyses.homebound import calls_python
 from jitflow.passes.place.placement import Placement
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from jitflow.ir.core import Function, Value, walk
 from jitflow.ir.effects import is_storage
 from jitflow.ir.types import Index, Scalar
-from jitflow.machine import Machine
+from jitflow.machines.machine import Machine
 from jitflow.passes.place.colocation import Colocation
 from jitflow.passes.place.grouping import Grouping
 from jitflow.passes.place.recency import Recency, Touch, Used, footprint

@@ -18,7 +18,7 @@ from jitflow.errors import UserValueError
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.effects import is_pure, is_storage, is_view
 from jitflow.ir.types import Index, Scalar, Tensor
-from jitflow.machine import Machine
+from jitflow.machines.machine import Machine
 from jitflow.passes.analyses.homebound import calls_python
 from jitflow.passes.analyses.order import reads_of
 from jitflow.passes.place.colocation import Colocation

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from jitflow.ir.core import Function, Op, Value
-from jitflow.machine import Machine
+from jitflow.machines.machine import Machine
 from jitflow.records import dataclass
 
 __all__ = ["Block", "Graph", "Span", "Task"]

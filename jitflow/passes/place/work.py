@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.types import Index, Tensor, Type, dims_of
-from jitflow.machine import Processor
+from jitflow.machines.machine import Processor
 from jitflow.passes.analyses.order import reads_of
 from jitflow.passes.place.sizes import Sizes
 

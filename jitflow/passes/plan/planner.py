@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import symbol
 from jitflow.ir.layout import Layout, parameter_layout
 from jitflow.ir.routine_table import row_of
 from jitflow.ir.types import Place as PlaceType
 from jitflow.ir.types import Tensor, Variable, dims_of
+from jitflow.machines.hardware import HOME
 from jitflow.passes.plan.kernels import Kernels
 from jitflow.passes.plan.record import Block, Carried, Place, Plan, Version
 from jitflow.passes.plan.results import plan_results

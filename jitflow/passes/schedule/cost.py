@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.hardware import ON_CHIP
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.types import Scalar, Tensor
+from jitflow.machines.hardware import ON_CHIP
 from jitflow.passes.fusion.nest import Loop
 
 __all__ = ["cost_of", "exceeds", "is_short", "worth_threads"]

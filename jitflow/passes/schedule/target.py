@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jitflow.ir.dims import Dim, evaluate_known
-from jitflow.processor import CodeTarget
+from jitflow.machines.processor import CodeTarget
 from jitflow.records import dataclass
 
 __all__ = ["A100", "CPU", "GPU", "H200", "PLAIN", "Given", "Gpu", "Processor", "Target"]

@@ -27,7 +27,7 @@ stored, kept or folded there and nothing else: everything that this needs is com
 varies along are open.
 
 What a tree may not say is in `legal.py`, who builds trees in `choose.py`, their text in `text.py`. Reductions have the
-tree of additions that `jitflow.passes.lower.reductions` gives them, whatever runs them.
+tree of additions that `jitflow.passes.lower.kernels.reductions` gives them, whatever runs them.
 """
 
 from __future__ import annotations

@@ -19,17 +19,17 @@ from jitflow.backends import cuda
 from jitflow.backends.cuda import compile_to_cubin, print_program
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.llvm import compile_program
-from jitflow.failures import failure_handler
+from jitflow.compilation.failures import failure_handler
 from jitflow.ir.core import Function
 from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import GPU, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
-from jitflow.runtime.cuda import gpu
-from jitflow.runtime.entry_device import DeviceSpecialisation
+from jitflow.runtime.entry.entry_device import DeviceSpecialisation
+from jitflow.runtime.entry.plan import Plan, TupleOf
 from jitflow.runtime.linked_symbols import link_symbols
-from jitflow.runtime.plan import Plan, TupleOf
+from jitflow.runtime.native.cuda import gpu
 from tests.backends.cuda.images import image_of
 from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.stand_in import StandIn

@@ -22,7 +22,7 @@ from unittest import mock
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from jitflow.runtime import cuda
+from jitflow.runtime.native import cuda
 from tests.backends.cuda.images import kernel_of
 from tests.backends.cuda.ptx import Kernel, PtxError, run_on
 from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, Array, Block

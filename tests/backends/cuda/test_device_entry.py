@@ -13,8 +13,8 @@ import pytest
 import jitflow
 from jitflow.backends.cuda.grid import takes_record
 from jitflow.ir.core import walk
-from jitflow.runtime import cuda
-from jitflow.runtime.cuda import gpu
+from jitflow.runtime.native import cuda
+from jitflow.runtime.native.cuda import gpu
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import GPUS, OnDevice
 from tests.backends.cuda.stand_in import OUT_OF_MEMORY, DeviceArray, StandIn

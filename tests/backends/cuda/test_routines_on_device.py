@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.runtime.cuda import Gpu
+from jitflow.runtime.native.cuda import Gpu
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import GPUS, OnDevice
 from tests.backends.cuda.ptx import PtxError

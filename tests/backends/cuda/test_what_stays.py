@@ -14,7 +14,7 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, walk
 from jitflow.ir.routine_table import ROUTINES
 from jitflow.passes.analyses.homebound import reason_to_stay, refuse_homebound
-from jitflow.runtime import gpu_routines
+from jitflow.runtime.calls import gpu_routines
 from tests.golden import read_sections
 from tests.truth.run import define
 

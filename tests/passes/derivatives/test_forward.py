@@ -335,7 +335,7 @@ def test_variables() -> None:
 
 
 def test_calls_again_compile_nothing() -> None:
-    from jitflow.gradients import _compiled, _push
+    from jitflow.transforms.gradients import _compiled, _push
 
     def f(x: Any) -> Any:
         return x * x

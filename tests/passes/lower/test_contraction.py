@@ -79,7 +79,7 @@ def test_what_lies_beyond_an_array_is_left_out(dtype: str, steps: int, monkeypat
     """Forwards and by weights, of any size; only a weight that is not finite makes something of zeros."""
     kind = {"f32": np.float32, "f64": np.float64}[dtype]
     panels = Panels(6, 2, 32, steps, 256 // np.dtype(kind).itemsize, 12, 24, 1)
-    monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_: panels)
+    monkeypatch.setattr("jitflow.passes.lower.kernels.contraction_memory.choose_panels", lambda *_: panels)
     forwards, by_weights = (compile_ir(parse(text.replace("DTYPE", dtype))) for text in (AMONG_ZEROS, OF_WEIGHTS))
     random = np.random.default_rng(11)
     for batch, inputs, height, width, outputs, kernel in (
@@ -143,7 +143,9 @@ def test_no_bit_depends_on_the_schedule(name: str, monkeypatch: pytest.MonkeyPat
         (4, 3, 64, 30, 192, 48, 192),
     ):  # fmt: skip
         panels = Panels(rows, vectors, vector_bytes, steps, line // kind.itemsize, height, block, 1)
-        monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_, panels=panels: panels)
+        monkeypatch.setattr(
+            "jitflow.passes.lower.kernels.contraction_memory.choose_panels", lambda *_, panels=panels: panels
+        )
         np.testing.assert_array_equal(compile_ir(parse(text))(x, w)[0], expected)
 
 
@@ -155,7 +157,7 @@ def test_steps_side_by_side_are_packed_from_either_end(
     """Runs of any length, that end with a kernel or a panel, forwards and of kernels that are turned."""
     kind, random = np.dtype({"f32": np.float32, "f64": np.float64}[name]), np.random.default_rng(10)
     panels = Panels(3, 64 // vector_bytes, vector_bytes, steps, 256 // kind.itemsize, 96, 96, 1)
-    monkeypatch.setattr("jitflow.passes.lower.contraction_memory.choose_panels", lambda *_: panels)
+    monkeypatch.setattr("jitflow.passes.lower.kernels.contraction_memory.choose_panels", lambda *_: panels)
     compiled = compile_ir(parse(TURNED.replace("DTYPE", name)))
     for taps in (2, 4, 9, 15, 17, 33):
         x, w = integers(random, 2, taps + 5, 5, dtype=kind.type), integers(random, 37, 5, taps, dtype=kind.type)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.compiler import lower
+from jitflow.compilation.compiler import lower
 from jitflow.config import CONFIG
 from jitflow.ir.core import walk
 from tests.cache.test_processes import ran
@@ -99,7 +99,7 @@ def test_they_read_as_if_they_were_written_out(tmp_path: Path) -> None:
 
 
 def test_parts_of_a_program_have_functions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jitflow.hardware.CONFIG", replace(CONFIG, cpu_devices=2))
+    monkeypatch.setattr("jitflow.machines.hardware.CONFIG", replace(CONFIG, cpu_devices=2))
 
     @jitflow.function
     def on_two(left: Any, right: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 import jitflow
 import jitflow.nn
-from jitflow.compiler import lower
+from jitflow.compilation.compiler import lower
 from jitflow.errors import UserValueError
 
 

@@ -14,7 +14,7 @@ from tests.compare import ELEMENTARY, EXACT, REDUCTION, assert_same
 
 def kernels(function: Any) -> list[str]:
     """The kernels that were compiled of a function, each as often as it is launched."""
-    from jitflow.compiler import lower
+    from jitflow.compilation.compiler import lower
     from jitflow.ir.core import walk
 
     (host,) = lower(function._asked((), {}, "kernels"))
@@ -103,7 +103,7 @@ def test_a_product_of_more_dimensions_owns_its_memory() -> None:
 def test_reductions_of_what_lies_apart_go_by_vectors(program: Any) -> None:
     compiled, x = jitflow.function(program), np.random.default_rng(2).normal(size=(400,))
     assert_same(compiled(x), program(x), REDUCTION)
-    from jitflow.compiler import lower
+    from jitflow.compilation.compiler import lower
 
     compilation = compiled._asked((), {}, "kernels")
     lower(compilation)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import compiler
+from jitflow.compilation import compiler
 from jitflow.ir.dims import maximum, symbol
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import lower

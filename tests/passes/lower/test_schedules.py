@@ -15,7 +15,7 @@ import jitflow
 from jitflow.errors import UserError
 from jitflow.ir.core import Value
 from jitflow.ir.printer import Names, print_op
-from jitflow.passes.lower import kernel
+from jitflow.passes.lower.kernels import kernel
 from jitflow.passes.schedule.choose import choose
 from jitflow.passes.schedule.joined import JoinedLoops
 from jitflow.passes.schedule.legal import check_schedule

@@ -15,7 +15,7 @@ from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
 from jitflow.passes.lower import GPU, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, STORAGE_PIPELINE, run_passes
-from jitflow.runtime.pool import memory_stats
+from jitflow.runtime.native.pool import memory_stats
 from tests.execute import Compiled
 from tests.passes.lower.whole import RANGE, check, compiled, fails
 

@@ -15,7 +15,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Place, Variable
 from jitflow.ir.verifier import verify
-from jitflow.runtime.pool import memory_stats
+from jitflow.runtime.native.pool import memory_stats
 from tests.execute import Compiled, layouts_of
 
 __all__ = ["RANGE", "check", "compiled", "element", "fails", "put"]

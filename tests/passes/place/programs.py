@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.compiler import optimize
+from jitflow.compilation.compiler import optimize
 from jitflow.ir.core import Function, walk
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from jitflow.ir.core import Function, Op, Region
 from jitflow.ir.interpreter import interpret
-from jitflow.machine import Link, as_machine
+from jitflow.machines.machine import Link, as_machine
 from jitflow.passes.partition import Partitioned, interpret_partitioned, partition, verify_partitioned
 from jitflow.passes.pipeline import STORAGE_PIPELINE, run_passes
 from jitflow.passes.place import Decision, decide, placed

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow import config, hardware
+from jitflow import config
 from jitflow.ir.core import Function, walk
 from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
-from jitflow.machine import Link, Machine, as_machine
+from jitflow.machines import hardware
+from jitflow.machines.machine import Link, Machine, as_machine
 from jitflow.passes.place import Decision, Placement, decide, place
 from jitflow.passes.place.schedule import anneal
 from jitflow.passes.place.simulator import peaks, simulate_graph

@@ -8,7 +8,7 @@ import pytest
 
 from jitflow.ir.core import Op, walk
 from jitflow.ir.parser import parse
-from jitflow.machine import as_machine
+from jitflow.machines.machine import as_machine
 from jitflow.passes.place.sizes import GUESSED_SIZE, GUESSED_TURNS, Sizes
 from jitflow.passes.place.work import seconds, work_of
 

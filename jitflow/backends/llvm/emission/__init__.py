@@ -1,0 +1,1 @@
+"""What each op of kernels and host programs becomes, as LLVM text."""

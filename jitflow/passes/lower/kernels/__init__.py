@@ -1,0 +1,1 @@
+"""Kernels: what a fusion, product or contraction becomes, as loops over vectors."""

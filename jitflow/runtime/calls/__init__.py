@@ -1,0 +1,1 @@
+"""Calls from compiled code to Python, and the routines that it calls so."""

@@ -1,0 +1,1 @@
+"""A call's way to its code and back: the compiled function, its specialisations, and their entries."""

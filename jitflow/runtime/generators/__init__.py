@@ -1,0 +1,1 @@
+"""Draws from NumPy's and Python's generators of random numbers."""

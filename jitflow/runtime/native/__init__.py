@@ -1,0 +1,1 @@
+"""What native code rests on: its way into memory, Python's functions, memory, locks, and Ctrl-C."""

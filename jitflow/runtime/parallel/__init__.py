@@ -1,0 +1,1 @@
+"""Threads: those that share loops, and those that work for devices."""

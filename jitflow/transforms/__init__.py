@@ -1,0 +1,1 @@
+"""What makes another function of one: derivatives, batches, scaled losses, bytes for floats."""
