@@ -15,6 +15,11 @@ REAL = ("bool", *INTEGERS, *FLOATS, *HALVES)
 
 def edges(source: str) -> Any:
     """Samples, and what lies at the limits of integers and of halves."""
+    if source in INTEGERS and DTYPES[source].itemsize > 2:
+        ties = [2**power + 2 ** (power - 8) + beside for power in range(24, 8 * DTYPES[source].itemsize - 1)
+                for beside in (-1, 0, 1)]  # fmt: skip
+        signs = (1, -1) if source.startswith("i") else (1,)
+        return np.concatenate([samples(source), *(sign * np.array(ties, DTYPES[source].numpy) for sign in signs)])
     if source not in FLOATS:
         return samples(source)
     limits = [sign * 2.0**power for power in (7, 8, 15, 16, 31, 32, 63, 64) for sign in (1, -1)]

@@ -8,8 +8,8 @@ What C leaves undefined, NumPy takes from the machine. A float that an integer c
   which depends on the position in the array;
 - for u64 the i64's bits below 2**63, and from there on those of x - 2**63 with the highest bit flipped.
 
-f16 and bf16 go through f32, but f64 is rounded to them once: rounded to odd on the way (Boldo and Melquiond 2005), the
-f32 keeps what the second rounding needs to know.
+f16 and bf16 go through f32, but f64 is rounded to them once, and so are integers to bf16: rounded to odd on the way
+(Boldo and Melquiond 2005), the f32 keeps what the second rounding needs to know. Integers are rounded twice to f16.
 """
 
 from __future__ import annotations
@@ -83,11 +83,21 @@ def _from_half(x: Number, dtype: str) -> Number:
 
 
 def _to_half(x: Number, dtype: str) -> Number:
-    if x.dtype == "f64":
-        single = _round_to_odd(x) if dtype == "f16" else x.cast("f32")
-    else:
-        single = x if x.dtype == "f32" else x.cast("f32")
+    if dtype == "bf16" and x.dtype in ("i32", "u32"):
+        x = x.cast("f64")
+    elif dtype == "bf16" and x.dtype in ("i64", "u64"):
+        x = _wide_to_odd(x)
+    single = _round_to_odd(x) if x.dtype == "f64" else x if x.dtype == "f32" else x.cast("f32")
     return single.cast("f16") if dtype == "f16" else _round_to_bf16(single)
+
+
+def _wide_to_odd(x: Number) -> Number:
+    """64 bits to f64: where inexact, the neighbour whose last bit is set."""
+    last = select((x & 0x7FF).equals(0), _constant(x, 0, x.dtype), _constant(x, 1, x.dtype))
+    odd = (x >> 11 | last).cast("f64") * 2.0**11
+    beyond = x >> 53
+    is_exact = beyond.equals(0) if x.dtype == "u64" else beyond.equals(0) | beyond.equals(-1)
+    return select(is_exact, x.cast("f64"), odd)
 
 
 def _round_to_odd(x: Number) -> Number:

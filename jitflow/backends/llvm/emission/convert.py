@@ -147,12 +147,12 @@ def widen_half(out: Emitter, type: Number, operand: str) -> str:
 def narrow_float(out: Emitter, type: Number, operand: str, target: DType) -> str:
     """A float rounded to a half format, as its bits.
 
-    f64 is rounded once to f16, and by way of f32 to bf16, as NumPy and ml_dtypes do.
+    f64 is rounded once, as NumPy and ml_dtypes do.
     """
     if type.dtype == target:
         return operand
     if type.dtype == F64:
-        operand = _round_to_odd(out, type, operand) if target == F16 else _convert(out, "fptrunc", type, operand, F32)
+        operand = _round_to_odd(out, type, operand)
     lanes = lanes_of(type)
     if target != F16:
         return _narrow_to_bf16(out, operand, lanes)
