@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.backends.llvm import compile_program
+from jitflow.compilation.compiler import target_here
 from jitflow.compilation.failures import failure_handler
 from jitflow.ir.core import Function
 from jitflow.ir.dtypes import C128
@@ -34,7 +35,7 @@ class Compiled:
         layouts = layouts or ["C"] * len(parameters)
         attributes = MappingProxyType({**function.attributes, "layouts": tuple(layouts)})
         self.fused = run_passes(replace(function, attributes=attributes), pipeline)
-        self.lowered: Lowered = lower(self.fused)
+        self.lowered: Lowered = lower(self.fused, target_here(threads=1))
         self.expanded = expand(self.lowered.host)
         self.executable = compile_program(self.expanded)
         linked = link_symbols(self.executable.symbols, self.executable.sites)
