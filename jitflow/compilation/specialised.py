@@ -1,7 +1,8 @@
 """What a compiled function keeps, and what it does where a call finds nothing that fits.
 
 A function object has no state but its options and the specialisations that are linked into it. A call walks them in
-native code (`jitflow.runtime.entry.dispatcher`). What nothing matches comes to `_miss`, which compiles, links, calls again.
+native code (`jitflow.runtime.entry.dispatcher`). What nothing matches comes to `_miss`, which compiles, links, calls
+again.
 """
 
 from __future__ import annotations

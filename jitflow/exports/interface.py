@@ -1,9 +1,9 @@
 """What an exported program has to do with the outside: its parameters, its results, and what it carries along.
 
-A compiled function reads its inputs along paths (`jitflow.runtime.entry.plan`). Those that lead from an argument through
-tuples, lists and dicts are parameters of the exported program. All others lead to what Python has and the program's new
-surroundings have not: variables, arrays and numbers of globals, closures and objects. Their values at the time of the
-export become data of the program, its *state*, which whoever runs it may read and write.
+A compiled function reads its inputs along paths (`jitflow.runtime.entry.plan`). Those that lead from an argument
+through tuples, lists and dicts are parameters of the exported program. All others lead to what Python has and the
+program's new surroundings have not: variables, arrays and numbers of globals, closures and objects. Their values at the
+time of the export become data of the program, its *state*, which whoever runs it may read and write.
 
 From Python an exported program is called with a plan as any other is, in which the state comes behind the arguments.
 """

@@ -1,8 +1,8 @@
 """Calling an exported library from Python: nothing is traced, and nothing is compiled.
 
 The library says of itself how a call becomes slots and how slots become results (`notice.py`): a plan, as every
-compiled function has one (`jitflow.runtime.entry.plan`), carried out by the Python entry. What the library carries along is
-read as further arguments, arrays over its memory.
+compiled function has one (`jitflow.runtime.entry.plan`), carried out by the Python entry. What the library carries
+along is read as further arguments, arrays over its memory.
 """
 
 from __future__ import annotations

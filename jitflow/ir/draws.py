@@ -5,7 +5,8 @@ the installed NumPy on the generator's ``bitgen_t``, so that bits and state are 
 a NumPy does not give its functions away, there are no such draws (`is_available`), and the methods of the generator
 are called instead.
 
-The interpreter draws as this module says. Compiled code does the same, by addresses (`jitflow.runtime.generators.draws`).
+The interpreter draws as this module says. Compiled code does the same, by addresses
+(`jitflow.runtime.generators.draws`).
 """
 
 from __future__ import annotations

@@ -88,7 +88,9 @@ _CHOICES: dict[str, Callable[[Mapping[str, Any], Sequence[int]], str]] = {
     "jitflow.runtime.calls.routines.inverse": lambda options, ranks: "inv",
     "jitflow.runtime.calls.routines.least_squares": lambda options, ranks: "lstsq",
     "jitflow.runtime.calls.routines.qr_factors": lambda options, ranks: "qr_r_raw",
-    "jitflow.runtime.calls.routines.qr_basis": lambda options, ranks: "qr_complete" if options["complete"] else "qr_reduced",
+    "jitflow.runtime.calls.routines.qr_basis": lambda options, ranks: (
+        "qr_complete" if options["complete"] else "qr_reduced"
+    ),
     **{f"numpy.linalg.{name}": lambda options, ranks, name=name: name  # type: ignore[misc]
        for name in ("inv", "det", "slogdet")},
 }  # fmt: skip

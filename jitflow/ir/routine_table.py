@@ -1,9 +1,9 @@
 """The table of library routines: what stands for each of them on the CPU and on a GPU, and what it does beside.
 
-On the CPU a routine is the function of that path. On a GPU it is one of `jitflow.runtime.calls.gpu_routines`, which calls
-cupy on arrays that stay where they are and gives what NumPy gives: up to rounding, and where NumPy leaves a choice (the
-signs of singular vectors, the order of equal elements where a sort is not stable) with a choice of its own. What cupy
-does not have, or does otherwise, stays on the host, with a reason.
+On the CPU a routine is the function of that path. On a GPU it is one of `jitflow.runtime.calls.gpu_routines`, which
+calls cupy on arrays that stay where they are and gives what NumPy gives: up to rounding, and where NumPy leaves a
+choice (the signs of singular vectors, the order of equal elements where a sort is not stable) with a choice of its own.
+What cupy does not have, or does otherwise, stays on the host, with a reason.
 """
 
 from __future__ import annotations

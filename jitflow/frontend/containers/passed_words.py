@@ -1,9 +1,9 @@
 """Containers that the caller passes, as words and back: what a call does with them in front of the program and behind.
 
-The words are those of `jitflow.backends.llvm.heap.passed`. All containers of one type are a group, which is converted at
-once: what they hold is put one behind the other and checked and converted by Python's loops in C, into its own arrays:
-most calls pass a few small containers, and NumPy takes a microsecond for each array. Where an object is not of the type
-that it has in the compiled code, the call does not fit.
+The words are those of `jitflow.backends.llvm.heap.passed`. All containers of one type are a group, which is converted
+at once: what they hold is put one behind the other and checked and converted by Python's loops in C, into its own
+arrays: most calls pass a few small containers, and NumPy takes a microsecond for each array. Where an object is not of
+the type that it has in the compiled code, the call does not fit.
 
 Behind the program a container that has changed gets those items that are others than they were, and all others stay the
 very objects; a reference to a container of the caller's becomes that very object.

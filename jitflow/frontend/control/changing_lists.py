@@ -1,7 +1,7 @@
 """Python's lists that regions change: the statement that made such a list makes one of the running program instead.
 
-See `jitflow.frontend.containers.growing_lists`. A trace begins with lists of Python's, and starts anew where one of them
-turns out to change on a decision that only the running program makes.
+See `jitflow.frontend.containers.growing_lists`. A trace begins with lists of Python's, and starts anew where one of
+them turns out to change on a decision that only the running program makes.
 """
 
 from __future__ import annotations

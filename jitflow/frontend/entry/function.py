@@ -118,8 +118,8 @@ def trace(
     """Trace ``function`` at the flat ``arguments``: one for each of its parameters, which are called ``names``.
 
     ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict. ``fetch``: the function is one that
-    `jitflow.compilation.naming` makes, and what is wanted are the values of these names. ``device``: where the function wants what
-    stands in no scope of its own. ``exact``: what masks leave out is not computed. ``includes_ones``: sizes
+    `jitflow.compilation.naming` makes, and what is wanted are the values of these names. ``device``: where the function
+    wants what stands in no scope of its own. ``exact``: what masks leave out is not computed. ``includes_ones``: sizes
     of arguments may also be 1, unless a decision rests on it that one is not.
 
     Raises `UserError` at the user's line for programs that cannot be compiled. What the program itself raises while it

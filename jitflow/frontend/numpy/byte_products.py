@@ -1,4 +1,4 @@
-"""Products of bytes in the place of products of floats, where a function is quantised (`jitflow.transforms.quantisation`).
+"""Products of bytes in the place of those of floats, where a function is quantised (`jitflow.transforms.quantisation`).
 
 A product of which one operand is a weight, that is, computed of nothing that a call passes, is either watched, which
 lets the program call out with both operands, or written with the levels of its activations and its quantised weight:

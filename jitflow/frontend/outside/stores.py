@@ -4,7 +4,8 @@ What the program has stored in the attributes of an object is an `Overlay`, whic
 what an overlay holds, and loops carry it, as they do for a dict of the program (`control.mutables`); beside each value
 stands whether it was stored. When the program ends, the entry makes the stores. Where the call may fail, those before
 are made as well: a number is noted in memory of the call at each store, with all else that the caller sees; what is no
-number is handed over by `before_failure`, in front of what fails. `jitflow.runtime.objects.stores` does all this at a call.
+number is handed over by `before_failure`, in front of what fails. `jitflow.runtime.objects.stores` does all this at a
+call.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Where all parts are known, a hook gives Python's string. Otherwise the text is a `TracedText`: a template and the values
 for it, as they were when the text was made, which the running program fills in as plain Python would
-(`jitflow.runtime.objects.texts`). It can be printed, returned, be the message of an exception, and become part of other text.
+(`jitflow.runtime.objects.texts`). It can be printed, returned, be the message of an exception, and become part of other
+text.
 
 ::
 

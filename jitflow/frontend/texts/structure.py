@@ -78,7 +78,7 @@ def _came_with_it(kind: Any) -> bool:
 
 
 def known_text(thing: Any, conversion: str, specification: str) -> str:
-    """The field of a text whose value is known: ``conversion`` and ``specification`` as in `jitflow.runtime.objects.texts`."""
+    """The field of a text whose value is known, as `jitflow.runtime.objects.texts` has its parts."""
     shown = ""
     if not _is_nameless(thing):
         converted = _CONVERSIONS[conversion](thing) if conversion in _CONVERSIONS else thing

@@ -356,8 +356,8 @@ CONTAINER_OPS = [
           "the containers, from 1 on, then of each how many words an entry has, how many entries there are, and these. "
           "A reference is the number of a container, 0 for none", "any", None, _infer_packed, _pack,
           (Effect("external"),)),
-    OpDef("pass_container", "address of the words of a call, as `jitflow.backends.llvm.heap.passed` has them: the container "
-          "with a ``number`` among those that the caller passes", "any", None, _infer_made, _passed,
+    OpDef("pass_container", "address of the words of a call, as `jitflow.backends.llvm.heap.passed` has them: the "
+          "container with a ``number`` among those that the caller passes", "any", None, _infer_made, _passed,
           (Effect("allocates"),), frozenset(), ("type", "number")),
     OpDef("give_containers", "address of the words of a call, containers: these are returned, told in words", "any",
           None, _infer_given, lambda *_: (), (Effect("external"),)),

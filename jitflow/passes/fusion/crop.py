@@ -5,9 +5,9 @@ convolution by its inputs. Where windows reach into the zeros, a contraction nee
 element by an offset, it need not have the zeros in memory either. So the windows are told to it, with how far they
 begin ``before`` the array, and it reads what is there.
 
-It needs to know for each row which of its steps are left out (`passes/lower/kernels/slid_rows.py`): so of the axis of windows
-and that of their elements, one is an axis of rows and the other one of steps. Everything else about windows stays as
-it is: what others read as well, they read in memory. Relies on `contract`, which has put windows on the left.
+It needs to know for each row which of its steps are left out (`passes/lower/kernels/slid_rows.py`): so of the axis of
+windows and that of their elements, one is an axis of rows and the other one of steps. Everything else about windows
+stays as it is: what others read as well, they read in memory. Relies on `contract`, which has put windows on the left.
 
     %1: f32[n, m + 2] = concatenate %0, %x, %0 {axis=1}
     %2: f32[n, m, 3] = window %1 {axes=[1], counts=[m]...}

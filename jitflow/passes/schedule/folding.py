@@ -63,7 +63,7 @@ def chunks_on_chip(loops: JoinedLoops, lanes: int) -> int:
 
 
 def _state_bytes(op: Op, folding: Folding) -> int:
-    """At most so many bytes are what a reduction has come to, in each lane: two numbers, or four (`lower/kernels/sums.py`)."""
+    """At most so many bytes a reduction has come to, in each lane: two numbers, or four (`lower/kernels/sums.py`)."""
     types = (value.type for value in (*op.operands, op.result))
     widest = max(type.dtype.itemsize for type in types if isinstance(type, Tensor | Scalar))
     return (4 if folding.centred else 2) * (I64.itemsize if folding.finds_place else max(widest, F32.itemsize))

@@ -7,8 +7,9 @@ library, by drawing from a generator that says what we want it to say; what the 
 the library, from the state as it was. So nothing here decides about bits, and all is compared with the installed NumPy
 before it is used: where that has another layout or another method, all draws are the library's.
 
-Single numbers are made by the programs themselves (`jitflow.runtime.generators.pcg64_text`), which find here what they must know.
-What is compared for them is the method, in Python: it is there for the first call without anything being compiled.
+Single numbers are made by the programs themselves (`jitflow.runtime.generators.pcg64_text`), which find here what they
+must know. What is compared for them is the method, in Python: it is there for the first call without anything being
+compiled.
 """
 
 from __future__ import annotations

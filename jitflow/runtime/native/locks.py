@@ -1,8 +1,8 @@
 """Calls that use the same variables, one after the other: readers share a variable, a writer has it alone.
 
-`jitflow.runtime.native.locks_text` takes and gives variables back, in a few nanoseconds where nobody waits. Here is what is
-left to Python: waiting, which releases the GIL and which Ctrl-C ends, and the errors of those who would wait for ever.
-Who comes first goes first, so nobody starves.
+`jitflow.runtime.native.locks_text` takes and gives variables back, in a few nanoseconds where nobody waits. Here is
+what is left to Python: waiting, which releases the GIL and which Ctrl-C ends, and the errors of those who would wait
+for ever. Who comes first goes first, so nobody starves.
 
 Only calls made inside another call (by a callback, or by the handler of a signal) wait while their thread holds
 variables. Such a call does not wait behind those who came before, since one of them may wait for its own thread; a

@@ -6,8 +6,9 @@ none. So nobody who waits holds anything, but for a call made inside another one
 
 A header holds the variable's *state*, -1 while a call writes and else how many read, and how many frames *wait* for it.
 Frames stand in one of two lists, ``held`` and ``waiting``. Who finds a variable in use, or waited for by somebody who
-came before, waits his turn in Python (`jitflow.runtime.native.locks`): whoever gives variables back takes them for those of
-the waiting who can go on, in their order, and wakes them. All of it runs under the GIL, so plain loads and stores do.
+came before, waits his turn in Python (`jitflow.runtime.native.locks`): whoever gives variables back takes them for
+those of the waiting who can go on, in their order, and wakes them. All of it runs under the GIL, so plain loads and
+stores do.
 """
 
 from __future__ import annotations

@@ -58,21 +58,13 @@ _REALTIME = 0
 
 def channels_text() -> str:
     """The functions, and the table of the system's."""
+    functions = (_doze, _poll, _send, _receive, _arrive, _meet, _is_before, _stops, _finish, _clear)
     return "\n".join(
         [
             f"@devices_system = global [{len(SYSTEM_FUNCTIONS)} x ptr] zeroinitializer",
             *pause_declarations(),
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-            _doze(),
-            _poll(),
-            _send(),
-            _receive(),
-            _arrive(),
-            _meet(),
-            _is_before(),
-            _stops(),
-            _finish(),
-            _clear(),
+            *(write() for write in functions),
         ]
     )
 

@@ -2,9 +2,9 @@
 
 A function that calls itself is handed, in front of what it takes, the *room* of the whole recursion and how many calls
 may lie in each other from here on. The room is a record in the frame of the host program: the end of the thread's
-stack, the countdown to the next poll and its time (`jitflow.runtime.native.recursion` fills these), and the addresses that
-other functions are handed, which are read where they are needed: registers are saved in each call. Whoever calls looks
-first whether there is room. The function gives its status with its results, in registers.
+stack, the countdown to the next poll and its time (`jitflow.runtime.native.recursion` fills these), and the addresses
+that other functions are handed, which are read where they are needed: registers are saved in each call. Whoever calls
+looks first whether there is room. The function gives its status with its results, in registers.
 """
 
 from __future__ import annotations

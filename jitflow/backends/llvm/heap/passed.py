@@ -1,8 +1,8 @@
 """Containers that the caller passes: made of words in front of everything (`told` says what becomes of them).
 
-`jitflow.frontend.containers.passed_words` writes the words. All containers of a call are made at once, so that what is one
-object is one, and a list of them, the *registry*, keeps each while the call runs: the caller may still hold what the
-program takes out of another container.
+`jitflow.frontend.containers.passed_words` writes the words. All containers of a call are made at once, so that what is
+one object is one, and a list of them, the *registry*, keeps each while the call runs: the caller may still hold what
+the program takes out of another container.
 
     given     ...id of Python's object, number of containers, of groups, where these begin, then the roots
               a group is all containers of a type: bytes of an entry, which words refer, kind, name of the type,
