@@ -21,7 +21,7 @@ from jitflow import Spec, Variable, nn
 from jitflow.errors import UserNotImplementedError
 from jitflow.exports.linkers import link_library
 from jitflow.exports.notice import written_notice
-from jitflow.machines.processor import has_features
+from jitflow.machines.processor import has_features, here
 from tests.exports.elsewhere import (
     compiler,
     has_node,
@@ -330,7 +330,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     other.write_bytes(notice)
     with pytest.raises(ValueError, match="is for z80-none"):
         jitflow.load(other)
-    this = str(__import__("jitflow.machines.processor").processor.here().triple)
+    this = str(here().triple)
     other.write_bytes(written_notice({"triple": this, "features": ["antigravity"], "name": "f"}))
     with pytest.raises(ValueError, match="a processor with antigravity"):
         jitflow.load(other)
