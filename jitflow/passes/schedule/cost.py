@@ -168,6 +168,9 @@ SHORT_ROWS = WAYS_OF_FEW[-1][0]
 FEW_PRODUCT_ROWS, FROM_MEMORY = 64, 1 << 23
 """Rows up to which a matrix is read as it lies: reading goes on while they are multiplied, and packing would not. From
 so many bytes of it on a single row asks for columns to come."""
+READ_AS_IT_LIES = {64: FEW_PRODUCT_ROWS, 32: 6, 16: 6}
+"""The same of a matrix that half of the second cache does not hold, by the bytes of a vector: a block reads shorter
+pieces of rows where vectors are shorter, and where these are only a line, to read them again is dearer than packing."""
 UNPACKED_COLUMNS = 64
 """Columns up to which copying the left matrix costs more than reading it as it lies."""
 UNPACKED = 1 << 16

@@ -235,7 +235,8 @@ def choose_blocks(
     cache = processor.second_cache // 2
     right_bytes = named("right_bytes", factors.inner * factors.columns * itemsize)
     large = named("large", cost.exceeds(right_bytes, cache - 1))
-    many = named("many", cost.exceeds(factors.rows, cost.FEW_PRODUCT_ROWS))
+    few = either("few_rows", large, cost.READ_AS_IT_LIES[processor.vector_bytes], cost.FEW_PRODUCT_ROWS)
+    many = named("many", cost.exceeds(factors.rows, few))
     streams = named("streams", 0 if factors.are_turned else large * (1 - many))
     several = named("several", cost.exceeds(factors.rows, 1))
     streamed = cost.STREAMED_ROW + several * (cost.STREAMED - cost.STREAMED_ROW)
