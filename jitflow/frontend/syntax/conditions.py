@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["is_condition", "mark_conditions"]
+__all__ = ["in_pieces", "is_condition", "mark_conditions"]
+
+_PIECE = 16
+"""Of how many operands each stands in the function for those before it."""
 
 
 def mark_conditions(node: ast.expr, is_asked: bool = False) -> None:
@@ -27,6 +30,14 @@ def mark_conditions(node: ast.expr, is_asked: bool = False) -> None:
 def is_condition(node: ast.BoolOp) -> bool:
     """Whether it has been marked as one."""
     return hasattr(node, "is_condition")
+
+
+def in_pieces(operands: list[ast.expr]) -> list[list[ast.expr]]:
+    """The operands of a chain of ``and`` or ``or``, in pieces of which each follows the whole of those before it.
+
+    Python gives the same for ``(a and b) and (c and d)``, and branches lie no deeper in each other than a piece is.
+    """
+    return [operands[at : at + _PIECE] for at in range(0, len(operands), _PIECE)]
 
 
 def _mark(node: ast.expr) -> None:

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, cast
 
 from jitflow.frontend.syntax.build import COMPARISONS, constant, hook, lazy, load, placed
@@ -51,7 +52,7 @@ from jitflow.frontend.syntax.comprehensions import (
     rename,
     with_place,
 )
-from jitflow.frontend.syntax.conditions import is_condition
+from jitflow.frontend.syntax.conditions import in_pieces, is_condition
 from jitflow.frontend.syntax.displays import (
     has_known_keys,
     has_open_bounds,
@@ -145,10 +146,9 @@ class Expressions(ast.NodeTransformer):
         if skippable:
             return node
         name = ("or_", "and_", "either", "both")[isinstance(node.op, ast.And) + 2 * is_condition(node)]
-        *others, result = node.values
-        for value in reversed(others):
-            result = self.hook(name, node, value, self.lazy(result))
-        return result
+        pieces = [reduce(lambda rest, value: self.hook(name, node, value, self.lazy(rest)), reversed(operands))
+                  for operands in in_pieces(node.values)]  # fmt: skip
+        return reduce(lambda whole, piece: self.hook(name, node, whole, self.lazy(piece)), pieces)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
