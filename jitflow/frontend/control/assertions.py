@@ -7,6 +7,7 @@ from typing import Any
 
 from jitflow.errors import UserError
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.implications import assume, holds_if
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.raising import EndOfPath, check_that, message_of, raise_
 from jitflow.frontend.recording.trace import current_trace
@@ -25,6 +26,7 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
     shown = ("", ()) if message is None else _ready(message)
     if shown is not None:
         check_that(answer, AssertionError, *shown)
+        assume(holds_if(answer, True))
         return
 
     def failing() -> None:

@@ -43,7 +43,7 @@ from jitflow.frontend.control.trying import (
     site_of,
 )
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.regions import Scope
+from jitflow.frontend.recording.regions import Knowledge, Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim, symbol, symbols
@@ -92,7 +92,7 @@ def attempt(
     def note(op: Op) -> None:
         noted(op)
         if op.name != "if" and handlers.first_raised(op) is not None:
-            moments[op] = _Moment(trace.scope, objects.now())
+            moments[op] = _Moment(trace.scope, trace.knowledge.copy(), objects.now())
 
     statements.handled.append(handlers.handles)
     trace.state(Moments).append(moments)
@@ -120,9 +120,10 @@ def attempt(
 
 
 class _Moment(NamedTuple):
-    """Where an op stands that may raise something, and what the objects that had changed held there."""
+    """Where an op stands that may raise something, what is known there, and what objects held that had changed."""
 
     scope: Scope
+    knowledge: Knowledge
     content: dict[int, Any]
 
 
@@ -204,7 +205,7 @@ def _pieces(handlers: Mapping[Op, Caught], objects: Changes, moments: Mapping[Op
     found = {}
     for op in (op for op in handlers if op.name != "if"):
         around = moments[op].scope
-        scope = Scope(Builder(loc=op.loc), around.knowledge.copy(), around, recalled=around.recalled)
+        scope = Scope(Builder(loc=op.loc), moments[op].knowledge, around, recalled=around.recalled)
         found[op] = Path(scope, False, None, {})
         objects.leave(found[op], moments[op].content)
     return found

@@ -19,8 +19,8 @@ from jitflow.frontend.control.merge import (
     resolved,
 )
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.control.paths import Path, trace_path
-from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.paths import Path, lead_on, trace_path
+from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.same import give_numbers, is_numbered, note_reached, number
 from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
@@ -82,8 +82,7 @@ def decide(
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
     if trace.left_out > left_out:
         go_on_with_others(cells, known)
-    if all(path.ended for path in paths):
-        raise EndOfPath
+    lead_on(paths)
 
 
 def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *reached: Any) -> Any:
@@ -131,8 +130,7 @@ def choose_path(
     found = join_here(paths, ("the value", *contents, *numbered))
     give_numbers(found, numbered)
     objects.write({name: found[name] for name in contents})
-    if all(path.ended for path in paths):
-        raise EndOfPath
+    lead_on(paths)
     return resolved(found["the value"])
 
 

@@ -21,6 +21,7 @@ from jitflow.frontend.control.identity import (
     shown_by_others,
     with_contents,
 )
+from jitflow.frontend.control.implications import note_chosen
 from jitflow.frontend.control.leaves import can_change, flatten, parts_of
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
@@ -74,8 +75,8 @@ def join(
     yielded: list[list[Value]] = [[] for _ in paths]
     slots: list[Slot] = []
     arriving: list[list[Value]] = []
-    decided: dict[int, bool] = {}
-    """The results that are the condition, and those that are its opposite."""
+    decided: dict[int, Sequence[Any]] = {}
+    """The bools that say something of the condition, and of what they are on the paths of a branch."""
     ways = [Way(home, names_of(resolved(path.locals.get(name, UNBOUND)) for name in names), reused=True)
             for path in paths]  # fmt: skip
     finish: dict[str, Callable[[Sequence[Any]], Any]] = {}
@@ -114,8 +115,8 @@ def join(
         slots.append(slot)
         arriving.append([thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)])
         position = len(slots) - 1
-        if len(paths) == 2 and things[0] is not things[1] and all(type(thing) is bool for thing in things):
-            decided[position] = things[0]
+        if isinstance(kind, Scalar) and kind.dtype == BOOL and all(path.scope.is_branch for path in paths):
+            decided[position] = things
         return lambda results: where_bound(results[position])
 
     left: dict[tuple[Path, int], Any] = {}
@@ -147,11 +148,9 @@ def join(
     types = [*(outside_type(slot.type) for slot in slots), *(Scalar(BOOL) for _ in partly)]
     hints = [word(name) for name in (*(slot.name for slot in slots), *(f"{name} is bound" for name in partly))]
     found = trace.add("if", condition, types=types, regions=regions, names=hints)
-    implied = trace.state(Kinds).implied
-    if condition in implied:
-        tag, numbers, others = implied[condition]
-        for position, holds in decided.items():
-            implied[found[position]] = (tag, numbers, others) if holds else (tag, others, numbers)
+    ends = [None if path.ended else path.scope.knowledge for path in paths]
+    for position, bools in decided.items():
+        note_chosen(condition, ends, bools, found[position])
     results = []
     for slot, value, arrays in zip(slots, found[: len(slots)], arriving, strict=True):
         trace.storage.arrive(value, arrays)

@@ -9,11 +9,11 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import ArraySource
+from jitflow.frontend.control.implications import note_opposite, note_same
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.special_methods import TRUTH, answer_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -71,19 +71,14 @@ def not_(thing: Any) -> Any:
     if isinstance(answer, bool):
         return not answer
     opposite = values.emit("logical_not", answer)
-    implied = current_trace().state(Kinds).implied
-    if answer in implied:
-        tag, numbers, others = implied[answer]
-        implied[opposite] = tag, others, numbers
+    note_opposite(opposite, answer)
     return as_python_bool(opposite)
 
 
 def as_python_bool(value: Value) -> Any:
     """A bool of the IR as Python's ``bool``."""
     made = values.emit("cast", value, dtype=BOOL, weak=True)
-    implied = current_trace().state(Kinds).implied
-    if value in implied:
-        implied[made] = implied[value]
+    note_same(made, value)
     return tracers.wrap(made)
 
 

@@ -14,6 +14,7 @@ from jitflow.errors import (
     UserValueError,
     UserZeroDivisionError,
 )
+from jitflow.frontend.control.implications import assume, assume_ends, holds_if
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.raising import EndOfPath, fail_with
@@ -26,14 +27,14 @@ from jitflow.frontend.recording.locate import innermost_place, is_bug
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer
-from jitflow.frontend.tracers.alternatives import Alternatives, Kinds
+from jitflow.frontend.tracers.alternatives import Alternatives
 from jitflow.frontend.tracers.base import located
 from jitflow.interruptions import is_interruption
 from jitflow.ir.core import Region, Value
 from jitflow.ir.location import Loc
 from jitflow.records import dataclass
 
-__all__ = ["RAISED_BY_PYTHON", "Path", "trace_path"]
+__all__ = ["RAISED_BY_PYTHON", "Path", "lead_on", "trace_path"]
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
@@ -87,9 +88,8 @@ def trace_path(
     told: tuple[type[Exception], ...] = (UserError, *mistakes)
     with trace.region(scope) as inside:
         inside.is_branch = assuming is not None
-        if assuming is not None and assuming[0] in (implied := trace.state(Kinds).implied):
-            tag, *numbers = implied[assuming[0]]
-            inside.assumed[tag] = numbers[0] if assuming[1] else numbers[1]
+        if assuming is not None:
+            assume(holds_if(*assuming))
         ended, result = False, None
         try:
             result = run()
@@ -120,6 +120,14 @@ def trace_path(
     if is_whole and trace.left_out > left_out:
         raise trace.restarts[-1]
     return Path(inside, ended, result, left, mistake)
+
+
+def lead_on(paths: Sequence[Path]) -> None:
+    """Go on behind the paths of a branch: with what is known on those that lead there. Raises if none does."""
+    ends = [path.scope.knowledge for path in paths if not path.ended]
+    if not ends:
+        raise EndOfPath
+    assume_ends(ends)
 
 
 def _is_raised(error: Exception) -> bool:

@@ -26,8 +26,7 @@ def possible_numbers(thing: Alternatives) -> list[int]:
 def _possible(tag: Value, numbers: Iterable[int]) -> set[int]:
     """Which of these the number of a kind may be here."""
     found, follows = set(numbers), current_trace().state(Kinds).follows
-    for scope in current_trace().scope.around():
-        found &= scope.assumed.get(tag, found)
+    found &= current_trace().knowledge.kinds.get(tag, found)
     if tag in follows:
         other, by_other = follows[tag]
         found &= set().union(*(by_other[number] for number in _possible(other, by_other)))
@@ -45,5 +44,5 @@ def is_of_kind(thing: Alternatives, number: int) -> Value:
     tag = lift(thing.chosen)
     answer = values.emit("equal", values.cast(tag, I64), values.constant(number, I64))
     others = frozenset(thing.options) - {number}
-    current_trace().state(Kinds).implied[answer] = tag, frozenset({number}), others
+    current_trace().state(Kinds).implied[answer] = {tag: frozenset({number})}, {tag: others}
     return answer

@@ -132,7 +132,7 @@ def for_each_kind(
     thing: Alternatives, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int], use: Use
 ) -> None:
     """A statement that assigns locals, done once for each kind that the value may be of."""
-    numbers = possible_numbers(thing)
+    numbers = possible_numbers(thing) or [*thing.options][:1]  # none: a path that is never taken
 
     def run(first: int, *others: int) -> None:
         if not others:

@@ -13,6 +13,7 @@ from jitflow.frontend.control.carried import Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import is_reference
 from jitflow.frontend.control.identity import is_chosen_by_identity, remember_carried, remember_renewed
+from jitflow.frontend.control.implications import assume, holds_if, in_other_words, learnt_in
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
@@ -129,6 +130,9 @@ class OneTurn:
             parameters, position = self._enter(locals_, source, counted=source is not None)
             if source is not None:
                 _know_position(position, source)
+            if condition is not None:
+                known = dict(zip(condition_parameters, parameters, strict=True))
+                assume(in_other_words(learnt_in(condition.knowledge), known))
         path = trace_path(lambda: run(position), lambda: self.cells.read(self.names), scope, is_whole=True)
         return Turn(path, parameters, condition, condition_parameters, proceed)
 
@@ -169,12 +173,15 @@ class OneTurn:
         return Slot(slot.name, Tensor(slot.kind.dtype, dims), slot.site, slot.as_place, slot.shared)
 
     def _proceed(self, test: Test, position: Any, source: Source | None) -> Value:
-        if source is None:
-            answer = truth(test())
-            return _bool_value(answer)
-        trace = current_trace()
-        inside = trace.make("less", values.size(tracers.dim_of(position)), values.size(source.count))
-        return trace.make("logical_and", inside, _bool_value(truth(test())))
+        """Whether there is another turn; where there is, is known from here on."""
+        trace, inside = current_trace(), None
+        if source is not None:
+            inside = trace.make("less", values.size(tracers.dim_of(position)), values.size(source.count))
+        answer = truth(test())
+        if isinstance(answer, Value):
+            assume(holds_if(answer, True))
+        proceed = _bool_value(answer)
+        return proceed if inside is None else trace.make("logical_and", inside, proceed)
 
     def _learn(self, locals_: list[Local], path: Path) -> bool:
         """Compare what a turn left with what it found; whether nothing new was learnt."""

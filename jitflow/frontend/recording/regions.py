@@ -1,8 +1,8 @@
 """Regions under construction: ops are appended to the innermost, at the user's line that is running.
 
-A `Scope` collects the ops of one region. What is learnt about sizes inside a region (a check that was passed, the range
-of a loop's position) does not hold outside, because the region may never run: a scope keeps what was known when it
-was entered, and gives it back.
+A `Scope` collects the ops of one region. What is learnt inside a region of sizes (a check that was passed, the range of
+a loop's position) and of kinds (a branch on them) does not hold outside, because the region may never run: a scope
+keeps what was known when it was entered, and gives it back.
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ def _given(call: FrameType) -> list[Any]:
 
 
 class Knowledge:
-    """What holds of the sizes at some point of the program.
+    """What holds of sizes and of kinds at some point of the program.
 
-    ``at_least`` maps names to a number that they are never below; ``at_most`` to a dim that they are never above, later
-    names in terms of earlier ones (a loop's position in terms of the sizes around it).
+    ``kinds`` says what the numbers of kinds may be. ``at_least`` maps names to a number that they are never below;
+    ``at_most`` to a dim that they are never above, later names in terms of earlier ones (a loop's position in terms of
+    the sizes around it).
     """
 
     def __init__(self) -> None:
@@ -70,12 +71,13 @@ class Knowledge:
         self.at_most: dict[str, Dim] = {}
         self.established: set[Fact] = set()
         self.equal: dict[str, Dim] = {}
+        self.kinds: dict[Value, frozenset[int]] = {}
 
     def copy(self) -> Knowledge:
         """The same knowledge, to be added to."""
         copied = Knowledge()
         copied.at_least, copied.at_most = dict(self.at_least), dict(self.at_most)
-        copied.established, copied.equal = set(self.established), dict(self.equal)
+        copied.established, copied.equal, copied.kinds = set(self.established), dict(self.equal), dict(self.kinds)
         return copied
 
     def never_below(self, dim: Dim, number: int) -> bool:
@@ -120,8 +122,6 @@ class Scope:
     """Whether the region is the function of a derivative."""
     is_batched: bool = False
     """Whether the region is the function of a batch: it is one example's, and runs for all of them."""
-    assumed: dict[Value, frozenset[int]] = field(default_factory=dict)
-    """What the numbers of kinds may be here, because of the branch that the region is."""
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
     """Ops that stand right behind the op, or at the start if it is a parameter, that made a value."""
 

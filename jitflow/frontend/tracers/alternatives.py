@@ -27,8 +27,11 @@ from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY, defin
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["Alternatives", "Kinds", "distributed", "holds_alternatives", "is_iterator", "kind_by_kind",
-           "lazily_kind_by_kind", "without_python_numbers"]  # fmt: skip
+__all__ = ["Alternatives", "Facts", "Kinds", "distributed", "holds_alternatives", "is_iterator",
+           "kind_by_kind", "lazily_kind_by_kind", "without_python_numbers"]  # fmt: skip
+
+Facts = Mapping[Value, frozenset[int]]
+"""What the numbers of kinds may be."""
 
 _MOST_KINDS = 4
 """Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
@@ -50,8 +53,8 @@ class Kinds:
         self.numbers: dict[Hashable, int] = {}
         self.are_used = False
         """Whether there is a value of several kinds."""
-        self.implied: dict[Value, tuple[Value, frozenset[int], frozenset[int]]] = {}
-        """What conditions say of the number of a kind: that number, what it may be if they hold, and if not."""
+        self.implied: dict[Value, tuple[Facts, Facts]] = {}
+        """What conditions say of the numbers of kinds: what these may be if they hold, and if not."""
         self.follows: dict[Value, tuple[Value, Mapping[int, Collection[int]]]] = {}
         """The numbers of kinds that follow from another one: that number, and what they may be for each kind of it."""
 

@@ -84,7 +84,7 @@ def test_operations_are_tried_once_for_operands_of_the_same_types(monkeypatch: p
     a, compiled = np.array([1.0, -2.0, 3.0]), jitflow.function(program)
     with np.errstate(divide="ignore"):
         assert_same(compiled(a, True), program(a, True))
-    assert len(tried) == 2 * 6  # m * 2.0, m * a[1], m / 2.0, m / 4.0, m / 0.0 and m < a, for both kinds
+    assert len(tried) == 2 * 5  # m * 2.0, m * a[1], m / 2.0, m / 4.0 and m / 0.0, behind which m is no Python number
     with pytest.raises(ZeroDivisionError):
         compiled(a, False)
 
