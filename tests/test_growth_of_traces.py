@@ -182,6 +182,29 @@ def test_helpers_find_out_by_themselves_what_they_need(name: str, tmp_path: Path
     assert recorded[2] <= 2.5 * recorded[1]
 
 
+COMPREHENSIONS = ("sum([v * {i} for v in xs if v > {i}])", "len([v for v in xs if v % {i} == k])",
+                  "len({{v: v + k for v in xs if v > {i}}})", "sum(v for v in xs if v > {i})")  # fmt: skip
+
+
+@pytest.mark.parametrize("made", COMPREHENSIONS)
+def test_comprehensions_find_out_by_themselves_what_they_need(made: str, tmp_path: Path, recorded: list[int]) -> None:
+    for size in (4, 8):
+        lines = "".join(f"    k += {made.format(i=i)}\n" for i in range(1, size + 1))
+        program = load(f"def program(k, xs):\n{lines}    return k\n", tmp_path / str(size))
+        recorded.append(0)
+        assert jitflow.function(program)(3, [3, 1, 4, 1, 5, 9, 2, 6]) == program(3, [3, 1, 4, 1, 5, 9, 2, 6])
+    assert recorded[2] <= 2.5 * recorded[1]
+
+
+@pytest.mark.parametrize("operator", ["and", "or"])
+def test_conditions_may_have_any_number_of_operands(operator: str, tmp_path: Path) -> None:
+    whole = f" {operator} ".join(f"x[{i % 8}] > k + {i}" for i in range(200))
+    program = load(f"def program(x, k):\n    if {whole}:\n        k += 1\n    return k\n", tmp_path / operator)
+    compiled = jitflow.function(program)
+    for k in (-300, -190, 0, 9):
+        assert compiled(X, k) == program(X, k)
+
+
 def test_what_a_call_changed_before_it_began_anew_is_taken_back() -> None:
     def fill(items: list[Any], x: Any, k: int) -> int:
         items.append(k)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import CodeType
 from typing import Any, NamedTuple
 
 from jitflow.frontend.control.cells import Cells
@@ -17,7 +16,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.regions import Scope
-from jitflow.frontend.recording.trace import Trace, Undoable, active_trace, current_trace
+from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.syntax import makes_containers
 from jitflow.frontend.tracers.base import begin_anew_rewritten
 from jitflow.frontend.tracers.surface import surface
@@ -26,7 +25,7 @@ from jitflow.ir.types import Container
 __all__ = ["AT_LAST", "SLOTTED", "MadeHere", "ProgramLists", "begin_anew_beside",
            "begin_anew_displayed", "begin_anew_with", "begin_anew_with_slots", "container_type", "drain_lists",
            "form_of_dict", "go_on_with_others", "is_made", "is_made_inside", "is_reference", "made_like",
-           "note_straight", "site_of_making", "slotted_site"]  # fmt: skip
+           "site_of_making", "slotted_site"]  # fmt: skip
 
 
 class MadeHere(NamedTuple):
@@ -104,20 +103,14 @@ def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) ->
 _DISPLAYED = list, dict, set, deque
 
 
-class _Straight(dict[CodeType, None]):
-    """The functions without control flow that make containers, of which no display is a hook."""
-
-
-def note_straight(trace: Trace, code: CodeType) -> None:
-    """A function is not rewritten."""
-    if makes_containers(code):
-        trace.state(_Straight)[code] = None
-
-
 def begin_anew_displayed() -> None:
-    """Start the trace anew if a container that no statement has made may be one of a function that is not rewritten."""
+    """Start the trace anew if a container that no statement has made may be one of a function that is not rewritten.
+
+    No display of such a function is a hook.
+    """
     trace = current_trace()
-    sites = [Site(Choice.REWRITTEN, code.co_filename, code.co_firstlineno) for code in trace.state(_Straight)]
+    making = filter(makes_containers, trace.straight)
+    sites = [Site(Choice.REWRITTEN, code.co_filename, code.co_firstlineno) for code in making]
     sites = [site for site in sites if not trace.choices.is_settled(site)]
     if sites:
         raise trace.begin_anew(Restart(sites[0], others=sites[1:]))

@@ -1,4 +1,4 @@
-"""Helpers are traced once more where they are called, until it is known what they need.
+"""Helpers, and comprehensions, are traced once more where they stand, until it is known what they need.
 
 A trace that comes to know too late what it should have done starts anew (`recording.choices`). If a program of many
 helpers were traced anew for each, it would be traced as often as all of them together guess wrong. So a call in which
@@ -21,7 +21,7 @@ from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, active_trace
 
-__all__ = ["retraced"]
+__all__ = ["retraced", "traced_again"]
 
 
 def retraced(function: Callable[..., Any]) -> Any:
@@ -36,23 +36,29 @@ def retraced(function: Callable[..., Any]) -> Any:
             return recursive(function)(*args, **kwargs)
         running.add(function)
         try:
-            before = _Before(trace, (function, *args, *kwargs.values()))
-            while True:
-                try:
-                    result = recursive(function)(*args, **kwargs)
-                    if not before.learns_of(None):
-                        return result
-                except Restart as restart:
-                    if not before.learns_of(restart):
-                        raise
-                except UserError as error:
-                    if not before.gives_up(error):
-                        raise
-                before.go_back()
+            reached = (function, *args, *kwargs.values())
+            return traced_again(trace, lambda: recursive(function)(*args, **kwargs), reached)
         finally:
             running.discard(function)
 
     return call
+
+
+def traced_again(trace: Trace, call: Callable[[], Any], reached: Sequence[Any]) -> Any:
+    """What a call gives, made until it is known what it needs. What it may change is within reach of what is given."""
+    before = _Before(trace, reached)
+    while True:
+        try:
+            result = call()
+            if not before.learns_of(None):
+                return result
+        except Restart as restart:
+            if not before.learns_of(restart):
+                raise
+        except UserError as error:
+            if not before.gives_up(error):
+                raise
+        before.go_back()
 
 
 class _Running(set[Callable[..., Any]]):

@@ -20,7 +20,6 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from jitflow.errors import UserImportError, as_user_error
-from jitflow.frontend.control.changing_lists import note_straight
 from jitflow.frontend.control.plain_tries import watch
 from jitflow.frontend.control.retracing import retraced
 from jitflow.frontend.control.sharing import sharable
@@ -116,7 +115,7 @@ class RecordedFunctions:
             cells[CELL] = CellType(_hooks())
         else:
             watch(self.inputs.trace, function)
-            note_straight(self.inputs.trace, code)
+            self.inputs.trace.straight[code] = None
         closure = tuple(cells[name] for name in code.co_freevars)
         # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
         namespace = self._globals_of(function)

@@ -10,7 +10,7 @@ import builtins
 import collections
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.containers.made_containers import is_of_program, made_container
 from jitflow.frontend.control.loop import MANY_TURNS
+from jitflow.frontend.control.retracing import traced_again
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
@@ -44,9 +45,13 @@ def listed(iterable: Any, plain: _Function | None, loop: _Function, leaves_out: 
     iterable = iterator_of(iterable)
     if _is_gone_through_apart(iterable):
         return iterable.each(lambda items: listed(items, plain, loop, leaves_out, name))
-    if plain is None or _is_a_loop(iterable, leaves_out) or is_of_program(name):
-        return loop(iterable)
-    return made_container(_turn_by_turn(plain, iterable, leaves_out), name)
+
+    def made() -> Any:
+        if plain is None or _is_a_loop(iterable, leaves_out) or is_of_program(name):
+            return loop(iterable)
+        return made_container(_turn_by_turn(plain, iterable, leaves_out), name)
+
+    return _found_out(made, leaves_out, (plain, loop, iterable))
 
 
 def consumed(
@@ -65,6 +70,22 @@ def consumed(
         return iterable.each(
             lambda items: consumed(function, name, items, plain, loop, leaves_out, *others, **keywords)
         )
+    reached = function, plain, loop, iterable, *others, *keywords.values()
+    return _found_out(
+        lambda: _consumed(function, name, iterable, plain, loop, leaves_out, others, keywords), leaves_out, reached
+    )
+
+
+def _consumed(
+    function: _Function,
+    name: str,
+    iterable: Any,
+    plain: _Function | None,
+    loop: _Function,
+    leaves_out: bool,
+    others: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> Any:
     is_decision = name in ("any", "all") and active_trace() is not None
     if is_decision and replaced_by(function) is getattr(builtins, name) and current_trace().choices.answer(_site()):
         return loop(iterable)
@@ -78,6 +99,12 @@ def consumed(
         may_leave = None if is_decision and leaves_out is False else leaves_out
         return _turn_by_turn(lambda items: function(plain(items), *others, **keywords), iterable, may_leave)
     return _gone_through(function, name, loop, iterable, others, keywords)
+
+
+def _found_out(make: Callable[[], Any], leaves_out: bool | None, reached: Sequence[Any]) -> Any:
+    """What a comprehension gives. Which form does is found out where it stands, if it leaves items out by a test."""
+    trace = active_trace() if leaves_out is not False else None
+    return make() if trace is None else traced_again(trace, make, reached)
 
 
 def _is_meant(function: _Function, name: str) -> bool:
@@ -134,7 +161,7 @@ def _turn_by_turn(plain: _Function, iterable: Any, leaves_out: bool | None) -> A
     except UserError as error:
         if leaves_out is False or not error.needs_number or current_trace().choices.answer(_site()):
             raise
-        raise Restart(_site()) from None
+        raise current_trace().begin_anew(Restart(_site())) from None
 
 
 def _site() -> Site:

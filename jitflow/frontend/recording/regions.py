@@ -202,6 +202,8 @@ class Regions(Restarts):
         """Whether the sizes of arguments may be 1 as well."""
         self.refused_operand = ""
         """What Python calls the type of the number that an operator did not take last."""
+        self.straight: dict[CodeType, None] = {}
+        """The code of the functions that are not rewritten."""
         self._locator = Locator()
         self._bottom = bottom
         self.caller: FrameType | None = None

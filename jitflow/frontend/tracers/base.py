@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -172,15 +173,27 @@ def escaped(tracer: Tracer, trace: Trace) -> UserError:
 def begin_anew_rewritten(trace: Trace, frame: FrameType | None = None) -> None:
     """Start the trace anew if what needs a number may be a hook's in a function that has not been rewritten.
 
-    That of ``frame``, or else the one that is running.
+    That of ``frame``, or else the one that is running. A lambda or comprehension is a part of the function around it.
     """
-    if frame is None:
-        frame = next((one for one in trace.user_frames() if not is_of_dataclasses(one.f_code)), None)
-    if frame is None or CELL in frame.f_code.co_freevars:
-        return
-    site = Site(Choice.REWRITTEN, frame.f_code.co_filename, frame.f_code.co_firstlineno)
-    if not trace.choices.is_settled(site):
-        raise trace.begin_anew(Restart(site))
+    for one in trace.user_frames() if frame is None else (frame,):
+        if is_of_dataclasses(one.f_code):
+            continue
+        if CELL in one.f_code.co_freevars:
+            return
+        code = next((code for code in trace.straight if one.f_code in _parts(code)), None)
+        if code is not None:
+            site = Site(Choice.REWRITTEN, code.co_filename, code.co_firstlineno)
+            if not trace.choices.is_settled(site):
+                raise trace.begin_anew(Restart(site))
+            return
+
+
+def _parts(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, and that of those inside of it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _parts(constant)
 
 
 def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
