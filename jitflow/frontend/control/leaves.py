@@ -109,8 +109,9 @@ def _parts_of(thing: Any) -> Unpacked | None:
         names = array_fields(kind)
         if not getattr(thing, "is_known", True):
             return Unpacked([], (kind, "unknown"), lambda items: _unknown_again(thing))
-        return Unpacked([getattr(thing, name) for name in names], (kind, names),
-                     lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
+        parts = [getattr(thing, name) for name in names]
+        inside = [part.shape for part in map(_parts_of, parts) if part is not None]  # several dicts have several views
+        return Unpacked(parts, (kind, names, *inside), lambda items: kind(**dict(zip(names, items, strict=True))))
     if kind is RecordProxy:
         _, fields = thing._jitflow_fields
         names = tuple(fields)

@@ -69,6 +69,70 @@ def none(n, x):
     return found
 
 
+def grown_lists(n, x):
+    items = []
+    if n > 1:
+        for step in range(n):
+            items.append(step)
+    else:
+        for step in range(n + 2):
+            items.append(x * step)
+    found = 0
+    for place, item in enumerate(items):
+        found += place * item
+    for one, other in zip(items, items[2:], strict=False):
+        found -= one * other
+    rest = enumerate(items)
+    first = next(rest)
+    largest, doubled = max(items), [2 * item for item in reversed(items)]
+    return found, first, largest, doubled, [*map(lambda item: item + 1, items)], sum(items)  # noqa: C417
+
+
+def grown_dicts(n, x):
+    table = {}
+    if n > 1:
+        for step in range(n):
+            table[step] = step
+    else:
+        for step in range(n + 1):
+            table[step] = x * step
+    found = 0
+    for key, item in table.items():
+        found += key * item
+    pairs = table.items()
+    return found, [*enumerate(table.values())], [*zip(table, pairs, strict=True)], [*pairs], sum(table.values())
+
+
+def lists_in_lists(n, x):
+    rows = []
+    for step in range(n + 1):
+        if step % 2:
+            rows.append([step, n])
+        else:
+            rows.append([x, step * x])
+    found = 0
+    for row in rows:
+        for place, item in enumerate(row):
+            found += place * item
+    return found, [*zip(rows[0], rows[-1], strict=True)], rows
+
+
+@pytest.mark.parametrize("program", [grown_lists, grown_dicts, lists_in_lists])
+def test_one_kind_is_empty_where_the_running_program_has_another(program: Any) -> None:
+    assert_does_what_python_does(program, [(2, 1.5), (0, 2.0), (3, 0.5), (1, 0.5)])
+
+
+def passed(rows, n):
+    found, rows[n % 2] = 0, [n, 2 * n]
+    for place, item in enumerate(rows[0]):
+        found += place * item
+    return found, rows
+
+
+def test_lists_of_either_kind_that_the_caller_passes() -> None:
+    assert_does_what_python_does(passed, [([[1, 2, 3], [1.5, 2.5]], 3), ([[1, 2], [0.5], [3.5]], 2)])
+
+
 @pytest.mark.parametrize("program", [lists, what_changes_meanwhile, by_a_name, dicts, arrays_and_lists, none])
 def test_they_are_gone_through_as_in_python(program: Any) -> None:
     assert_does_what_python_does(program, [(2, 1.5), (0, 2.0), (3, 0.5)])

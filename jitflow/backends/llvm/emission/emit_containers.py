@@ -25,7 +25,7 @@ from jitflow.backends.llvm.emission.heap_access import (
     set_header_field,
     words_of,
 )
-from jitflow.backends.llvm.heap.headers import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS
+from jitflow.backends.llvm.heap.headers import BLOCK, CHANGES, DATA, EMPTY, HEAP_BYTES, LIMIT, LIVE, NOBODYS, ROWS
 from jitflow.backends.llvm.heap.heap import RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.heap.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.heap.orders import name_of_order, order_functions
@@ -365,7 +365,8 @@ def _clear(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _none(out: Emitter, op: Op) -> Sequence[str]:
-    return ["0"]
+    out.module.define(NOBODYS, f"@{NOBODYS} = {EMPTY}")
+    return [out.let(f"ptrtoint ptr @{NOBODYS} to i64")]
 
 
 CONTAINER_EMISSION: dict[str, Emission] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BLOCK", "CHANGES", "DATA", "HEAP", "HEAP_BYTES", "LIMIT", "LIVE", "ROWS", "functions"]
+__all__ = ["BLOCK", "CHANGES", "DATA", "EMPTY", "HEAP", "HEAP_BYTES", "LIMIT", "LIVE", "NOBODYS", "ROWS", "functions"]
 
 HEADER = {
     "DATA": 0, "ROWS": 8, "LIVE": 16, "BLOCK": 24, "LIMIT": 32, "INDEX": 40, "MASK": 48, "HEAP": 56, "WIDTH": 64,
@@ -23,6 +23,12 @@ what is free, 1 of what is not, 2 of what can be reached."""
 DATA, ROWS, LIVE, BLOCK, LIMIT, HEAP, CHANGES = (
     HEADER[name] for name in ("DATA", "ROWS", "LIVE", "BLOCK", "LIMIT", "HEAP", "CHANGES")
 )
+
+NOBODYS = "jitflow.nobodys"
+_WORDS = ", ".join(f"i64 {-1 if name == 'MASK' else 0}" for name in HEADER)
+EMPTY = f"internal constant [{len(HEADER)} x i64] [{_WORDS}]"
+"""The header that every reference leads to which nobody follows: whoever goes through that finds nothing, of whatever
+type it is. It belongs to no heap and is neither collected nor told, since its ``STATE`` is 0."""
 
 RECORD = {
     "ALLOCATE": 0, "RELEASE": 8, "BASE": 16, "BYTES": 24, "MOST": 32, "SLABS": 40, "NEXT_SLAB": 48, "FREE": 56,

@@ -2,7 +2,7 @@
 
 Containers are numbered in the order in which they are found, by a *registry*, a list of them. Each keeps its number,
 which counts only where the registry has that very container at that place (Briggs and Torczon, 1993): so numbers need
-not be taken back, whatever was told of a container before.
+not be taken back, whatever was told of a container before. What a value of several kinds is not has the number 0.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ full:
 
 define hidden i64 @jitflow.heap.number(ptr %registry, ptr %header) #0 {
 start:
-  %none = icmp eq ptr %header, null
+  %state = field i64 %header STATE
+  %none = icmp eq i64 %state, 0
   br i1 %none, label %nothing, label %test
 nothing:
   ret i64 0

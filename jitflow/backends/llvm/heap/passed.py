@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from jitflow.backends.llvm.heap.headers import functions
+from jitflow.backends.llvm.heap.headers import EMPTY, NOBODYS, functions
 from jitflow.backends.llvm.heap.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.heap.told import TELLING
 from jitflow.ir.types import Container
@@ -231,10 +231,11 @@ word:
 follow:
   %reference.place = sub i64 %reference, 1
   %target.at = getelementptr ptr, ptr %known, i64 %reference.place
-  %target = load ptr, ptr %target.at, align 8
-  store ptr %target, ptr %word.at, align 8
+  %referred = load ptr, ptr %target.at, align 8
   br label %word.done
 word.done:
+  %target = phi ptr [ @NOBODYS, %word ], [ %referred, %follow ]
+  store ptr %target, ptr %word.at, align 8
   %bits.less = sub i64 %bits, 1
   %bits.rest = and i64 %bits, %bits.less
   %words.over = icmp eq i64 %bits.rest, 0
@@ -339,7 +340,8 @@ full:
   ret i1 false
 }"""
 
-_DECLARATIONS = """declare ptr @jitflow.heap.make(ptr, i64, i64, i64)
+_DECLARATIONS = f"""@{NOBODYS} = {EMPTY}
+declare ptr @jitflow.heap.make(ptr, i64, i64, i64)
 declare ptr @jitflow.heap.take(ptr, i64)
 declare i64 @jitflow.heap.rounded(i64)
 declare i1 @jitflow.heap.put(ptr, i64)
@@ -348,5 +350,5 @@ declare i1 @jitflow.heap.tell(ptr, ptr, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.cttz.i64(i64, i1)"""
 
-PASSED = "\n\n".join((_DECLARATIONS, *map(functions, (_OPEN, TELLING))))
+PASSED = "\n\n".join((_DECLARATIONS, *map(functions, (_OPEN.replace("@NOBODYS", f"@{NOBODYS}"), TELLING))))
 """The functions that all programs share."""

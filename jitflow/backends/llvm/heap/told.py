@@ -215,14 +215,11 @@ word:
   %is.reference = icmp ne i64 %bit, 0
   br i1 %is.reference, label %refer, label %compare
 refer:
-  %none = icmp eq i64 %now, 0
-  br i1 %none, label %compare, label %follow
-follow:
   %target = inttoptr i64 %now to ptr
   %target.number = field i64 %target NUMBER
   br label %compare
 compare:
-  %is.now = phi i64 [ %now, %word ], [ 0, %refer ], [ %target.number, %follow ]
+  %is.now = phi i64 [ %now, %word ], [ %target.number, %refer ]
   %equal = icmp eq i64 %is.now, %then
   br i1 %equal, label %word.done, label %other
 word.done:
