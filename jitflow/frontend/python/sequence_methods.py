@@ -21,6 +21,7 @@ from jitflow.frontend.control.comparisons import equal, is_decided_by_run, is_tr
 from jitflow.frontend.outside.pooled_objects import compared_in_python
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.orders import sorted_
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.texts import format_, join
 from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.traced import is_text_value
@@ -41,9 +42,17 @@ def method(owner: Any, name: str) -> Any:
         return partial(_on_known_text, owner, name)
     if name == "count" and is_text(owner) and kind is not Alternatives:
         return getattr(owner, "count_of" if is_text_value(owner) else "count")
+    if kind is Alternatives and not is_text(owner):
+        return partial(_of_each_kind, owner, name)
     if kind in (list, tuple, OutsideList) and name in _OF_SEQUENCES and (name != "sort" or kind is list):
         return partial(_OF_SEQUENCES[name], owner)
     return keyed(owner, name)
+
+
+def _of_each_kind(owner: Alternatives, name: str, *args: Any, **keywords: Any) -> Any:
+    """A method of something of several kinds: that of the kind which it is."""
+    call = raising_for_the_program(lambda thing: method(thing, name)(*args, **keywords))
+    return owner.each(call, args, keywords)
 
 
 def _as_array(owner: Any, dtype: Any = None, *, copy: Any = None) -> Any:

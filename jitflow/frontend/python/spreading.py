@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.containers.made_containers import CONSTRUCTORS, is_of_run, like_of, list_at, made_container
 from jitflow.frontend.containers.program_lists import ProgramList
 from jitflow.frontend.control.changing_lists import site_of_making
+from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.sources import is_open
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
@@ -26,6 +28,8 @@ __all__ = ["listed_steps", "spread", "unpacked"]
 
 def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
     """What ``x, *y = thing`` takes apart, into names before and behind one with a star, if there is one."""
+    if type(thing) is tracers.Alternatives:
+        return thing.each(lambda one: _of_known_length(spread(one, before, behind, name), before, behind))
     thing = iterator_of(characters_of(thing))
     is_source = (isinstance(thing, Recorded | Range) and is_running(thing)) or is_open(thing)
     if active_trace() is not None and (is_source or is_stepwise(thing)):
@@ -44,6 +48,20 @@ def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
     length = len(items) if isinstance(items, list) else items.length
     rest = made_container(items[before : length - behind], name)
     return (*first, rest, *(items[place - behind] for place in range(behind)))
+
+
+def _of_known_length(thing: Any, before: int, behind: int | None) -> Any:
+    """What is taken apart, of one kind among several: Python would ask for the items where nobody knows the kind."""
+    if behind is not None or (type(thing) is tuple and len(thing) == before):
+        return thing
+    if not (isinstance(thing, Iterable) or hasattr(type(thing), "__getitem__")):
+        raise located(UserTypeError(f"cannot unpack non-iterable {type(thing).__name__} object"))
+    items = tuple(thing)
+    if len(items) > before:
+        raise_(ValueError(f"too many values to unpack (expected {before})"))
+    if len(items) < before:
+        raise_(ValueError(f"not enough values to unpack (expected {before}, got {len(items)})"))
+    return items
 
 
 def listed_steps(items: Any) -> Any:

@@ -122,6 +122,37 @@ def test_one_kind_is_empty_where_the_running_program_has_another(program: Any) -
     assert_does_what_python_does(program, [(2, 1.5), (0, 2.0), (3, 0.5), (1, 0.5)])
 
 
+def taken_apart(n, x):
+    pair = [n, 2] if n > 1 else [x, 2.0]
+    some = [n, 1] if n > 2 else [x, 2.0, 3.0]
+    first, second = pair
+    head, *rest = some
+    one, other = some
+    return first, second, head, rest, one, other
+
+
+def methods(n, x):
+    items, table = [], {}
+    if n > 1:
+        for step in range(n + 1):
+            items.append(step)
+            table[step] = step
+    else:
+        for step in range(n + 3):
+            items.append(x * step)
+            table[step] = x * step
+    before, table_before = items.copy(), table.copy()
+    items.insert(0, 2)
+    items.sort(reverse=True)
+    found = items.count(2), items.index(2), table.get(0), table.get(9, 2), table.pop(1), table.setdefault(1, 5)
+    return found, before, table_before, items, table
+
+
+@pytest.mark.parametrize("program", [taken_apart, methods])
+def test_each_kind_has_its_own_methods_and_is_taken_apart_by_itself(program: Any) -> None:
+    assert_does_what_python_does(program, [(2, 1.5), (3, 0.5), (0, 2.0), (1, 0.5)])
+
+
 def passed(rows, n):
     found, rows[n % 2] = 0, [n, 2 * n]
     for place, item in enumerate(rows[0]):
