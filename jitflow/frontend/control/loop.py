@@ -20,7 +20,7 @@ from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells, statement_of, within
 from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with, go_on_with_others
 from jitflow.frontend.control.lessons import Lessons, Nest
-from jitflow.frontend.control.logic import not_, truth
+from jitflow.frontend.control.logic import as_bool, not_, truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath
@@ -337,7 +337,7 @@ def _while(
 ) -> None:  # fmt: skip
     """``while test(): body()``; ``statement`` is the user's block, which says where the loop stands."""
     loop = Rolling(cells, state, temporaries, _key(statement))
-    mutables = Mutables(cells.contents(), with_stores=True, own=cells.own())
+    before, mutables = cells.read([*cells.names()]), Mutables(cells.contents(), with_stores=True, own=cells.own())
     try:
         with current_trace().region():
             never = truth(test()) is False
@@ -345,9 +345,11 @@ def _while(
         mutables.restore()
         truth(test())  # which Python asks before the first turn: it raises here, behind what was stored before
         raise
-    if mutables.changed():  # it was asked once more than the program asks
-        mutables.restore()
-        never = False
+    if mutables.changed() or any(cells.get(name) is not thing for name, thing in before.items()):
+        mutables.restore()  # it was asked once more than the program asks
+        cells.write(before)
+        _asked_behind(test, body, state, temporaries, statement)
+        return
     if never:
         truth(test())  # which may raise, as Python asks once
         return
@@ -373,6 +375,18 @@ def _while(
         raise _refused(problem) from None
     else:
         note_rolled(statement, "while", None, carried)
+
+
+def _asked_behind(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[str], statement: Body) -> None:
+    """A loop whose test changes objects: it is asked in front of the loop, and at the end of each turn."""
+    goes_on__ = as_bool(test())
+
+    def turn() -> None:
+        nonlocal goes_on__
+        body()
+        goes_on__ = as_bool(test())
+
+    _while(lambda: goes_on__, turn, Cells(turn, body, test), ("goes_on__", *state), temporaries, statement)
 
 
 def _refused(problem: CannotRoll) -> UserError:
