@@ -1,7 +1,7 @@
 """Containers that the caller passes, as words and back: what a call does with them in front of the program and behind.
 
-The words are those of `jitflow.backends.llvm.heap.passed`. All containers of one type are a group, which is converted
-at once: what they hold is put one behind the other and checked and converted by Python's loops in C, into its own
+The words are those of `jitflow.backends.llvm.heap.passed`. All containers of one type are a group, which is converted at
+once: what they hold is put one behind the other, and native code reads it (`runtime.object_words`) into Python's own
 arrays: most calls pass a few small containers, and NumPy takes a microsecond for each array. Where an object is not of
 the type that it has in the compiled code, the call does not fit.
 
@@ -16,31 +16,28 @@ import collections
 import ctypes
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain, combinations
+from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from jitflow.frontend.containers.passed_types import has_factory, is_as_long
-from jitflow.ir.types import TEXT, Container, Item, Scalar, containers_in
+from jitflow.ir.types import TEXT, Container, containers_in
 from jitflow.runtime.entry.python_results import pool_free
+from jitflow.runtime.object_words import Shape, read_words
 from jitflow.runtime.objects.returned_containers import unfilled
 from jitflow.runtime.objects.stores import MetOtherwise
-from jitflow.runtime.objects.told_words import Told, entries_of
+from jitflow.runtime.objects.told_words import Entries, Told, entries_of
 from jitflow.runtime.objects.written_back import write_back
 
 __all__ = ["PassedWords"]
 
 _FAMILIES = ("list", "deque", "dict", "set")
 _FIRST_WORD = {"list": 0, "deque": 0, "dict": 1, "set": 2}
-
-
-def _are_all(kind: type, things: list[Any]) -> bool:
-    """Whether all things are of exactly this class."""
-    return [*map(type, things)].count(kind) == len(things)
 
 
 def _depth(held: Container) -> int:
@@ -55,13 +52,18 @@ class _Layout:
 
     def __init__(self, held: Container) -> None:
         self.held = held
-        self.kind: type = getattr(builtins, held.kind, None) or getattr(collections, held.kind)
-        self.key, self.item = _parts_of(held.key), _parts_of(held.item)
+        self.kind: type = _class_of(held)
+        self.key, self.item = Shape(held.key, _class_of), Shape(held.item, _class_of)
         self.first = _FIRST_WORD[held.family]
+        self.first_item = self.first + self.key.width
+        self.width = self.first_item + self.item.width
         self.words = len(held.words)
-        references = sum(1 << (self.first + n) for n, word in enumerate(held.words) if isinstance(word, Container))
+        self.inner = [(self.first_item + word, way, _layout(inner)) for word, way, inner in self.item.inner]
+        """Which words of an entry are containers, in which parts of an item."""
+        references = sum(1 << word for word, _, _ in self.inner)
         name = crc32(str(held).encode())
-        self.head = (8 * (self.first + self.words), references, _FAMILIES.index(held.family), name)
+        self.head = (8 * self.width, references, _FAMILIES.index(held.family), name)
+        self.entries = entries_of(held)
         self.floats = [number for number, word in enumerate(held.keys) if word.dtype.kind == "f"]
         """Which words of a key may be nan."""
 
@@ -69,15 +71,9 @@ class _Layout:
 _layout = cache(_Layout)
 
 
-def _parts_of(item: Item | None) -> Any:
-    """An item's type with layouts in the place of containers."""
-    if isinstance(item, tuple):
-        return tuple(map(_parts_of, item))
-    if isinstance(item, Container) and item != TEXT:
-        return _layout(item)
-    if item is not None and (type(item) is not Scalar or item.dtype.is_complex):
-        raise TypeError("expected numbers of one kind")
-    return item
+def _class_of(held: Container) -> type:
+    found: type = getattr(builtins, held.kind, None) or getattr(collections, held.kind)
+    return found
 
 
 @cache
@@ -90,7 +86,6 @@ def _layouts(kinds: tuple[Container, ...]) -> tuple[tuple[_Layout, ...], tuple[_
 class _Group:
     """The containers of one type: the objects by identity, in the order of their numbers."""
 
-    columns: Sequence[Any] = ()
     sizes: array[int]
     """Of each how many rows, keys, and places taken."""
     entries: array[int]
@@ -112,7 +107,7 @@ class _Group:
             self.ends = [*accumulate(self.sizes[::3])]
             self.before = before = self.entries.tolist()
             if self.layout.first:  # the hashes, which are none yet
-                del before[:: self.layout.words + 1]
+                del before[:: self.layout.width]
         place, width = number - 1 - self.first, self.layout.words
         return self.before[width * (self.ends[place - 1] if place else 0) : width * self.ends[place]]
 
@@ -138,7 +133,9 @@ class PassedWords:
     ) -> None:
         layouts, inside = _layouts(tuple(held for _, held in roots))
         self._groups = {layout: _Group(layout) for layout in inside}
-        for (thing, _), layout in zip(roots, layouts, strict=True):
+        for (thing, held), layout in zip(roots, layouts, strict=True):
+            if type(thing) is not layout.kind:
+                raise TypeError(f"expected {held}")
             self._groups[layout].objects[id(thing)] = thing
         for group in self._groups.values():
             self._gather(group)
@@ -148,7 +145,7 @@ class PassedWords:
         self.words = array("q", (id(self), len(self._objects), len(self._groups), 4 + len(roots), *numbers))
         for group in self._groups.values():
             self._append(group)
-        self._fresh: dict[int, tuple[Any, Container]] = {}
+        self._fresh: dict[int, tuple[Any, Entries]] = {}
         self._told: dict[int, Sequence[int]] = {}
         """What was told of containers last."""
         self._returned: list[int] = []
@@ -163,41 +160,30 @@ class PassedWords:
     def _gather(self, group: _Group) -> None:
         layout, things = group.layout, [*group.objects.values()]
         held = layout.held
-        are_all = _are_all(layout.kind, things)
-        if not are_all or (held.kind == "deque" and not all(is_as_long(thing, held) for thing in things)):
+        if held.kind == "deque" and not all(is_as_long(thing, held) for thing in things):
             raise TypeError(f"expected {held}")
         group.sizes = array("q", bytes(24 * len(things)))
         if held.kind == "set":
-            group.columns = [_tables(things, group.sizes, layout, self._columns)]
+            group.entries = _tables(things, group.sizes, layout)
             return
         group.sizes[::3] = lengths = array("q", map(len, things))
         flat = [*chain.from_iterable(things)]
-        if held.key is None:
-            group.columns = [*self._columns(layout.item, flat)]
-            return
-        if held.kind == "defaultdict" and not all(has_factory(thing, held) for thing in things):
-            raise TypeError("expected another factory")
-        group.sizes[1::3] = lengths
-        keys = [*self._columns(layout.key, flat)]
-        if any(np.isnan(np.frombuffer(keys[number])).any() for number in layout.floats):
-            raise TypeError("nan as a key")
-        items = self._columns(layout.item, [*chain.from_iterable(map(dict.values, things))])
-        group.columns = [array("q", bytes(8 * len(flat))), *keys, *items]
-
-    def _columns(self, item: Any, things: list[Any]) -> Iterator[Any]:
-        """The words of items, a column each; of containers the layout and their identities."""
-        if isinstance(item, tuple):
-            if not _are_all(tuple, things) or not {*map(len, things)} <= {len(item)}:
-                raise TypeError("expected tuples")
-            columns = zip(*things, strict=True) if things else ((),) * len(item)
-            for part, column in zip(item, columns, strict=True):
-                yield from self._columns(part, [*column])
-        elif isinstance(item, _Layout):
-            identities = [*map(id, things)]
-            self._groups[item].objects.update(zip(identities, things, strict=True))
-            yield item, identities
-        else:
-            yield _bits(item, things)
+        group.entries = words = array("q", bytes(8 * layout.width * len(flat)))
+        if held.key is not None:
+            if held.kind == "defaultdict" and not all(has_factory(thing, held) for thing in things):
+                raise TypeError("expected another factory")
+            group.sizes[1::3] = lengths
+            read_words(flat, layout.key, words, layout.first, layout.width)
+            keys = [words[layout.first + number :: layout.width] for number in layout.floats]
+            if any(np.isnan(np.frombuffer(column)).any() for column in keys):
+                raise TypeError("nan as a key")
+            flat = [*chain.from_iterable(map(dict.values, things))]
+        read_words(flat, layout.item, words, layout.first_item, layout.width)
+        for _, way, inner in layout.inner:
+            found = flat
+            for place in way:
+                found = [*map(itemgetter(place), found)]
+            self._groups[inner].objects.update(zip(map(id, found), found, strict=True))
 
     def _number(self, apart: Iterable[Any]) -> None:
         self._objects: list[Any] = []
@@ -215,14 +201,9 @@ class PassedWords:
 
     def _append(self, group: _Group) -> None:
         """Put the words of a group behind those that are there."""
-        columns = [self._groups[column[0]].numbers(column[1]) if type(column) is tuple else column
-                   for column in group.columns]  # fmt: skip
-        if len(columns) == 1:
-            (group.entries,) = columns
-        else:
-            group.entries = array("q", bytes(sum(map(len, columns)) * 8))
-            for number, column in enumerate(columns):
-                group.entries[number :: len(columns)] = column
+        width = group.layout.width
+        for word, _, inner in group.layout.inner:
+            group.entries[word::width] = self._groups[inner].numbers(group.entries[word::width].tolist())
         self.words.extend((*group.layout.head, len(group.objects), len(group.entries)))
         self.words.extend(group.sizes)
         self.words.extend(group.entries)
@@ -237,14 +218,14 @@ class PassedWords:
         if address == 1:
             raise MemoryError
         length = ctypes.c_int64.from_address(address).value
-        told = np.ctypeslib.as_array((ctypes.c_int64 * length).from_address(address)).copy()
+        told = np.frombuffer(ctypes.string_at(address, 8 * length), np.int64)
         pool_free()(address, 0)
         self.words[0] = 0
         self._read(told)
 
     def _read(self, told: Any) -> None:
-        place = 2 + int(told[1])
         words = told.tolist()
+        place = 2 + words[1]
         self._returned = words[2:place]
         tables: dict[int, tuple[int, int]] = {}
         while number := words[place]:
@@ -254,17 +235,15 @@ class PassedWords:
         self._make_fresh(words, tables)
         objects = [None, *self._objects, *(self._fresh[number][0] for number in sorted(self._fresh))]
         reader = Told(told, objects)  # which reads them as they become whole
-        tuples = [(held, number) for number, (_, held) in self._fresh.items()
-                  if held.kind == "tuple" and number in tables and number not in self._told]  # fmt: skip
-        for held, number in sorted(tuples, key=lambda one: _depth(one[0])):  # what is in them first
-            entries = entries_of(held)
+        tuples = [(entries, number) for number, (_, entries) in self._fresh.items()
+                  if entries.held.kind == "tuple" and number in tables and number not in self._told]  # fmt: skip
+        for entries, number in sorted(tuples, key=lambda one: _depth(one[0].held)):  # what is in them first
             objects[number] = entries.fill((), reader, entries.places(*tables[number]))
-            self._fresh[number] = objects[number], held
+            self._fresh[number] = objects[number], entries
         for number, (start, rows) in tables.items():
-            held = self._type_of(number)
-            if held.kind in ("str", "tuple"):
+            entries = self._entries_of(number)
+            if entries.held.kind in ("str", "tuple"):
                 continue
-            entries = entries_of(held)
             now = words[start : start + rows * entries.width]
             write_back(objects[number], entries, reader, entries.places(start, rows), self._before(number), now)
             self._told[number] = now
@@ -282,28 +261,28 @@ class PassedWords:
         """Make the objects that are told of for the first time, empty."""
         if not tables or max(max(tables), *self._returned, 0) <= len(self._objects):
             return
-        waiting: list[tuple[int, Container]] = []
+        waiting: list[tuple[int, Entries]] = []
 
-        def meet(number: int, held: Container) -> None:
+        def meet(number: int, entries: Entries) -> None:
             if number <= len(self._objects) or number in self._fresh:
                 return
-            if held.kind == TEXT.kind:
+            if entries.held.kind == TEXT.kind:
                 start, rows = tables[number]
-                self._fresh[number] = "".join(map(chr, words[start : start + rows])), held
+                self._fresh[number] = "".join(map(chr, words[start : start + rows])), entries
             else:
-                self._fresh[number] = unfilled(held), held
-                waiting.append((number, held))
+                self._fresh[number] = unfilled(entries.held), entries
+                waiting.append((number, entries))
 
         for number, held in zip(self._returned, self._returned_types, strict=False):
-            meet(number, held)
-        waiting += [(number, self._type_of(number)) for number in tables
+            meet(number, entries_of(held))
+        waiting += [(number, self._entries_of(number)) for number in tables
                     if number <= len(self._objects) or number in self._fresh]  # fmt: skip
-        for number, held in waiting:  # which grows
+        for number, entries in waiting:  # which grows
             start, rows = tables.get(number, (0, 0))
-            for column, word in enumerate(held.words):
-                if isinstance(word, Container):
-                    for inner in words[start + column : start + rows * len(held.words) : len(held.words)]:
-                        meet(inner, word)
+            for column, _, inside in entries.inner:
+                if inside is not None:
+                    for inner in words[start + column : start + rows * entries.width : entries.width]:
+                        meet(inner, inside)
 
     def returned(self, place: int) -> Any:
         """The container at a place among those that the program returns."""
@@ -313,36 +292,14 @@ class PassedWords:
     def _group_of(self, number: int) -> _Group:
         return self._in_order[bisect_left(self._last, number)]
 
-    def _type_of(self, number: int) -> Container:
-        return self._group_of(number).held if number <= len(self._objects) else self._fresh[number][1]
+    def _entries_of(self, number: int) -> Entries:
+        return self._group_of(number).layout.entries if number <= len(self._objects) else self._fresh[number][1]
 
 
 # -- numbers and tables ---------------------------------------------------------------------------------------
 
 
-@cache
-def _class_of(item: Scalar) -> tuple[np.dtype[Any], type]:
-    dtype = item.dtype.numpy
-    return dtype, type(dtype.type(0).item()) if item.weak else dtype.type
-
-
-def _bits(item: Scalar, things: list[Any]) -> array[int]:
-    """Numbers as words of 64 bits. Raises TypeError for other things, and OverflowError for ints beyond 64 bits."""
-    dtype, kind = _class_of(item)
-    if not _are_all(kind, things):
-        raise TypeError(f"expected {item}")
-    if kind is int or kind is bool:
-        return array("q", things)
-    if kind is float:
-        return array("q", array("d", things).tobytes())
-    numbers = np.fromiter(things, dtype, len(things))
-    if dtype.kind == "f":
-        numbers = numbers.view(f"u{dtype.itemsize}")
-    words = numbers.astype(np.int64) if numbers.dtype.kind in "ib" else numbers.astype(np.uint64)
-    return array("q", words.tobytes())
-
-
-def _tables(things: list[Any], sizes: array[int], layout: _Layout, columns: Callable[..., Iterator[Any]]) -> Any:
+def _tables(things: list[Any], sizes: array[int], layout: _Layout) -> array[int]:
     """The tables of sets, one behind the other: of each place its state, the hash and the words of the key.
 
     The order of a set is that of its table, and how it was filled is seen nowhere else.
@@ -361,8 +318,9 @@ def _tables(things: list[Any], sizes: array[int], layout: _Layout, columns: Call
         if np.count_nonzero(filled) != used:
             raise TypeError("expected sets as CPython has them")
         table[filled, 1] = places[filled, 1]
-        for column, words in enumerate(columns(layout.key, [*thing]), 2):
-            table[filled, column] = words
+        keys = array("q", bytes(8 * layout.words * used))
+        read_words([*thing], layout.key, keys, 0, layout.words)
+        table[filled, 2:] = np.frombuffer(keys, np.int64).reshape(used, layout.words)
         sizes[3 * number : 3 * number + 3] = array("q", (mask + 1, used, fill))
         found.frombytes(table.tobytes())
     return found
