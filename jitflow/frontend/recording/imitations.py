@@ -52,10 +52,16 @@ class Imitations:
         self.of[copy] = _Imitation(source, what, step, is_view)
 
     def sources(self, *arrays: Value) -> set[Value]:
-        """The roots of arrays, and of what those imitate that are imitated views."""
-        found = self._views.behind(*arrays)
-        more = [self.of[root].source for root in found if root in self.of]
-        return found | self.sources(*more) if more else found
+        """The roots of arrays, and of what those imitate that are imitated views.
+
+        What the turns of a loop carry may imitate itself.
+        """
+        found: set[Value] = set()
+        while arrays:
+            more = self._views.behind(*arrays) - found
+            found |= more
+            arrays = tuple(self.of[root].source for root in more if root in self.of)
+        return found
 
     def returned(self, arrays: Sequence[Value]) -> set[Value]:
         """Those of ``arrays``, which the caller gets, that show what it has or gets, or what was written to."""
@@ -63,8 +69,10 @@ class Imitations:
         found = set()
         for value in filter(self.shows, shown):
             others = set().union(*(roots for other, roots in shown.items() if other is not value))
-            stale = any(self.of[copy].stale for copy in self._among(value))
-            if stale or any(self._views.is_parameter(root) or root in others for root in shown[value]):
+            copies = [self.of[copy] for copy in self._among(value)]
+            behind = self.sources(*(copy.source for copy in copies))  # what else stands behind is no view for NumPy
+            is_had = any(self._views.is_parameter(root) or root in others for root in behind)
+            if is_had or any(copy.stale for copy in copies):
                 found.add(value)
                 self._require_remade(value)
         return found

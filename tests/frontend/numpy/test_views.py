@@ -425,3 +425,36 @@ def test_a_view_or_a_new_array_is_either():
     compiled, x = jitflow.function(lambda x, n: x[:n] if n <= len(x) else np.zeros(n)), np.arange(4.0)
     assert np.shares_memory(compiled(x, 3), x)
     np.testing.assert_array_equal(compiled(x, 5), np.zeros(5))
+
+
+def without_first_columns(x, n):
+    for _ in range(n):
+        kept = np.ones(x.shape[:2], dtype=bool)
+        kept[:, 0] = False
+        x = x[kept].reshape(x.shape[0], x.shape[1] - 1, x.shape[2])
+    return x
+
+
+def doubled_and_turned(x, n):
+    for _ in range(n):
+        x = (x * 2).reshape(x.shape[1], x.shape[0], x.shape[2])
+    return x
+
+
+@pytest.mark.parametrize("program", [without_first_columns, doubled_and_turned])
+def test_a_view_of_what_a_turn_makes_is_returned(program):
+    """Nobody can tell it from a copy: the caller has nothing else that it shows."""
+    compiled = jitflow.function(program)
+    for x in (np.arange(24.0).reshape(2, 4, 3), np.arange(24.0).reshape(4, 3, 2).T):
+        for n in (0, 1, 3):
+            assert_same(compiled(x, n), program(x, n))
+
+
+def test_what_turns_carry_may_be_a_view_of_itself():
+    def flattened(x, n):
+        for _ in range(n):
+            x = x.reshape(-1).reshape(x.shape[1], x.shape[0])
+        return x
+
+    with pytest.raises(jitflow.UserError, match="what reshape gives is returned behind a branch or loop"):
+        jitflow.function(flattened)(np.arange(6.0).reshape(2, 3), 1)
