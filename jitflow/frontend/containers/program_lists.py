@@ -25,6 +25,7 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import slice_within, traced_range
 from jitflow.frontend.control.steps import Source, bound_of
+from jitflow.frontend.python.nested_lists import array_of_lists, require_kinds
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
@@ -72,12 +73,12 @@ class ProgramList(ProgramContainer, Listed):
             return np.stack(columns_of(self), axis=1)
         dtype = common_dtype(kind)
         if dtype is None:
-            raise refusal("an array, a sum or an order of a list of lists that the running program changes",
-                          "go through the list in a loop")  # fmt: skip
+            return array_of_lists(self, said)
         if words_of(kind) == (kind,):
             return columns_of(self)[0]
         if isinstance(kind, Several) and said is None:
-            self._require_kinds_of(dtype)
+            tags = columns_of(self)[0]
+            require_kinds(kind, dtype, lambda number: (tags == number).any())
         size = size_of(self.number())
         found = surface.apply_function(np.empty, ((size,),), {"dtype": (said or dtype).numpy})
 
@@ -86,16 +87,6 @@ class ProgramList(ProgramContainer, Listed):
 
         own_loop(traced_range(0, size), put)
         return found
-
-    def _require_kinds_of(self, dtype: DType) -> None:
-        """Of which dtype NumPy's array is depends on which kinds of numbers there are: fail if none has that dtype."""
-        assert isinstance(self.held.item, Several)
-        tags, answer = columns_of(self)[0], False
-        for number, kind in enumerate(self.held.item.kinds):
-            if isinstance(kind, Scalar) and kind.dtype == dtype:
-                answer = np.logical_or(answer, (tags == number).any())
-        message = "an array of a list of numbers of several types, none of which has the dtype of all"
-        values.check(tracers.lift(answer), NotImplementedError, message)
 
     def as_array(self, dtype: DType | None = None) -> Any:
         """``np.array(self)``: an empty list makes an array of floats."""

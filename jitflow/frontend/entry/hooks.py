@@ -22,7 +22,7 @@ from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.numpy.calling import in_arrays
 from jitflow.frontend.python.builtin_functions import attribute
 from jitflow.frontend.python.chosen_items import indexed
-from jitflow.frontend.python.comprehended import consumed, gathered, listed
+from jitflow.frontend.python.comprehended import consumed, gathered, listed, rows
 from jitflow.frontend.python.matching import has_length, is_mapping, is_of, is_sequence, part_of
 from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.python.spreading import spread, unpacked
@@ -32,5 +32,5 @@ __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both
            "chain", "choose", "compared", "consumed", "contains", "either", "exception", "finishing", "for_", "free",
            "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
            "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
-           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
-           "trying", "unpacked", "watched", "while_"]  # fmt: skip
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "rows", "spread", "suppressing",
+           "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip

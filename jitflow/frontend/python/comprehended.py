@@ -11,26 +11,29 @@ import collections
 import math
 import sys
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.containers.made_containers import is_of_program, made_container
-from jitflow.frontend.control.loop import MANY_TURNS
+from jitflow.frontend.containers.program_lists import new_list
+from jitflow.frontend.control.loop import MANY_TURNS, own_loop
 from jitflow.frontend.control.retracing import traced_again
 from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.builtin_functions import replaced_by
-from jitflow.frontend.python.gathering import array_of, is_long
+from jitflow.frontend.python.gathering import array_of, is_countable, is_long
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import join
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
 
-__all__ = ["consumed", "gathered", "listed"]
+__all__ = ["consumed", "gathered", "listed", "rows"]
 
 _Function = Callable[..., Any]
 _FOLDS = ("all", "any", "next", "sum")
@@ -181,9 +184,37 @@ def gathered(
         made = made_of(item)
         return function(made) if isinstance(made, list | tuple) else made
 
-    source = as_source(iterable) if _makes_arrays(function) and active_trace() is not None else None
-    found = None if source is None else array_of(source, element_of, item_of)
+    makes_arrays = _makes_arrays(function)
+    source = as_source(iterable) if (makes_arrays or function is list) and active_trace() is not None else None
+    found = array_of(source, element_of, item_of) if makes_arrays and source is not None else None
+    if found is None and source is not None and not is_countable(source):
+        found = _list_of(source, made_of)
+    if found is not None and not makes_arrays:
+        return found
     return function([made_of(item) for item in iterable] if found is None else found, *rest, **keywords)
+
+
+def rows(function: Callable[..., Any]) -> Any:
+    """What has an ``array`` for the lists in a list that a function is given: itself, if it makes an array of all."""
+    are_arrays = _makes_arrays(function) and active_trace() is not None and not current_trace().state(_Lists).depth
+    return SimpleNamespace(array=function if are_arrays else list)
+
+
+class _Lists:
+    """How many lists are made in each other whose items are lists rather than rows of an array."""
+
+    depth = 0
+
+
+def _list_of(source: Source, made_of: Callable[[Any], Any]) -> Any:
+    """A list of the running program, where nobody knows how many items there are."""
+    found, state = new_list("[...]", None), current_trace().state(_Lists)
+    state.depth += 1
+    try:
+        own_loop(source, lambda item: found.append(made_of(item)))
+    finally:
+        state.depth -= 1
+    return found
 
 
 def _makes_arrays(function: Callable[..., Any]) -> bool:

@@ -30,7 +30,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dtypes import F64
 from jitflow.ir.types import Scalar
 
-__all__ = ["FEW", "array_of", "is_long"]
+__all__ = ["FEW", "array_of", "is_countable", "is_long"]
 
 FEW = 16
 """So many turns are written out."""
@@ -70,11 +70,17 @@ class _Turns:
 
 def is_long(source: Source, few: int) -> bool:
     """Whether it has more than a few items, or nobody knows how many."""
+    return not is_countable(source) or current_trace().number_of(source.count, "a comprehension") > few
+
+
+def is_countable(source: Source) -> bool:
+    """Whether anybody knows how many items it has."""
     try:
-        return current_trace().number_of(source.count, "a comprehension") > few
-    except UserError as error:  # nobody knows
+        current_trace().number_of(source.count, "a comprehension")
+    except UserError as error:
         current_trace().forget(error)
-        return True
+        return False
+    return True
 
 
 def _kind_of_items(turns: Any, element_of: Callable[[Any], Any], mutables: Mutables) -> Kind | None:

@@ -56,7 +56,7 @@ from jitflow.frontend.syntax.build import (
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, is_suspendable, parameters_of
 
 __all__ = ["Comprehension", "can_loop", "consumer", "decides", "flatten", "gathers", "loop_of", "names_of_items",
-           "over_item", "rename", "with_place"]  # fmt: skip
+           "over_item", "rename", "with_place", "with_rows"]  # fmt: skip
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -180,6 +180,15 @@ def gathers(node: ast.ListComp) -> bool:
     ]
     names = names_of_items(first.target)
     return not (others or first.ifs or first.is_async or inside) and len(names) == len(set(names)) > 0
+
+
+def with_rows(node: ast.Call, items: ast.ListComp) -> ast.ListComp:
+    """Let the lists in ``np.array([[f(x, y) for y in ys] for x in xs])`` become arrays as well."""
+    match node.func, items.elt:
+        case ast.Attribute(value=ast.Name()) as function, ast.ListComp() as inner if gathers(inner):
+            rows = ast.Attribute(hook("rows", cloned(function)), "array", ast.Load())
+            items.elt = placed(ast.Call(placed(rows, node), [inner], []), inner)
+    return items
 
 
 def names_of_items(target: ast.expr) -> list[str]:

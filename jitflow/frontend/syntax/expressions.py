@@ -51,6 +51,7 @@ from jitflow.frontend.syntax.comprehensions import (
     over_item,
     rename,
     with_place,
+    with_rows,
 )
 from jitflow.frontend.syntax.conditions import in_pieces, is_condition
 from jitflow.frontend.syntax.displays import (
@@ -208,7 +209,7 @@ class Expressions(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         match node:
             case ast.Call(ast.Attribute(attr="array" | "asarray"), [ast.ListComp() as items, *_]) if gathers(items):
-                return self._gathered(node, items)
+                return self._gathered(node, with_rows(node, items))
         if name := consumer(node):
             return self._consumed(node, name)
         if may_keep(node.func):
@@ -243,9 +244,8 @@ class Expressions(ast.NodeTransformer):
         self._comprehension(items)
         node.func, node.args[1:] = self.rewrite(node.func), [self.rewrite(other) for other in node.args[1:]]
         (generator,) = items.generators
-        names = names_of_items(generator.target)
-        arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-        item_of = placed(ast.Lambda(arguments, items.elt), items)
+        names = [ast.arg(name) for name in names_of_items(generator.target)]
+        item_of = placed(ast.Lambda(ast.arguments([], names, None, [], [], None, []), items.elt), items)
         count = constant(len(names) if isinstance(generator.target, ast.Tuple) else 1)
         found = self.hook("gathered", node, node.func, generator.iter, item_of, count, *node.args[1:])
         found.keywords = [self.visit(keyword) for keyword in node.keywords]
