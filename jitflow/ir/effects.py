@@ -280,7 +280,8 @@ def _ways(ops: Iterable[Op]) -> Iterator[tuple[Value, Value]]:
     """On which ways storage comes from one name to another: the names it goes to and comes from, in program order."""
     for op in ops:
         if not op.regions:
-            if ("view" in op.definition.traits or op.name == "offset") and isinstance(op.result.type, _STORAGE):
+            shows = "view" in op.definition.traits or op.name in ("offset", "show_items")
+            if shows and isinstance(op.result.type, _STORAGE):
                 yield op.result, op.operands[0]
             continue
         for region in op.regions:

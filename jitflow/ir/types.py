@@ -68,7 +68,8 @@ class Container(Scalar):
     """A reference to what holds items: it flows as a number does, and whoever has it sees every change.
 
     ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``;
-    nobody changes a ``tuple`` once it is made, nor a ``str``, a list of the numbers of its characters (`TEXT`).
+    nobody changes a ``tuple`` once it is made, nor a ``str``, a list of the numbers of its characters (`TEXT`); an
+    ``array`` has as many numbers as it began with.
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
     ``factory`` is the class of numbers of which a defaultdict makes its items, or a name for another function of the
     program's that does (`MADE_BY`), if there is one; ``most`` is the largest length of a deque, which drops what is too
@@ -92,7 +93,7 @@ class Container(Scalar):
     @property
     def family(self) -> str:
         """What it is in memory: ``list``, ``deque``, ``set`` or ``dict``."""
-        if self.kind in ("str", "tuple"):
+        if self.kind in ("str", "tuple", "array"):
             return "list"
         return self.kind if self.kind in ("list", "deque", "set") else "dict"
 

@@ -23,11 +23,13 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.possible_kinds import is_of_kind, possible_numbers
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.outside.pooled_objects import number_of_object, pooled_object
+from jitflow.frontend.python.held_arrays import array_of_words, array_words
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.building import built, can_be_built
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.array_items import is_array_item
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.named_types import Named
@@ -68,6 +70,8 @@ def words(thing: Any, item: Item) -> Iterator[Value]:
         yield from thing.words
     elif isinstance(item, Several):
         yield from _words_of_several(thing, item)
+    elif is_array_item(item):
+        yield from array_words(thing, item)  # type: ignore[arg-type]
     elif isinstance(item, tuple):
         for part, kind in zip(thing, item, strict=True):
             yield from words(part, kind)
@@ -153,6 +157,8 @@ def standing_for(item: Item, found: Iterator[Value]) -> Any:
     """What stands for the item that has these words."""
     if isinstance(item, Several):
         return _one_of(item, found)
+    if is_array_item(item):
+        return array_of_words(item, found)  # type: ignore[arg-type]
     if isinstance(item, tuple):
         parts = tuple(standing_for(part, found) for part in item)
         return named_tuple(item.kind, parts) if isinstance(item, Named) else parts

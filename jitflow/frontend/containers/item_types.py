@@ -25,10 +25,11 @@ from jitflow.frontend.control.possible_kinds import possible_numbers
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import is_pooled, reference_type
 from jitflow.frontend.texts.building import can_be_built, is_text
+from jitflow.ir.array_items import array_item, is_array_item, join_array_items
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import DType
+from jitflow.ir.dtypes import C128, DType
 from jitflow.ir.named_types import Named, like_tuple
-from jitflow.ir.types import NONE, TEXT, Container, Item, Member, Reference, Scalar, Several, leaves_of
+from jitflow.ir.types import NONE, TEXT, Container, Item, Member, Reference, Scalar, Several, Tensor, leaves_of
 from jitflow.records import dataclass
 
 __all__ = [
@@ -85,7 +86,16 @@ def item_type(thing: Any) -> Item | None:
         held: Container | None = getattr(thing, "held", None)
         return None if held is None or held.words == () else held
     kind = kind_of(thing)
-    return kind if isinstance(kind, Scalar) else None
+    if isinstance(kind, Tensor):
+        return _type_of_array(kind) if type(thing) is tracers.ArrayTracer else None
+    return kind
+
+
+def _type_of_array(kind: Tensor) -> Item | None:
+    """The type of an array as an item. Complex numbers of 64 bits have their parts in two words: no array has."""
+    if kind.dtype.is_complex and kind.dtype != C128:
+        return None
+    return array_item(kind.dtype, [dim if isinstance(dim, int) else None for dim in kind.dims])
 
 
 def _type_of_members(owner: type[enum.Enum]) -> Item | None:
@@ -123,6 +133,9 @@ def joined(one: Item, other: Item) -> Item | None:
     """The type of what is of one type or of another; None if those are too many kinds."""
     if one == other:
         return one
+    if is_array_item(one) and is_array_item(other):
+        found = join_array_items(one, other)  # type: ignore[arg-type]
+        return Several.of((one, other)) if found is None else found
     if isinstance(one, tuple) and isinstance(other, tuple) and _are_alike_tuples(one, other):
         parts = [joined(*pair) for pair in zip(one, other, strict=True)]
         return None if None in parts else like_tuple(one, (part for part in parts if part is not None))
@@ -154,6 +167,8 @@ def _are_alike(one: Item, other: Item) -> bool:
 
 
 def _are_alike_tuples(one: tuple[Item, ...], other: tuple[Item, ...]) -> bool:
+    if is_array_item(one) or is_array_item(other):
+        return is_array_item(one) and is_array_item(other) and tuple(one) == tuple(other)
     return len(one) == len(other) and getattr(one, "kind", None) is getattr(other, "kind", None)
 
 

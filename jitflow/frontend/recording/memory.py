@@ -365,6 +365,21 @@ class Storage(Views):
         self._adopted.add(value)
         self.arrive(value, [place])
 
+    def may_move(self, value: Value) -> bool:
+        """Whether an array has memory that the region has made, and that is as yet no matter to anybody else."""
+        root = self.root(value)
+        known = root in self._adopted or root in self.parts.of or root in self.parts.made
+        kept = root in self._kept or root in self._protected or root in self._copied or root in self._returned
+        if known or kept or self.is_a_view(value) or self.is_parameter(root) or self.came_shared(root):
+            return False
+        is_seen = self.is_seen_otherwise(value) or root in self.imitations.of
+        return self.homes.get(root) is self._trace.scope and not is_seen
+
+    def move(self, root: Value, place: Value, everything: Value) -> None:
+        """The memory of an array is a ``place`` from now on, as that of others that may be the same: ``everything``."""
+        self.variables[root] = place
+        self.arrive(root, [everything])
+
     def replace_parameter(self, old: Value, new: Value, name: str, **attributes: Any) -> None:
         """Make ``new`` the parameter; what the program knows as ``old`` is op ``name`` of it when the call begins."""
         parameters = self._trace.parameters

@@ -77,6 +77,14 @@ class Views:
             value = self._shown_by(value)
             self._shared.add(value)
 
+    def is_a_view(self, value: Value) -> bool:
+        """Whether an array is a view of another one."""
+        while value in self._views:
+            if isinstance(self._views[value], Op):
+                return True
+            value = self._shown_by(value)
+        return False
+
     def is_shared(self, value: Value) -> bool:
         """Whether more than one array object of the program shows elements of ``value``."""
         return value in self._shared

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import jitflow.ir.ops.memory as memory
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Buffer, Index, Tape, Type
+from jitflow.ir.types import Buffer, Container, Index, Scalar, Tape, Type
 
 __all__ = ["HOST_OPS"]
 
@@ -38,6 +39,17 @@ def _infer_room(operands: Sequence[Type], attributes: Attributes) -> tuple[Type,
     if not isinstance(operands[0], Tape):
         raise TypeRuleError(f"expected a tape, got {operands[0]}")
     return (Buffer(operands[0].dtype),)
+
+
+def _infer_items(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (held,) = operands
+    if not isinstance(held, Container) or not isinstance(held.item, Scalar):
+        raise TypeRuleError(f"item_memory: expected an array, got {held}")
+    return (Buffer(held.item.dtype),)
+
+
+def _item_memory(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    return memory.Memory.of_array(operands[0].elements)
 
 
 HOST_OPS = [
@@ -84,5 +96,9 @@ HOST_OPS = [
           memory.fill_draws, _EXTERNAL, frozenset(), ("method", "arrays")),
     OpDef("heap", "what the containers of the program are made of", "host", 0, _infer_clock, lambda *_: 0,
           (Effect("allocates"),)),
+    OpDef("item_memory", "where the items of an array of the heap lie; ``kept``: they stay there until the program "
+          "ends", "any", 1, _infer_items, _item_memory, (Effect("reads", 0, "entries"),), frozenset(), ("kept",)),
+    OpDef("hold", "an array of the heap: it is needed up to here, if only for where its items lie", "any", 1, _nothing,
+          lambda *_: (), (Effect("writes", 0, "entries"),)),
     OpDef("clear", "gives the memory of a tape back", "any", 1, _nothing, memory.clear, (Effect("writes", 0),)),
 ]  # fmt: skip

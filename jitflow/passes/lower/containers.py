@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from jitflow.ir.core import Op, Value
 from jitflow.ir.ops.containers import CONTAINER_OPS
 from jitflow.ir.ops.texts import TEXT_OPS
+from jitflow.ir.types import Place
 from jitflow.passes.lower.numbers import lower_arithmetic
 from jitflow.passes.lower.owning import OwningProgram
+from jitflow.passes.lower.program import Storage
 
 __all__ = ["CONTAINER_LOWERING"]
 
@@ -53,6 +55,17 @@ def _lower_given(host: OwningProgram, op: Op) -> None:
     host.builder.add(op.name, _heap(host), *map(host.number, op.operands))
 
 
+def _lower_shown(host: OwningProgram, op: Op) -> None:
+    """Memory that the heap owns, which may be held until the end of the program."""
+    kind, (held,) = op.result.type, map(host.number, op.operands)
+    assert isinstance(kind, Place)
+    kept = {"kept": True} if host.plan.blocks[op.result].kept else {}
+    buffer = host.builder.make("item_memory", held, **kept)
+    if not kept:
+        host.held[op.result] = held
+    host.give(op.result, Storage(buffer, None, -1, kind.dtype, kind.dims, host.layouts[op.result]))
+
+
 CONTAINER_LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     **dict.fromkeys((definition.name for definition in (*CONTAINER_OPS, *TEXT_OPS)), lower_arithmetic),
     "make_container": _lower_make,
@@ -62,4 +75,5 @@ CONTAINER_LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     "pass_container": _lower_passed,
     "give_containers": _lower_given,
     "tell_containers": _lower_given,
+    "show_items": _lower_shown,
 }

@@ -34,6 +34,8 @@ class OwningProgram(HostProgram):
         """The memory of each concatenation, made when its first part is."""
         self.unwritten: set[Value] = set()
         """Arrays of which nobody has written an element: they need no copying."""
+        self.held: dict[Value, Value] = {}
+        """The references to the arrays of the heap whose memory is used."""
         self._shown: dict[Value, Value] = {}
         self.recursions: dict[str, tuple[Any, Any]] = {}
         """What flows into functions that call themselves, and out of them, by their names."""
@@ -102,6 +104,8 @@ class OwningProgram(HostProgram):
         if root in self.tapes:
             self.builder.add("clear", self.tapes[root])
         storage = self.storage.get(root)
+        if root in self.held:
+            self.builder.add("hold", self.held[root])
         if storage is not None and storage.bytes is not None:
             self.free(storage)
 

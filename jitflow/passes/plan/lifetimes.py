@@ -1,7 +1,7 @@
 """Which memory each value shows, and where it is used for the last time.
 
-The *roots* of a value are the values whose memory it may show: an array that an op computes, a variable and an array
-that a loop carries are their own; a view and a load have the roots of what they show; a place that comes into a region
+The *roots* of a value are the values whose memory it may show: an array that an op computes, a variable, an array of
+the heap and an array that a loop carries are their own; a view and a load have the roots of what they show; a place that comes into a region
 or out of it has those of everything that may arrive there. A root is at home in the region that defines it, and its
 memory is given back there, after the last op that uses it or anything that shows it, in whatever region that is. A
 tape is a root, too, and in use as long as an array that it lends (`lending.py`).
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.effects import calls_again
+from jitflow.ir.ops.containers import WORD_BYTES
 from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Place, Tape, Tensor, Variable
 from jitflow.passes.plan.lending import lent_arrays
@@ -79,7 +80,7 @@ class Lifetimes:
                 continue
             if not op.regions or op.name == "fusion":
                 for result in op.results:
-                    if isinstance(result.type, Tensor | Variable | Tape):
+                    if isinstance(result.type, Tensor | Variable | Tape) or op.name == "show_items":
                         self._make_root(result, region)
                 continue
             for target, sources in edges(op):
@@ -154,8 +155,11 @@ class Lifetimes:
     def is_plain(self, place: Value) -> bool:
         """Whether a place always shows a whole variable that was made here, so that it lies in C order."""
         origins, viewed = self._origins(place)
-        return not viewed and not any(self.home[root] is self.region and root in self.region.parameters
-                                      for root in origins)  # fmt: skip
+        return not viewed and not any(
+            (self.home[root] is self.region and root in self.region.parameters)
+            or (isinstance(root.type, Place) and root.type.dtype.itemsize < WORD_BYTES)
+            for root in origins
+        )
 
     def _origins(self, place: Value) -> tuple[Roots, Roots]:
         """The variables that arrive at a place by flowing through regions alone, and the roots of others."""

@@ -83,9 +83,14 @@ class Memory:
 
     def free(self, at: Op | Region, roots: Iterable[Value]) -> None:
         """Give back at a point of the program what belongs to it, and to nothing else by now."""
-        freed = tuple(root for root in roots if root not in self.taken and self.is_own(root))
+        freed = tuple(root for root in roots if root not in self.taken and (self.is_own(root) or is_held(root)))
         if freed:
             self.freed[at] = (*self.freed.get(at, ()), *freed)
 
     def is_own(self, root: Value) -> bool:
         return isinstance(root.type, Tape) or (root in self.blocks and self.blocks[root].owned)
+
+
+def is_held(root: Value) -> bool:
+    """Whether a root is an array of the heap, which is not collected as long as somebody uses its memory."""
+    return isinstance(root.type, PlaceType)

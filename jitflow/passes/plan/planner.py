@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import symbol
-from jitflow.ir.layout import Layout, parameter_layout
+from jitflow.ir.layout import Layout, contiguous, parameter_layout
+from jitflow.ir.ops.containers import WORD_BYTES
 from jitflow.ir.routine_table import row_of
 from jitflow.ir.types import Place as PlaceType
 from jitflow.ir.types import Tensor, Variable, dims_of
@@ -122,6 +123,12 @@ class _Planner(Kernels):
         self.make(op.result, owned=not kept, kept=kept)
         if isinstance(value.type, Tensor) and not kept and self.take(op, value):
             self.blocks[op.result] = self.blocks[value]
+
+    def show_items(self, op: Op) -> None:
+        """Memory that belongs to the heap: what is in it needs to be held until its last use."""
+        assert isinstance(op.result.type, PlaceType)
+        dims, width = op.result.type.dims, max(op.result.type.dtype.itemsize, WORD_BYTES)
+        self.make(op.result, contiguous(dims, width), owned=False, kept=op.result in self.lifetimes.kept)
 
     def store(self, op: Op) -> None:
         place, value = op.operands
@@ -284,6 +291,7 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "load": _Planner.load,
     "store": _Planner.store,
     "variable": _Planner.variable,
+    "show_items": _Planner.show_items,
     "pop": _Planner.pop,
     "draw": _Planner.draw,
     "call": _Planner.call,

@@ -138,11 +138,14 @@ class _Outlining:
         return bool(bases) and all(self.producer[base].name == "alloc" for base in bases)
 
     def _memory(self, value: Value) -> frozenset[object]:
-        """What tells one block of memory from another; all arguments are one where they may overlap."""
-        return frozenset(
-            "argument" if self.overlap and self.producer[base].name == "argument" else base
-            for base in self.bases.get(value, ())
-        )
+        """What tells one block of memory from another; arguments are one where they may overlap, and so is the heap."""
+        return frozenset(map(self._block, self.bases.get(value, ())))
+
+    def _block(self, base: Value) -> object:
+        """What stands for the memory that an op gives, which may be that of another one."""
+        name = self.producer[base].name
+        is_one_of_many = name == "item_memory" or (self.overlap and name == "argument")
+        return name if is_one_of_many else base
 
 
 def edges(op: Op) -> list[tuple[Value, list[Value]]]:

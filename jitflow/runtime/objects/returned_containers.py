@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.ir.array_items import is_array_item
 from jitflow.ir.named_types import Named
 from jitflow.ir.types import TEXT, Container, Item, NoneKind, Reference, Scalar, Several, words_of
 from jitflow.runtime.objects.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.objects.texts import text_of_characters
 
-__all__ = ["FACTORIES", "deque_of", "dict_of", "dict_of_slots", "list_of_slots", "numbers_of_words", "of_columns",
+__all__ = ["FACTORIES", "array_of_words", "deque_of", "dict_of", "dict_of_slots", "list_of_slots", "numbers_of_words", "of_columns",
            "put_into", "rows_of_words", "set_of", "tuples_of", "unfilled"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
@@ -73,7 +74,9 @@ def _order(entry: Sequence[Any]) -> int:
 
 
 def unfilled(held: Container) -> Any:
-    """An object of Python's that holds nothing yet."""
+    """An object of Python's that holds nothing yet; None where it is made with all that it holds."""
+    if held.kind == "array":
+        return None
     if held.kind == "list":
         return []
     if held.most is not None:
@@ -108,8 +111,24 @@ def tuples_of(item: tuple[Item, ...]) -> Callable[[Iterable[tuple[Any, ...]]], l
     """What makes a list of tuples of a type of their items: named ones of a class, if it says so."""
     if not isinstance(item, Named):
         return list
+    if is_array_item(item):
+        return lambda rows: [*map(_shaped, rows)]
     make: Any = partial(tuple.__new__, item.kind)  # type: ignore[arg-type]
     return lambda rows: [*map(make, rows)]
+
+
+def _shaped(parts: tuple[Any, ...]) -> Any:
+    """The very array of a row of elements and sizes, which several items may be."""
+    elements, *sizes = parts
+    elements.shape = sizes
+    return elements
+
+
+def array_of_words(held: Container, words: Any) -> Any:
+    """The elements of an array, which these words are."""
+    assert isinstance(held.item, Scalar)
+    dtype = held.item.dtype
+    return (words.view(dtype.numpy) if dtype.is_complex else numbers_of_words(words, held.item)).copy()
 
 
 def _rows(item: Item, columns: Iterator[Any]) -> list[Any]:

@@ -11,7 +11,13 @@ from functools import cache
 from typing import Any
 
 from jitflow.ir.types import Container, Item, NoneKind, Reference, Scalar, Several, words_of
-from jitflow.runtime.objects.returned_containers import numbers_of_words, put_into, rows_of_words, tuples_of
+from jitflow.runtime.objects.returned_containers import (
+    array_of_words,
+    numbers_of_words,
+    put_into,
+    rows_of_words,
+    tuples_of,
+)
 
 __all__ = ["Entries", "Told", "entries_of"]
 
@@ -58,7 +64,9 @@ class Entries:
         return range(start, start + step * rows, step)
 
     def fill(self, made: Any, told: Told, places: range) -> Any:
-        """Put entries into what holds nothing yet; a tuple of them."""
+        """Put entries into what holds nothing yet; a tuple or an array of them."""
+        if self.held.kind == "array":
+            return array_of_words(self.held, told.words[places.start : places.stop])
         return put_into(made, self.held, self.keys(told, places), self.items(told, places))
 
 

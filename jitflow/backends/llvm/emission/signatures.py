@@ -45,6 +45,7 @@ def region_can_fail(region: Region) -> bool:
 
 _TAKING_MEMORY = (
     "make_container",
+    "add_items",
     "text_constant",
     "extend_text",
     "concatenate_texts",

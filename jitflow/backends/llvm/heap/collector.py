@@ -16,7 +16,7 @@ COLLECTING = """define hidden void @jitflow.heap.collect(ptr %heap) noinline #0 
 start:
   call void @llvm.eh.unwind.init()
   call void @jitflow.heap.reach(ptr %heap)
-  call void @jitflow.heap.sweep(ptr %heap)
+  call void @jitflow.heap.sweep(ptr %heap, i64 1)
   ret void
 }
 
@@ -132,7 +132,7 @@ done:
   ret void
 }
 
-define internal void @jitflow.heap.sweep(ptr %heap) #0 {
+define internal void @jitflow.heap.sweep(ptr %heap, i64 %unkept) #0 {
 start:
   %head = field ptr %heap HEAP_SLABS
   %current = field ptr %heap HEAP_BUMP
@@ -154,6 +154,9 @@ headers:
   br i1 %more, label %test, label %slab.done
 test:
   %state = field i64 %header STATE
+  %is.unkept = icmp eq i64 %state, %unkept
+  br i1 %is.unkept, label %drop, label %look
+look:
   switch i64 %state, label %header.done [ i64 1, label %drop
                                           i64 2, label %keep ]
 keep:

@@ -266,6 +266,33 @@ copy:
   ret i1 true
 }
 
+define hidden i1 @jitflow.heap.add.items(ptr %header, i64 %count) #0 {
+start:
+  %heap = field ptr %header HEAP
+  %width = field i64 %header WIDTH
+  %used = mul i64 %count, %width
+  %bytes = call i64 @jitflow.heap.rounded(i64 %used)
+  %fresh = call ptr @jitflow.heap.take(ptr %heap, i64 %bytes)
+  %failed = icmp eq ptr %fresh, null
+  br i1 %failed, label %full, label %fill
+full:
+  ret i1 false
+fill:
+  call void @llvm.memset.p0.i64(ptr %fresh, i8 0, i64 %used, i1 false)
+  %limit = getelementptr i8, ptr %fresh, i64 %bytes
+  set ptr %fresh, %header BLOCK
+  set ptr %limit, %header LIMIT
+  set ptr %fresh, %header DATA
+  set i64 %count, %header ROWS
+  ret i1 true
+}
+
+define hidden void @jitflow.heap.pin(ptr %header) #0 {
+start:
+  set i64 3, %header STATE
+  ret void
+}
+
 define hidden void @jitflow.heap.clear(ptr %header) #0 {
 start:
   %rows = field i64 %header ROWS
@@ -307,7 +334,7 @@ start:
   %opened = icmp eq ptr %slabs, null
   br i1 %opened, label %done, label %sweep
 sweep:
-  call void @jitflow.heap.sweep(ptr %heap)
+  call void @jitflow.heap.sweep(ptr %heap, i64 3)
   br label %slab
 slab:
   %one = phi ptr [ %slabs, %sweep ], [ %one.next, %slab ]

@@ -1,0 +1,122 @@
+"""Arrays as items of containers: each is an object with memory of its own in the heap of the call.
+
+An array that the program has made, and of which the region knows that it is no other array, moves to the heap where it
+is first put into a container; from there on its memory is what the container refers to, by however many names the
+program and other containers know it. Of all others, views and arguments, a container gets a copy, which is as good as
+the array as long as nobody writes to either of the two: what would is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NoReturn
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.arrays.runtime_sizes import bind
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.array_items import elements_of, sizes_of
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, product
+from jitflow.ir.dtypes import I64
+from jitflow.ir.named_types import Named
+from jitflow.ir.types import Container, Tensor
+
+__all__ = ["array_of_words", "array_words", "reference_of"]
+
+
+class _Arrays:
+    """The arrays in the heap of a trace."""
+
+    def __init__(self) -> None:
+        self.references: dict[Value, Value] = {}
+        """By the root that stands for its memory."""
+        self.written: set[Container] = set()
+        """The types of those to which the program writes."""
+        self.copied: set[Container] = set()
+        """The types of those that are copies, for which something else stands as well."""
+        self._all: dict[Container, Value] = {}
+        """What stands for the memory of all of a type: a write to one may show in any other."""
+
+    def enter(self, root: Value, place: Value, held: Container, reference: Value) -> None:
+        """From now on the memory of an array is a place in the heap."""
+        storage = current_trace().storage
+        if held not in self._all:
+            self._all[held] = Value(place.type)
+            storage.outlive(self._all[held])
+        storage.move(root, place, self._all[held])
+        storage.keep(root, partial(_note_write, held))
+        self.references[root] = reference
+
+
+def array_words(array: tracers.ArrayTracer, item: Named) -> Iterator[Value]:
+    """The words of an array: a reference to its elements, and its sizes."""
+    yield reference_of(array) or _in_heap(array, elements_of(item))
+    for dim in array.type.dims:
+        yield values.cast(values.size_value(dim), I64)
+
+
+def reference_of(array: tracers.ArrayTracer) -> Value | None:
+    """The reference to an array that is in the heap; None for all others, and for views."""
+    trace = current_trace()
+    storage, shown = trace.storage, array._value
+    return None if storage.is_a_view(shown) else trace.state(_Arrays).references.get(storage.root(shown))
+
+
+def _in_heap(array: tracers.ArrayTracer, held: Container) -> Value:
+    """A reference to an array that is not in the heap by now: it moves there, or is copied."""
+    trace, dims = current_trace(), array.type.dims
+    storage, arrays = trace.storage, trace.state(_Arrays)
+    contents = array.value
+    reference = trace.make("make_container", type=held)
+    trace.add("add_items", reference, values.cast(values.size_value(product(dims)), I64))
+    place = trace.make("show_items", reference, dims=dims)
+    trace.add("store", place, contents)
+    root = storage.root(array._value)
+    if storage.may_move(array._value):
+        arrays.enter(root, place, held, reference)
+    else:
+        arrays.copied.add(held)
+        storage.keep(array._value, partial(_refuse_to_write, held))
+        if held in arrays.written:
+            _refuse_to_write(held)
+    return reference
+
+
+def array_of_words(item: Named, found: Iterator[Value]) -> tracers.ArrayTracer:
+    """What stands for the array that has these words."""
+    trace, held = current_trace(), elements_of(item)
+    reference = next(found)
+    dims = tuple(_dim(size, next(found)) for size in sizes_of(item))
+    place = trace.make("show_items", reference, dims=dims)
+    root = Value(Tensor(place.type.dtype, dims))  # type: ignore[union-attr]
+    trace.storage.adopt(root, place)
+    trace.state(_Arrays).enter(root, place, held, reference)
+    array = tracers.wrap(root, owned=False)
+    assert type(array) is tracers.ArrayTracer
+    return array
+
+
+def _dim(size: int | None, word: Value) -> Dim:
+    return bind(word, "size") if size is None else size
+
+
+def _note_write(held: Container) -> None:
+    arrays = current_trace().state(_Arrays)
+    arrays.written.add(held)
+    if held in arrays.copied:
+        _refuse_to_write(held)
+
+
+def _refuse_to_write(held: Container) -> NoReturn:
+    error = located(
+        UserNotImplementedError(
+            f"a write to one of the arrays in containers, of type {held.item}, of which one is a view or an argument",
+            mend="put a copy into the container: x.copy()",
+        )
+    )
+    assert isinstance(error, UserNotImplementedError)
+    raise error
