@@ -57,6 +57,17 @@ def arrays_before_what_fails(self, i):
     return y
 
 
+@program((np.eye(2),), (np.zeros((2, 2)),), (np.ones((2, 3)),), (2 * np.eye(2),))
+def arrays_before_a_library_fails(self, matrix):
+    for k in range(3):
+        self.x = self.x + 1
+        self.layers[0] = self.x[:2]
+        self.history.append(self.x.copy())
+        self.layers[1] = np.linalg.solve(matrix, self.layers[0])
+        self.total = np.linalg.qr(matrix - k)[1][0, 0]
+    return self.total
+
+
 @program((0,), (7,), (1,))
 def an_array_that_is_written_to_later(self, i):
     w = np.zeros(3)

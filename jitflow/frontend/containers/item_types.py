@@ -238,8 +238,12 @@ def has_order(item: Item | None) -> bool:
 
 
 def has_objects(item: Item | None) -> bool:
-    """Whether objects of the user's classes are among the parts of an item: these say how they compare."""
-    kinds = (kind for _, leaf in leaves_of(item) for kind in _kinds(leaf))
+    """Whether objects of the user's classes or arrays are among the parts of an item: these say how they compare."""
+    if is_array_item(item):
+        return True
+    if isinstance(item, tuple):
+        return any(map(has_objects, item))
+    kinds = _kinds(item)
     return any(isinstance(kind, Reference) or (isinstance(kind, tuple) and has_objects(kind)) for kind in kinds)
 
 

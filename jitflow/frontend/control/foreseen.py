@@ -12,7 +12,7 @@ from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.routine_table import SUCCEEDS
 from jitflow.ir.types import Scalar, dims_of
 
-__all__ = ["can_be_foreseen", "foretold", "raises_nothing"]
+__all__ = ["can_be_foreseen", "can_follow", "foretold", "raises_nothing"]
 
 
 def can_be_foreseen(op: Op, handlers: Handlers) -> bool:
@@ -34,6 +34,12 @@ def foretold(op: Op) -> Value | None:
     if op.name == "power":
         return _is_a_number(op)
     return _CONDITIONS[op.name](op) if op.name in _CONDITIONS else None
+
+
+def can_follow(op: Op) -> bool:
+    """Whether a call may be made behind an op, where that fails: behind functions of libraries."""
+    is_differentiated = any(scope.is_differentiated for scope in current_trace().scope.around())
+    return op.name == "host_call" and type(op.attributes["routine"]) is str and not is_differentiated
 
 
 def _holds(op: Op) -> Value:

@@ -8,11 +8,13 @@ which may look, the stores are made.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from jitflow.frontend.control.calls_out import record_call, template_of
-from jitflow.frontend.control.foreseen import foretold
+from jitflow.frontend.control.foreseen import can_follow, foretold
 from jitflow.frontend.control.leaves import can_change, parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.same import Numbers, is_object
@@ -57,13 +59,25 @@ def hand_over(stores: Stores, op: Op) -> None:
         hold = partial(stores.table.hold, targets=tuple(target for target, _ in held))
         call = partial(_call, stores, hold, [thing for _, thing in held])
         condition = foretold(op)
-        if condition is None:
+        if condition is None and can_follow(op):
+            call()
+            op = _followed(op, ops)
+        elif condition is None:
             _pass_whole(stores)
             call()
         else:
             values.unless(condition, call)
     trace.announced = partial(hand_over, stores)
     ops.append(op)
+
+
+def _followed(op: Op, ops: list[Op]) -> Op:
+    """An op that is followed by the call that was recorded last, if it fails."""
+    storage, call = current_trace().storage, ops.pop()
+    operands, attributes = (*op.operands, *call.operands), {**op.attributes, "on_failure": call.attributes["routine"]}
+    followed = replace(op, operands=operands, attributes=MappingProxyType({**attributes, "held": len(call.operands)}))
+    storage.makers.update(dict.fromkeys(storage.makers.keys() & {*op.results}, followed))
+    return followed
 
 
 def _pass_whole(stores: Stores) -> None:

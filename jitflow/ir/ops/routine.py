@@ -33,9 +33,14 @@ _ATTRIBUTES = ("routine", "keywords", "options")
 
 
 def _host_call(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    routine = attributes["routine"]
-    arguments = [np.copy(operand) if _is_kept(routine, operand) else operand for operand in operands]
-    found = run_routine(routine, arguments, attributes["keywords"], attributes["options"], len(types))
+    routine, count = attributes["routine"], len(operands) - attributes.get("held", 0)
+    arguments = [np.copy(operand) if _is_kept(routine, operand) else operand for operand in operands[:count]]
+    try:
+        found = run_routine(routine, arguments, attributes["keywords"], attributes["options"], len(types))
+    except Exception:
+        if "on_failure" in attributes:
+            run_routine(attributes["on_failure"], operands[count:], (), (), 0)
+        raise
     numbers: dict[Dim, int] = {}
     fresh = [[_fresh(dim, numbers) for dim in dims_of(kind)] for kind in types]
     dtypes = [kind.dtype for kind in types]  # type: ignore[union-attr]
@@ -101,8 +106,9 @@ ROUTINE_OPS = [
     OpDef(
         "host_call", "calls the routine ``routine`` with the operands; ``keywords`` are those of operands, "
         '``""`` by position, and ``options`` pairs of keyword and value. ``effect``: ``none``, ``check`` (it may '
-        "raise), ``external`` (ordered with everything)", "tensor", None, None, _host_call,
-        lambda attributes: _EFFECTS[attributes["effect"]], attributes=(*_ATTRIBUTES, "effect"),
+        "raise), ``external`` (ordered with everything). If it raises, the routine ``on_failure`` is called with "
+        "the last ``held`` operands", "tensor", None, None, _host_call,
+        lambda attributes: _EFFECTS[attributes["effect"]], attributes=(*_ATTRIBUTES, "effect", "on_failure", "held"),
     ),
     OpDef(
         "invoke", "calls a routine on memory. ``takes``: for each argument its dtype and its rank (or ``numpy``, "
@@ -110,7 +116,8 @@ ROUTINE_OPS = [
         "its dims, -1 for one that is an operand, else the number of the size that it binds; operands are the buffer, "
         "if all dims are known, and the known dims. Results: the other buffers, the sizes in order. ``makes``: the "
         "buffers of all arrays are results. ``device``: all of this but numbers is memory of that GPU. ``parts``: "
-        "memory of complex numbers is of real ones", "host", None, _infer_invoke, _invoke, (Effect("external"),),
-        attributes=(*_ATTRIBUTES, "takes", "gives", "makes", "device", "parts"),
+        "memory of complex numbers is of real ones. ``on_failure``: the attributes of a call for which the last "
+        "operands are, if this one fails", "host", None, _infer_invoke, _invoke, (Effect("external"),),
+        attributes=(*_ATTRIBUTES, "takes", "gives", "makes", "device", "parts", "on_failure"),
     ),
 ]  # fmt: skip

@@ -37,7 +37,7 @@ def calls_python(op: Op) -> bool:
     """Whether an op calls a function of the user's, or is ordered with all that happens outside."""
     if any(effect.kind == "external" for effect in op.own_effects):
         return True
-    return op.name == "host_call" and isinstance(op.attributes["routine"], Routine)
+    return op.name == "host_call" and isinstance(op.attributes.get("on_failure", op.attributes["routine"]), Routine)
 
 
 def reason_to_stay(op: Op) -> str:
@@ -54,7 +54,7 @@ def _reason_of_call(op: Op) -> str:
     if all(numbers):
         return ""
     routine = op.attributes["routine"]
-    if isinstance(routine, Routine):
+    if isinstance(op.attributes.get("on_failure", routine), Routine):
         return "it is a function of Python's, which runs on the host"
     if all(numbers[: len(op.operands)]):
         return "it makes an array of numbers, which are the host's"

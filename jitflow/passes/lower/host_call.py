@@ -25,8 +25,8 @@ __all__ = ["lower_host_call"]
 
 def lower_host_call(host: OwningProgram, op: Op) -> None:
     """Call the routine, and bind its results and sizes."""
-    overwritten = _overwritten(host, op)
-    operands, takes, passing = _taken(host, (*overwritten, *op.operands[len(overwritten) :]))
+    overwritten, count = _overwritten(host, op), len(op.operands) - op.attributes.get("held", 0)
+    operands, takes, passing = _taken(host, (*overwritten, *op.operands[len(overwritten) : count]))
     fresh: dict[Dim, int] = {}
     gives = [
         (result.type.dtype, tuple(_number(host, dim, fresh) for dim in dims_of(result.type)))
@@ -45,6 +45,11 @@ def lower_host_call(host: OwningProgram, op: Op) -> None:
             places.append(None if comes else host.allocate(dtype, dims_of(result.type)))
         operands += [place.buffer for place in places[-1:] if place is not None]
         operands += [host.dim(dim) for dim, number in zip(dims_of(result.type), numbers, strict=True) if number < 0]
+    if "on_failure" in op.attributes:
+        held, taken, through = _taken(host, op.operands[count:])
+        operands, passing = [*operands, *held], [*passing, *through]
+        following = {"routine": op.attributes["on_failure"], "keywords": (), "options": ()}
+        attributes["on_failure"] = (*following.items(), ("takes", tuple(taken)), ("gives", ()))
     made = list(host.builder.add("invoke", *operands, **attributes))
     for dim, number in fresh.items():
         host.scopes.bind(str(dim), made[len(made) - len(fresh) + number])

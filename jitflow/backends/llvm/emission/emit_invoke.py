@@ -6,6 +6,7 @@ One on a GPU finds behind the words of its operands the stream in whose order it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from jitflow.backends.llvm.emission.emit_control import report
@@ -30,6 +31,7 @@ def _invoke(out: Emitter, op: Op) -> Sequence[str]:
     counts = [1 + 2 * (kind if isinstance(kind, int) else 0) for _, kind in op.attributes["takes"]]
     taken = [_word(out, next(given)) for count in counts for _ in range(count)]
     expected, places, sizes = _results(out, op, given)
+    held = [_word(out, value) for value in given]
     results: list[str] = []
 
     device = op.attributes.get("device", "")
@@ -54,6 +56,10 @@ def _invoke(out: Emitter, op: Op) -> Sequence[str]:
         status = call_loop(out, loop, things, partial(_context, out), partial(_filled, out), through_python)
 
     def fail() -> None:
+        if "on_failure" in op.attributes:
+            following = replace(op, operands=(), results=(), attributes=dict(op.attributes["on_failure"]))
+            trampoline, place = map(partial(_context, out), (TRAMPOLINE, f"{SITE_PREFIX}{out.module.site(following)}"))
+            out.let(f"call i32 {trampoline}(ptr {place}, ptr {_filled(out, held)}, ptr {_filled(out, ())})")
         report(out, ROUTINE_FAILED, op, ())
         out.leave(str(ROUTINE_FAILED))
 
