@@ -19,6 +19,7 @@ from jitflow.backends.llvm.emission.emit_sharing import SHARING_EMISSION
 from jitflow.backends.llvm.emission.emit_tape import TAPE_EMISSION
 from jitflow.backends.llvm.emission.emit_texts import TEXT_EMISSION
 from jitflow.backends.llvm.emission.emitter import Emission
+from jitflow.backends.llvm.emit_held_arrays import HELD_ARRAY_EMISSION
 from jitflow.backends.llvm.products.emit_blocks import BLOCK_EMISSION
 from jitflow.backends.llvm.products.emit_gathered_panels import GATHERED_EMISSION
 from jitflow.backends.llvm.products.emit_overlap import OVERLAP_EMISSION
@@ -41,6 +42,7 @@ EMISSION: dict[str, Emission] = {
     **NOTES_EMISSION,
     **TAPE_EMISSION,
     **CONTAINER_EMISSION,
+    **HELD_ARRAY_EMISSION,
     **TEXT_EMISSION,
     **BLOCK_EMISSION,
     **OVERLAP_EMISSION,

@@ -106,6 +106,7 @@ class ProgramContainer(PythonProtocol, Recorded):
         """The region in which that was."""
         self.sample: Any = None
         """Something that was put there of which nobody knows yet what it holds."""
+        self.may_be_tape = False  # in the next trace
 
     def __repr__(self) -> str:
         return f"<traced {self.held}>"
@@ -192,6 +193,8 @@ class ProgramContainer(PythonProtocol, Recorded):
             None if isinstance(part, _Nothing) else (as_item(part), name)
             for part, name in ((key, "keys"), (item, "items"))
         ]
+        if parts[1] is not None:
+            self._hold_arrays(parts[1][0])
         kinds = [None if part is None else item_type(part[0]) for part in parts]
         for part, kind in zip(parts, kinds, strict=True):
             if part is not None and kind is None:
@@ -200,7 +203,6 @@ class ProgramContainer(PythonProtocol, Recorded):
                     for one in untold:
                         note_untold(one.site, one.held, one._nameless)
                     return None
-                self._hold_arrays(part[0])
                 if current_trace().scope is not current_trace().root:
                     begin_anew_pooled(parts_inside(part[0]))
                 if self.held.kind in ("list", "dict"):
@@ -269,14 +271,11 @@ class ProgramContainer(PythonProtocol, Recorded):
         raise self._nameless()
 
     def _hold_arrays(self, item: Any) -> None:
-        form = form_of(item)
-        if form is not None and self.held.kind == "list" and self.site is not None and not self.is_known:
-            self._start_anew(form)
-        if form is not None and self.is_known:
-            raise refusal(
-                f"a {self.held.kind} that the running program changes, of numbers and arrays",
-                "use two lists, or arrays of one shape for all", found=f"{self.held.item} and {form}",
-            )  # fmt: skip
+        """Start the trace anew with a list on tapes for arrays, of which an array of all of them is made at once."""
+        if self.may_be_tape and not self.is_known:
+            form = form_of(item)
+            if form is not None and form.has_arrays:
+                self._start_anew(form)
 
     def _guess_again(self, key: Item | None, item: Item | None) -> None:
         """Start the trace anew with the keys and items that it was told of, if others were guessed."""
@@ -368,6 +367,8 @@ def as_item(thing: Any) -> Any:
     """What a container can hold in the place of one of Python's own."""
     if type(thing) is tuple or is_named_tuple(thing):
         return tuple.__new__(type(thing), map(as_item, thing))
+    if (begin_anew_in_heap := getattr(type(thing), "begin_anew_in_heap", None)) is not None:
+        begin_anew_in_heap(thing)
     if type(thing) not in _OF_PYTHON:
         return thing
     trace = current_trace()
@@ -382,8 +383,9 @@ def as_item(thing: Any) -> Any:
 
 
 def _told(thing: Any) -> Any:
-    """What is known of a container of Python's that has to be one of the running program."""
-    return type_of_container(thing) or True
+    """What is known of a container of Python's that has to be one of the running program: arrays may lie on tapes."""
+    may_be_tape = type(thing) is list and any(form is not None and form.has_arrays for form in map(form_of, thing))
+    return True if may_be_tape else type_of_container(thing) or True
 
 
 surface.install(container_type=_told)

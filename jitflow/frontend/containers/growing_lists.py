@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
+from jitflow.frontend.containers.containers import made
 from jitflow.frontend.containers.list_tapes import Form, number_less, repeat
 from jitflow.frontend.containers.lists import Listed, ListedScalars, in_order
 from jitflow.frontend.containers.taped_lists import TapedList, refusal, size_of
@@ -21,6 +22,7 @@ from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.steps import Source
+from jitflow.frontend.python.giving_way import begin_anew_in_heap, made_in_heap
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Site
 from jitflow.frontend.recording.trace import current_trace
@@ -39,6 +41,11 @@ class Growing(TapedList):
 
     def gone_through(self) -> Source:
         return _Turns(self)
+
+    def begin_anew_in_heap(self) -> None:
+        """Start the trace anew with a list of the heap, for what a list on tapes cannot do, if that can be."""
+        if self.form is not None:
+            begin_anew_in_heap(self._site, self.form)
 
     # -- what changes it ----------------------------------------------------------------------------
 
@@ -89,13 +96,13 @@ class Growing(TapedList):
         self.extend(items)
         return self
 
-    def __add__(self, other: Any) -> Growing:
+    def __add__(self, other: Any) -> Any:
         return _new(f"{self._name} + ...", self, other) if isinstance(other, list | Listed) else NotImplemented
 
-    def __radd__(self, other: Any) -> Growing:
+    def __radd__(self, other: Any) -> Any:
         return _new(f"... + {self._name}", other, self) if isinstance(other, list | Listed) else NotImplemented
 
-    def copy(self) -> Growing:
+    def copy(self) -> Any:
         """``list.copy``."""
         return _new(f"{self._name}.copy()", self)
 
@@ -112,8 +119,10 @@ class Growing(TapedList):
     def sort(self, **keywords: Any) -> None:
         """``list.sort``."""
         if keywords.keys() - {"reverse"}:
+            self.begin_anew_in_heap()
             raise refusal("list.sort(key=...) of a list that the running program changes", "use sorted(..., key=...)")
         if self.form is not None and not self.form.is_number:
+            self.begin_anew_in_heap()
             raise refusal("sort() of a list of other items than numbers of one type, which the running program changes",
                            "sort np.array of it")  # fmt: skip
         kind = Listed if self.weak else ListedScalars
@@ -139,6 +148,7 @@ class Growing(TapedList):
 
     def __setitem__(self, position: Any, item: Any) -> None:
         if isinstance(position, slice):
+            self.begin_anew_in_heap()
             raise refusal("a store to a slice of a list that the running program changes", "store item by item")
         self._require_rest()
         if type(item) is tracers.Alternatives:
@@ -151,6 +161,7 @@ class Growing(TapedList):
 
     def __delitem__(self, position: Any) -> None:
         if isinstance(position, slice):
+            self.begin_anew_in_heap()
             raise refusal("deleting a slice of a list that the running program changes", "pop item by item")
         self._place(position, "list assignment index out of range")
         self.pop(position)
@@ -191,7 +202,8 @@ class _Turns(Source):
 
 
 def _refused(name: str) -> Any:
-    def refuse(*_: Any, **__: Any) -> NoReturn:
+    def refuse(items: Growing, *_: Any, **__: Any) -> NoReturn:
+        items.begin_anew_in_heap()
         raise refusal(f"list.{name} of a list that the running program changes",
                        "use append, pop, len, a loop, or np.array of the list")  # fmt: skip
 
@@ -205,17 +217,18 @@ for _name in ("__contains__", "__iter__", "__eq__", "__ne__", "__lt__", "__le__"
     setattr(Growing, _name, _refused(_name))
 
 
-def _new(name: str, *parts: Any) -> Growing:
+def _new(name: str, *parts: Any) -> Any:
     """A list of the running program with the items of these, one after the other."""
     trace = current_trace()
     site = site_of_making(name)
     form = trace.choices.answer(site)
-    found = Growing([], name, site, None if form is True else form)
+    held = made_in_heap(site)
+    found: Any = Growing([], name, site, None if form is True else form) if held is None else made("list", site, held)
     for part in parts:
         found.extend(part)
     return found
 
 
-def as_growing(name: str, items: Listed) -> Growing:
+def as_growing(name: str, items: Listed) -> Any:
     """A list of the running program with these items."""
     return _new(name, items)

@@ -135,13 +135,11 @@ def _of_program(items: Any, site: Site, answer: Any) -> Any:
     if kind == "list" and (isinstance(answer, Form) or _is_differentiated()):
         return Growing(items, site.name, site, answer if isinstance(answer, Form) else None)
     found = made(kind, site, answer, items.maxlen if type(items) is collections.deque else None)
+    found.may_be_tape = kind == "list"
     if isinstance(found, ProgramDefaultDict):
         found.make_items_by(items.default_factory)
     _fill(found, items)
     return found
-
-
-surface.install(container_made_anew=_of_program)
 
 
 @raising_for_the_program
@@ -162,7 +160,9 @@ def list_at(site: Site, like: Container | None) -> Any:
     answer = current_trace().choices.answer(site)
     if isinstance(answer, Form) or _is_differentiated():
         return Growing([], site.name, site, answer if isinstance(answer, Form) else None)
-    return made("list", site, widest(answer, like))
+    found = made("list", site, widest(answer, like))
+    found.may_be_tape = True
+    return found
 
 
 def begun_list(name: str) -> Any:
@@ -198,9 +198,6 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
 
     own_loop(traced_range(number), turn)
     return found
-
-
-surface.install(repeated=_repeated)
 
 
 def list_of_program(items: list[Any]) -> Any:
@@ -342,7 +339,10 @@ def _sorted(items: Any, key: Any, reverse: Any) -> Any:
     return found
 
 
-surface.install(sorted_container=_sorted, constructor_of=lambda kind: CONSTRUCTORS.get(kind, kind))
+surface.install(
+    sorted_container=_sorted, constructor_of=lambda kind: CONSTRUCTORS.get(kind, kind), repeated=_repeated,
+    container_made_anew=_of_program,
+)  # fmt: skip
 
 CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     kind: partial(_constructed, kind)

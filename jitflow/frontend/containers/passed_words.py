@@ -29,7 +29,7 @@ from jitflow.frontend.containers.passed_types import has_factory, is_as_long
 from jitflow.ir.types import TEXT, Container, containers_in
 from jitflow.runtime.entry.python_results import pool_free
 from jitflow.runtime.object_words import Shape, read_words
-from jitflow.runtime.objects.returned_containers import unfilled
+from jitflow.runtime.objects.returned_containers import array_of_words, unfilled
 from jitflow.runtime.objects.stores import MetOtherwise
 from jitflow.runtime.objects.told_words import Entries, Told, entries_of
 from jitflow.runtime.objects.written_back import write_back
@@ -244,6 +244,9 @@ class PassedWords:
             entries = self._entries_of(number)
             if entries.held.kind in ("str", "tuple"):
                 continue
+            if entries.held.kind == "array":
+                objects[number].reshape(-1)[:] = array_of_words(entries.held, told[start : start + rows * entries.width])
+                continue
             now = words[start : start + rows * entries.width]
             write_back(objects[number], entries, reader, entries.places(start, rows), self._before(number), now)
             self._told[number] = now
@@ -269,6 +272,9 @@ class PassedWords:
             if entries.held.kind == TEXT.kind:
                 start, rows = tables[number]
                 self._fresh[number] = "".join(map(chr, words[start : start + rows])), entries
+            elif entries.held.kind == "array":
+                made = np.zeros(tables.get(number, (0, 0))[1], entries.held.item.dtype.numpy)
+                self._fresh[number] = made, entries
             else:
                 self._fresh[number] = unfilled(entries.held), entries
                 waiting.append((number, entries))

@@ -25,10 +25,12 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import slice_within, traced_range
 from jitflow.frontend.control.steps import Source, bound_of
+from jitflow.frontend.python.held_arrays import stacked
 from jitflow.frontend.python.nested_lists import array_of_lists, require_kinds
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.array_items import is_array_item
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Container, Reference, Scalar, Several, words_of
@@ -57,7 +59,8 @@ class ProgramList(ProgramContainer, Listed):
     def is_uniform(self) -> bool:
         """Whether it holds numbers of one type, as an array does."""
         kind = self.held.item
-        return kind is None or (isinstance(kind, Scalar) and not isinstance(kind, Container | Reference))
+        is_number = isinstance(kind, Scalar) and not isinstance(kind, Container | Reference)
+        return kind is None or is_number or is_array_item(kind)
 
     @property
     def array(self) -> Any:
@@ -69,6 +72,8 @@ class ProgramList(ProgramContainer, Listed):
         kind = self.held.item
         if kind is None:
             return surface.apply_function(np.empty, ((0,),), {})
+        if is_array_item(kind):
+            return stacked(self, kind) if said is None else stacked(self, kind).astype(said.numpy)
         if isinstance(kind, tuple) and None not in map(common_dtype, kind) and words_of(kind) == kind:
             return np.stack(columns_of(self), axis=1)
         dtype = common_dtype(kind)

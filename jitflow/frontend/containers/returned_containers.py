@@ -21,6 +21,7 @@ from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.outside.pooled_objects import Pools, is_pooled
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.python.held_arrays import require_own
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.surface import surface
@@ -71,6 +72,7 @@ def _require_factories(held: Container, seen: set[str]) -> None:
     if held.factory.startswith(MADE_BY):
         raise refusal("a defaultdict of the running program, which is returned or handed on with a function for keys "
                       "that are not there", "return a dict: dict(d)")  # fmt: skip
+    require_own(held)
     for word in held.words:
         if isinstance(word, Reference) and word.name not in seen:
             seen.add(word.name)

@@ -24,6 +24,7 @@ from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_wit
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.same import EACH, Numbers
 from jitflow.frontend.control.told import numbered_sites
+from jitflow.frontend.python.giving_way import begin_anew_in_heap
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
@@ -90,6 +91,7 @@ class TapedList(Listed):
         """How many loops go through it."""
         if form is not None:
             if not all(map(trace.is_named, _dims(form))):
+                begin_anew_in_heap(site, form)
                 raise self._of_later_sizes()
             self._become(form)
 
@@ -160,6 +162,7 @@ class TapedList(Listed):
             )
         if form.is_tuple and form.has_arrays:
             begin_anew_with_slots(self._site)
+            begin_anew_in_heap(self._site, form)
             raise refusal(
                 f"a result, a slice or an array of a list of tuples with arrays that the running program changes, "
                 f"{self._name}",
@@ -282,7 +285,15 @@ class TapedList(Listed):
 
     def _keep(self, array: Any) -> None:
         site = self._site if self._form_or_float().is_tuple else None
-        self._trace.storage.keep(array._value, partial(_refuse_to_write, self._name, site))
+        self._trace.storage.keep(array._value, partial(self._refuse_to_write, site))
+
+    def _refuse_to_write(self, site: Site | None) -> NoReturn:
+        begin_anew_with_slots(site)
+        begin_anew_in_heap(self._site, self.form)
+        raise refusal(
+            f"a write to an array that is an item of a list which the running program changes: {self._name}",
+            "append a copy of the array, x.copy(), and copy what the list gives before writing to it",
+        )
 
     def _set(self, number: Value) -> None:
         self._trace.add("store", self._count, number)
@@ -313,6 +324,7 @@ class TapedList(Listed):
         """What each column gets of an item."""
         form = form_of(item)
         if form is None:
+            begin_anew_in_heap(self._site, self.form, item)
             raise refusal(
                 f"a list that the running program changes, {self._name}, of other items than numbers, tuples of "
                 "numbers, and arrays",
@@ -321,6 +333,7 @@ class TapedList(Listed):
             )
         visible = self._trace.is_visible_in(self.home)
         if not all(map(visible, _dims(form))):
+            begin_anew_in_heap(self._site, self.form, item)
             raise self._of_later_sizes()
         if self.form is None:
             self._become(form)
@@ -328,6 +341,7 @@ class TapedList(Listed):
             if both := self.form.with_those_of(form):
                 raise self._trace.begin_anew(Restart(self._site, both))
             begin_anew_with_slots(self._site)
+            begin_anew_in_heap(self._site, self.form, item)
             raise refusal(
                 f"a list that the running program changes, {self._name}, of items of several types",
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",
@@ -377,14 +391,6 @@ class TapedList(Listed):
 def size_of(number: Value) -> Any:
     """A number of items as a size."""
     return tracers.size_of(bind(number, "length"))
-
-
-def _refuse_to_write(name: str, site: Site | None) -> NoReturn:
-    begin_anew_with_slots(site)
-    raise refusal(
-        f"a write to an array that is an item of a list which the running program changes: {name}",
-        "append a copy of the array, x.copy(), and copy what the list gives before writing to it",
-    )
 
 
 def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:

@@ -8,16 +8,22 @@ the array as long as nobody writes to either of the two: what would is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.arrays.runtime_sizes import bind
+from jitflow.frontend.arrays.runtime_sizes import bind, integer
+from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import size_of
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.array_items import elements_of, sizes_of
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
@@ -25,7 +31,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.named_types import Named
 from jitflow.ir.types import Container, Tensor
 
-__all__ = ["array_of_words", "array_words", "reference_of"]
+__all__ = ["array_of_words", "array_words", "reference_of", "stacked"]
 
 
 class _Arrays:
@@ -38,6 +44,8 @@ class _Arrays:
         """The types of those to which the program writes."""
         self.copied: set[Container] = set()
         """The types of those that are copies, for which something else stands as well."""
+        self.passed: set[Container] = set()
+        """The types of those that are copies of what the caller passes."""
         self._all: dict[Container, Value] = {}
         """What stands for the memory of all of a type: a write to one may show in any other."""
 
@@ -80,6 +88,8 @@ def _in_heap(array: tracers.ArrayTracer, held: Container) -> Value:
         arrays.enter(root, place, held, reference)
     else:
         arrays.copied.add(held)
+        if any(map(storage.is_parameter, storage.behind(array._value))):
+            arrays.passed.add(held)
         storage.keep(array._value, partial(_refuse_to_write, held))
         if held in arrays.written:
             _refuse_to_write(held)
@@ -100,8 +110,50 @@ def array_of_words(item: Named, found: Iterator[Value]) -> tracers.ArrayTracer:
     return array
 
 
+def stacked(items: Any, item: Named) -> Any:
+    """``np.array(items)``: a list of arrays, of which there is one at least, as an array with one more axis."""
+    shape = items.item(0).shape
+    size = size_of(bind(items.number(), "length"))
+    dtype = elements_of(item).item.dtype.numpy  # type: ignore[union-attr]
+    found = surface.apply_function(np.empty, ((size, *shape),), {"dtype": dtype})
+    is_open = [axis for axis, size in enumerate(sizes_of(item)) if size is None]
+
+    def put(position: Any) -> None:
+        one = items.item(position)
+        for axis in is_open:
+            _require_one_size(one.shape[axis], axis, (size, *shape))
+        found[position] = one
+
+    own_loop(traced_range(0, size), put)
+    return found
+
+
+def _require_one_size(size: Any, axis: int, shape: Sequence[Any]) -> None:
+    """Raise NumPy's error where an array has another size on an axis than the first one."""
+    detected = ", ".join("{}" for _ in range(axis + 1)) + "," * (axis == 0)
+    message = (
+        "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
+        f"{axis + 1} dimensions. The detected shape was ({detected}) + inhomogeneous part."
+    )
+    numbers = [integer(known) for known in shape[: axis + 1]]
+    values.check(values.emit("equal", integer(size), integer(shape[axis + 1])), ValueError, message, *numbers)
+
+
 def _dim(size: int | None, word: Value) -> Dim:
     return bind(word, "size") if size is None else size
+
+
+def require_own(held: Container) -> None:
+    """Raise where a container that is returned may hold a copy of an array that the caller has."""
+    if held in current_trace().state(_Arrays).passed:
+        error = located(
+            UserNotImplementedError(
+                "arrays in containers that are returned, among which is an argument or a view of one",
+                mend="put a copy into the container: x.copy()",
+            )
+        )
+        assert isinstance(error, UserNotImplementedError)
+        raise error
 
 
 def _note_write(held: Container) -> None:

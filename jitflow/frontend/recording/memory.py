@@ -25,7 +25,7 @@ from jitflow.frontend.recording.complex_parts import Parts
 from jitflow.frontend.recording.imitations import Imitations
 from jitflow.frontend.recording.regions import Regions, Scope, refused_in_batch
 from jitflow.frontend.recording.views import Views, read_only_on_a_path
-from jitflow.ir.core import Op, Value
+from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor, Variable
 from jitflow.records import dataclass
@@ -69,7 +69,6 @@ class Storage(Views):
         """The places that show an array itself on some paths, and a view of all of it on others."""
         self._protected: dict[Value, Callable[[], None]] = {}
         self._adopted: set[Value] = set()
-        self._viewed: dict[Value, set[Value]] = {}
         self.put_elsewhere: set[Value] = set()
         """Arrays whose elements were put into the memory of a merged one, which is another object."""
         self._outliving: set[Value] = set()
@@ -111,19 +110,6 @@ class Storage(Views):
     def is_in_a_loop(self) -> bool:
         """Whether a turn of a loop is being traced."""
         return bool(self._turns)
-
-    def note_views(self, merged: Value, roots: Iterable[Value]) -> None:
-        """Where a merged place shows one of these ``roots``, it is another object than the array that it shows."""
-        self._viewed[merged] = set(roots)
-
-    def shown_by_views(self, value: Value) -> set[Value]:
-        """The roots that an array, or one that it may be, is a view of rather than the object itself."""
-        shown = value
-        while shown in self._views:
-            if isinstance(self._views[shown], Op):
-                return self.behind(value)
-            shown = self._shown_by(shown)
-        return self._viewed.get(shown, set())
 
     def is_adopted(self, value: Value) -> bool:
         """Whether a value stands for one of several arrays, and for no view of it."""
@@ -367,13 +353,11 @@ class Storage(Views):
 
     def may_move(self, value: Value) -> bool:
         """Whether an array has memory that the region has made, and that is as yet no matter to anybody else."""
-        root = self.root(value)
-        known = root in self._adopted or root in self.parts.of or root in self.parts.made
-        kept = root in self._kept or root in self._protected or root in self._copied or root in self._returned
-        if known or kept or self.is_a_view(value) or self.is_parameter(root) or self.came_shared(root):
+        root, known = self.root(value), (self._adopted, self.parts.of, self.parts.made, self.imitations.of)
+        asked = (self._kept, self._protected, self._copied, self._returned)
+        if any(root in found for found in (*known, *asked)) or self.is_a_view(value) or self.is_seen_otherwise(value):
             return False
-        is_seen = self.is_seen_otherwise(value) or root in self.imitations.of
-        return self.homes.get(root) is self._trace.scope and not is_seen
+        return self.homes.get(root) is self._trace.scope and not self.is_parameter(root) and not self.came_shared(root)
 
     def move(self, root: Value, place: Value, everything: Value) -> None:
         """The memory of an array is a ``place`` from now on, as that of others that may be the same: ``everything``."""

@@ -19,6 +19,7 @@ class Views:
         self._trace = trace
         self._views: dict[Value, Op | Value] = {}
         """A view op's result to the op; a load's result to the value that the array had in its place."""
+        self._viewed: dict[Value, set[Value]] = {}
         self._shown: set[Value] = set()
         self._held: set[Value] = set()
         self._shared: set[Value] = set()
@@ -129,6 +130,19 @@ class Views:
                 seen.add(root)
                 frontier += self._arrived.get(root, ())
         return seen
+
+    def note_views(self, merged: Value, roots: Iterable[Value]) -> None:
+        """Where a merged place shows one of these ``roots``, it is another object than the array that it shows."""
+        self._viewed[merged] = set(roots)
+
+    def shown_by_views(self, value: Value) -> set[Value]:
+        """The roots that an array, or one that it may be, is a view of rather than the object itself."""
+        shown = value
+        while shown in self._views:
+            if isinstance(self._views[shown], Op):
+                return self.behind(value)
+            shown = self._shown_by(shown)
+        return self._viewed.get(shown, set())
 
     def may_be(self, value: Value, merged: Value) -> bool:
         """Whether an array may be, or be a view of, one that was merged as ``merged``."""

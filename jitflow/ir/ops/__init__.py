@@ -14,6 +14,7 @@ from jitflow.ir.ops.control import CONTROL_OPS
 from jitflow.ir.ops.derivative import DERIVATIVE_OPS
 from jitflow.ir.ops.devices import DEVICE_OPS
 from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
+from jitflow.ir.ops.held_arrays import HELD_ARRAY_OPS
 from jitflow.ir.ops.host import HOST_OPS
 from jitflow.ir.ops.indexing import INDEXING_OPS
 from jitflow.ir.ops.linear import LINEAR_OPS
@@ -40,6 +41,7 @@ OPS: dict[str, OpDef] = {
         CONTROL_OPS,
         STATE_OPS,
         CONTAINER_OPS,
+        HELD_ARRAY_OPS,
         TEXT_OPS,
         DERIVATIVE_OPS,
         MARK_OPS,

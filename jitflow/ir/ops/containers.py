@@ -18,12 +18,9 @@ import numpy as np
 
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import TEXT, Container, Index, NoneKind, Place, Scalar, Several, Type, leaves_of
+from jitflow.ir.types import TEXT, Container, Index, NoneKind, Scalar, Several, Type, leaves_of
 
-__all__ = ["CONTAINER_OPS", "WORD_BYTES", "Entries"]
-
-WORD_BYTES = 8
-"""How many bytes a word of an entry takes, whatever number it is."""
+__all__ = ["CONTAINER_OPS", "Entries"]
 
 _READS = (Effect("reads", 0),)
 _WRITES = (Effect("reads", 0), Effect("writes", 0))
@@ -250,26 +247,6 @@ def _keys_of(operands: Sequence[Any], attributes: Attributes, types: Sequence[Ty
     return made
 
 
-def _infer_shown(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    held = _container("show_items", operands[0])
-    if held.kind != "array" or not isinstance(held.item, Scalar):
-        raise TypeRuleError(f"show_items: expected an array, got {held}")
-    return (Place(held.item.dtype, attributes["dims"]),)
-
-
-def _add_items(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    held, count = operands
-    dtype = held.kind.item.dtype.numpy
-    width = max(1, WORD_BYTES // dtype.itemsize)
-    held.elements = np.zeros(int(count) * width, dtype)[::width]
-    return ()
-
-
-def _show_items(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    (held,) = operands
-    return held.elements.reshape(attributes["dims"])
-
-
 def _clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     (held,) = operands
     held.changes += held.length > 0
@@ -395,9 +372,5 @@ CONTAINER_OPS = [
           None, _infer_given, lambda *_: (), (Effect("external"),)),
     OpDef("tell_containers", "address of the words of a call: what has changed is told in words there", "any",
           None, _infer_given, lambda *_: (), (Effect("external"),)),
-    OpDef("add_items", "array without items, count: from now on it has so many, all of them 0", "any", 2,
-          _takes("add_items", "position", ""), _add_items, _WRITES),
-    OpDef("show_items", "the items of an array as storage of ``dims``, in C order", "tensor", 1, _infer_shown,
-          _show_items, _READS_ENTRIES, frozenset(), ("dims",)),
     OpDef("clear_container", "takes all entries out", "any", 1, _takes("clear_container", "", ""), _clear, _WRITES),
 ]  # fmt: skip

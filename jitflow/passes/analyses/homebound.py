@@ -9,6 +9,7 @@ from __future__ import annotations
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.ops.containers import CONTAINER_OPS
+from jitflow.ir.ops.held_arrays import HELD_ARRAY_OPS
 from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.ir.routine_table import why_not_on_gpu
 from jitflow.ir.routines import Routine
@@ -21,7 +22,8 @@ WHOLE = {
     "recursion": "a function that calls itself",
     "draw": "a draw from a generator of NumPy's",
     **dict.fromkeys(
-        (definition.name for definition in CONTAINER_OPS), "a container of Python's that the program changes"
+        (definition.name for definition in (*CONTAINER_OPS, *HELD_ARRAY_OPS)),
+        "a container of Python's that the program changes",
     ),
     **dict.fromkeys((definition.name for definition in TEXT_OPS), "text that the program makes"),
 }

@@ -75,5 +75,6 @@ CONTAINER_LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     "pass_container": _lower_passed,
     "give_containers": _lower_given,
     "tell_containers": _lower_given,
+    "add_items": lower_arithmetic,
     "show_items": _lower_shown,
 }

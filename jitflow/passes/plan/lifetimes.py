@@ -1,10 +1,10 @@
 """Which memory each value shows, and where it is used for the last time.
 
 The *roots* of a value are the values whose memory it may show: an array that an op computes, a variable, an array of
-the heap and an array that a loop carries are their own; a view and a load have the roots of what they show; a place that comes into a region
-or out of it has those of everything that may arrive there. A root is at home in the region that defines it, and its
-memory is given back there, after the last op that uses it or anything that shows it, in whatever region that is. A
-tape is a root, too, and in use as long as an array that it lends (`lending.py`).
+the heap and an array that a loop carries are their own; a view and a load have the roots of what they show; a place
+that comes into a region or out of it has those of everything that may arrive there. A root is at home in the region
+that defines it, and its memory is given back there, after the last op that uses it or anything that shows it, in
+whatever region that is. A tape is a root, too, and in use as long as an array that it lends (`lending.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.effects import calls_again
-from jitflow.ir.ops.containers import WORD_BYTES
+from jitflow.ir.ops.held_arrays import WORD_BYTES
 from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Place, Tape, Tensor, Variable
 from jitflow.passes.plan.lending import lent_arrays

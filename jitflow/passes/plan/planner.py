@@ -17,7 +17,7 @@ from dataclasses import replace
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import symbol
 from jitflow.ir.layout import Layout, contiguous, parameter_layout
-from jitflow.ir.ops.containers import WORD_BYTES
+from jitflow.ir.ops.held_arrays import WORD_BYTES
 from jitflow.ir.routine_table import row_of
 from jitflow.ir.types import Place as PlaceType
 from jitflow.ir.types import Tensor, Variable, dims_of

@@ -6,6 +6,7 @@ import pytest
 
 from jitflow.ir.ops import OPS
 from jitflow.ir.ops.containers import CONTAINER_OPS
+from jitflow.ir.ops.held_arrays import HELD_ARRAY_OPS
 from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.passes.batching.control import REGIONS
 from jitflow.passes.batching.positions import POSITIONS
@@ -20,7 +21,7 @@ IN_TURNS = {
     "print": "in the order of the examples",
     "peek": "reads one number of the tape of an example",
     "poke": "writes one number of the tape of an example",
-    **{op.name: "a container is the object of one example" for op in CONTAINER_OPS},
+    **{op.name: "a container is the object of one example" for op in (*CONTAINER_OPS, *HELD_ARRAY_OPS)},
     **{op.name: "text is of one example" for op in TEXT_OPS},
 }
 OUTSIDE = {

@@ -7,6 +7,7 @@ import pytest
 from jitflow.ir.ops import OPS
 from jitflow.ir.ops.containers import CONTAINER_OPS
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
+from jitflow.ir.ops.held_arrays import HELD_ARRAY_OPS
 from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.passes.derivatives import forward, reverse, reverse_regions
 from jitflow.passes.derivatives.partials import CONSTANT, PARTIALS
@@ -26,7 +27,10 @@ OUTSIDE = {
     "progress": "made when a program is partitioned",
     "recursion": "written out, or refused, in what is differentiated",
     "recur": "written out, or refused, in what is differentiated",
-    **{op.name: "a container has no derivative: what is differentiated keeps lists on tapes" for op in CONTAINER_OPS},
+    **{
+        op.name: "a container has no derivative: what is differentiated keeps lists on tapes"
+        for op in (*CONTAINER_OPS, *HELD_ARRAY_OPS)
+    },
     **{op.name: "text has no derivative" for op in TEXT_OPS},
 }
 """Ops that no derivative meets, or that have nothing to do with numbers."""

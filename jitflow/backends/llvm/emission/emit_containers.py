@@ -359,26 +359,6 @@ def _give_containers(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
-def _add_items(out: Emitter, op: Op) -> Sequence[str]:
-    held, count = op.operands
-    arguments = f"ptr {as_pointer(out, held)}", f"i64 {out.operand(count)}"
-    require_memory(out, op, call_heap(out, "add.items", "i1", *arguments))
-    return ()
-
-
-def _item_memory(out: Emitter, op: Op) -> Sequence[str]:
-    header = as_pointer(out, op.operands[0])
-    if op.attributes.get("kept"):
-        call_heap(out, "pin", "void", f"ptr {header}")
-    return [header_field(out, header, DATA, "ptr")]
-
-
-def _hold(out: Emitter, op: Op) -> Sequence[str]:
-    """The reference is in a register or in the frame up to here, where the collector finds it."""
-    out.do(f'call void asm sideeffect "", "r"(i64 {out.operand(op.operands[0])})')
-    return ()
-
-
 def _clear(out: Emitter, op: Op) -> Sequence[str]:
     call_heap(out, "clear", "void", f"ptr {as_pointer(out, op.operands[0])}")
     return ()
@@ -411,9 +391,6 @@ CONTAINER_EMISSION: dict[str, Emission] = {
     "sort_items": _sort,
     "keys_of": _keys_of,
     "clear_container": _clear,
-    "add_items": _add_items,
-    "item_memory": _item_memory,
-    "hold": _hold,
     "pack_containers": _pack,
     "pass_container": _pass_container,
     "give_containers": _give_containers,
