@@ -39,6 +39,11 @@ class Growing(TapedList):
         for item in items:
             self.append(item)
 
+    def change(self, *_: Any, **__: Any) -> NoReturn:
+        self.begin_anew_in_heap()
+        super().change()
+        raise AssertionError
+
     def gone_through(self) -> Source:
         return _Turns(self)
 

@@ -29,7 +29,7 @@ from jitflow.frontend.containers.passed_types import has_factory, is_as_long
 from jitflow.ir.types import TEXT, Container, containers_in
 from jitflow.runtime.entry.python_results import pool_free
 from jitflow.runtime.object_words import Shape, read_words
-from jitflow.runtime.objects.returned_containers import array_of_words, unfilled
+from jitflow.runtime.objects.returned_containers import array_of_words, elements_of_array, unfilled
 from jitflow.runtime.objects.stores import MetOtherwise
 from jitflow.runtime.objects.told_words import Entries, Told, entries_of
 from jitflow.runtime.objects.written_back import write_back
@@ -273,8 +273,7 @@ class PassedWords:
                 start, rows = tables[number]
                 self._fresh[number] = "".join(map(chr, words[start : start + rows])), entries
             elif entries.held.kind == "array":
-                made = np.zeros(tables.get(number, (0, 0))[1], entries.held.item.dtype.numpy)
-                self._fresh[number] = made, entries
+                self._fresh[number] = elements_of_array(entries.held, tables.get(number, (0, 0))[1]), entries
             else:
                 self._fresh[number] = unfilled(entries.held), entries
                 waiting.append((number, entries))

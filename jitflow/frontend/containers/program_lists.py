@@ -33,6 +33,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.array_items import is_array_item
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, F64, I64, DType
+from jitflow.ir.named_types import Named
 from jitflow.ir.types import Container, Reference, Scalar, Several, words_of
 
 __all__ = ["ProgramList", "Turns", "new_list"]
@@ -59,8 +60,7 @@ class ProgramList(ProgramContainer, Listed):
     def is_uniform(self) -> bool:
         """Whether it holds numbers of one type, as an array does."""
         kind = self.held.item
-        is_number = isinstance(kind, Scalar) and not isinstance(kind, Container | Reference)
-        return kind is None or is_number or is_array_item(kind)
+        return kind is None or (isinstance(kind, Scalar) and not isinstance(kind, Container | Reference))
 
     @property
     def array(self) -> Any:
@@ -72,7 +72,7 @@ class ProgramList(ProgramContainer, Listed):
         kind = self.held.item
         if kind is None:
             return surface.apply_function(np.empty, ((0,),), {})
-        if is_array_item(kind):
+        if isinstance(kind, Named) and is_array_item(kind):
             return stacked(self, kind) if said is None else stacked(self, kind).astype(said.numpy)
         if isinstance(kind, tuple) and None not in map(common_dtype, kind) and words_of(kind) == kind:
             return np.stack(columns_of(self), axis=1)

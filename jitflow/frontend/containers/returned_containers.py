@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jitflow.frontend.containers.containers import ProgramContainer, refusal
 from jitflow.frontend.containers.held_items import columns_of, standing_for
 from jitflow.frontend.containers.item_types import leads_to_objects
@@ -22,13 +24,14 @@ from jitflow.frontend.outside.pooled_objects import Pools, is_pooled
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.held_arrays import require_own
+from jitflow.frontend.recording.heap_arrays import reference_to, types_behind
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers import Alternatives, ArrayTracer
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import MADE_BY, Container, Reference, Scalar
-from jitflow.runtime.objects.returned_containers import deque_of, dict_of, of_columns, set_of, unfilled
+from jitflow.runtime.objects.returned_containers import deque_of, dict_of, of_columns, set_of, shaped, unfilled
 from jitflow.runtime.objects.returned_objects import PoolTable, container_with_objects, object_of_words, of_words
 from jitflow.runtime.objects.stores import Call
 
@@ -49,22 +52,67 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
     seen: dict[int, Any] = {}
     made = [*_containers_in(result, seen, chosen=False)]
     has_pooled = False
+    arrays: dict[Value, ArrayTracer] = {}
+    merged: list[ArrayTracer] = []
     for thing, chosen in (*made, *(pair for one in stored for pair in _containers_in(one, seen, chosen=True))):
         if is_pooled(thing):
             has_pooled = True
+        elif type(thing) is ArrayTracer:
+            if (reference := reference_to(thing._value)) is None:
+                merged.append(thing)
+                continue
+            arrays[reference] = thing
+            require_own(reference.type)
+            is_chosen |= chosen
         elif thing.is_known:
             _require_factories(thing.held, set())
             held[thing.value] = thing.held
             is_chosen |= chosen
         else:
             found[type(thing)] = partial(unfilled, thing.held), []
+    _require_apart(merged, [*held.values(), *(reference.type for reference in arrays)], has_pooled=has_pooled)
+    if len(arrays) == 1 and not held and not has_pooled:
+        return found  # the array is copied
+    held |= {reference: reference.type for reference in arrays}  # type: ignore[misc]
+    return found | {
+        value: _with_shape(arrays[value], returned) if value in arrays else returned
+        for value, returned in _returned(held, has_pooled=has_pooled, is_chosen=is_chosen).items()
+    }
+
+
+def _require_apart(merged: Sequence[ArrayTracer], others: list[Any], *, has_pooled: bool) -> None:
+    """Raise where an array that may be one of the heap, or show one, is returned beside others that are the same."""
+    seen: set[Container] = set()
+    waiting = [*others, *(pool.rows.held for pool in current_trace().state(Pools).values() if has_pooled)]
+    for held in waiting:  # which grows
+        words = held.words if held not in seen else ()
+        seen.add(held)
+        waiting += [word for word in words if isinstance(word, Container)]
+        waiting += [current_trace().state(Pools)[word.name].rows.held for word in words if isinstance(word, Reference)]
+    for array in merged:
+        kinds = types_behind(array._value)
+        if not kinds.isdisjoint(seen):
+            raise refusal("an array that may be one of those in containers, or a view of one, returned beside these",
+                          "return a copy of it: x.copy()")  # fmt: skip
+        seen |= kinds
+
+
+def _with_shape(array: ArrayTracer, returned: Returned) -> Returned:
+    """How an array is returned whose elements are."""
+    make, parts = returned
+    shape = surface.apply_function(np.array, ([*array.shape],), {"dtype": np.int64})
+    return partial(shaped, make), [*parts, shape]
+
+
+def _returned(held: Mapping[Value, Container], *, has_pooled: bool, is_chosen: bool) -> Mapping[Any, Returned]:
+    """How containers are returned, and the elements of arrays."""
     stores = current_trace().state(Stores)
     if has_pooled or any(map(leads_to_objects, held.values())):
-        return found | _returned_with_objects(held)
+        return _returned_with_objects(held)
     if held and stores.passed:
         call = stores.return_containers(held)
-        return found | {value: (partial(_passed_back, place), [call]) for place, value in enumerate(held)}
-    return found | _returned_alone(held, is_chosen=is_chosen)
+        return {value: (partial(_passed_back, place), [call]) for place, value in enumerate(held)}
+    return _returned_alone(held, is_chosen=is_chosen)
 
 
 def _require_factories(held: Container, seen: set[str]) -> None:
@@ -144,6 +192,9 @@ def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterat
         yield result, chosen
     elif isinstance(result, ProgramContainer):
         if result.register is None:
+            yield result, chosen
+    elif type(result) is ArrayTracer:
+        if types_behind(result._value):
             yield result, chosen
     elif type(result) is Alternatives:
         for number, thing in result.options.items():

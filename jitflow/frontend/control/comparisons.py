@@ -27,10 +27,13 @@ from jitflow.frontend.outside.records import fields_compared
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.special_methods import has_method, written_method
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.heap_arrays import are_one_array
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
 from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
@@ -64,6 +67,10 @@ def is_(left: Any, right: Any) -> Any:
         return left.is_same(right)
     if left is not right and is_pooled(left) and is_pooled(right):
         return is_same_object(left, right)
+    if left is not right and type(left) is type(right) is tracers.ArrayTracer:
+        references = are_one_array(left._value, right._value)
+        if references is not None:
+            return tracers.wrap(as_weak(values.emit("equal", *references), BOOL))
     kind = _bool_kind(left)
     if left is not right and kind is not None and kind is _bool_kind(right):
         return as_bool(left == right)

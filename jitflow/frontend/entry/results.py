@@ -7,7 +7,7 @@ others is decided after lowering; where the program made an array of its own (``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -32,6 +32,7 @@ from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.heap_arrays import reference_to
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, known_key, lift, size_of, type_of, wrap
@@ -132,7 +133,9 @@ class Results:
             options = [(number, self.tree(thing, path, is_kind=True)) for number, thing in kinds.items()]
             return Chosen(self.tree(result.chosen, path), tuple(options))
         if isinstance(result, ArrayTracer) and id(result) not in self._origins:
-            return self._one_of(result)
+            if (reference := reference_to(result._value)) is None or reference not in self._returned:
+                return self._one_of(result)
+            return self._made(*self._returned[reference])
         if isinstance(result, Tracer):
             return self._computed(result)
         if kind is TracedText:
@@ -142,9 +145,7 @@ class Results:
             made_of, (words,) = self._returned[reference_type(result).name]
             return Group(partial(StructOf, made_of), (self._computed(words), self._computed(number_of_object(result))))
         if isinstance(result, ProgramContainer):
-            made_of, arrays = self._returned[result.value if result.is_known else kind]
-            parts = (one if isinstance(one, SameObject) else self._computed(one) for one in arrays)
-            return Group(partial(StructOf, made_of), tuple(parts))
+            return self._made(*self._returned[result.value if result.is_known else kind])
         if isinstance(result, Slotted):
             return self._slotted(result, path)
         if isinstance(result, Recorded):
@@ -277,6 +278,11 @@ class Results:
                 return trace.make("copy", value)
             self._owned.add(value)
         return value
+
+    def _made(self, made_of: Callable[..., Any], parts: Sequence[Any]) -> Group:
+        """What is made of arrays, or of objects in registers."""
+        children = (one if isinstance(one, SameObject) else self._computed(one) for one in parts)
+        return Group(partial(StructOf, made_of), tuple(children))
 
     def _fields(self, result: Any, names: tuple[str, ...], path: str) -> tuple[ResultTree, ...]:
         return tuple(self.tree(getattr(result, name), f"{path}.{name}") for name in names)

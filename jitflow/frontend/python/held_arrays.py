@@ -20,6 +20,7 @@ from jitflow.frontend.arrays.runtime_sizes import bind, integer
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.heap_arrays import HeapArrays, reference_to
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import size_of
 from jitflow.frontend.tracers.base import located
@@ -31,53 +32,20 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.named_types import Named
 from jitflow.ir.types import Container, Tensor
 
-__all__ = ["array_of_words", "array_words", "reference_of", "stacked"]
-
-
-class _Arrays:
-    """The arrays in the heap of a trace."""
-
-    def __init__(self) -> None:
-        self.references: dict[Value, Value] = {}
-        """By the root that stands for its memory."""
-        self.written: set[Container] = set()
-        """The types of those to which the program writes."""
-        self.copied: set[Container] = set()
-        """The types of those that are copies, for which something else stands as well."""
-        self.passed: set[Container] = set()
-        """The types of those that are copies of what the caller passes."""
-        self._all: dict[Container, Value] = {}
-        """What stands for the memory of all of a type: a write to one may show in any other."""
-
-    def enter(self, root: Value, place: Value, held: Container, reference: Value) -> None:
-        """From now on the memory of an array is a place in the heap."""
-        storage = current_trace().storage
-        if held not in self._all:
-            self._all[held] = Value(place.type)
-            storage.outlive(self._all[held])
-        storage.move(root, place, self._all[held])
-        storage.keep(root, partial(_note_write, held))
-        self.references[root] = reference
+__all__ = ["array_of_words", "array_words", "stacked"]
 
 
 def array_words(array: tracers.ArrayTracer, item: Named) -> Iterator[Value]:
     """The words of an array: a reference to its elements, and its sizes."""
-    yield reference_of(array) or _in_heap(array, elements_of(item))
+    yield reference_to(array._value) or _in_heap(array, elements_of(item))
     for dim in array.type.dims:
         yield values.cast(values.size_value(dim), I64)
-
-
-def reference_of(array: tracers.ArrayTracer) -> Value | None:
-    """The reference to an array that is in the heap; None for all others, and for views."""
-    trace = current_trace()
-    storage, shown = trace.storage, array._value
-    return None if storage.is_a_view(shown) else trace.state(_Arrays).references.get(storage.root(shown))
 
 
 def _in_heap(array: tracers.ArrayTracer, held: Container) -> Value:
     """A reference to an array that is not in the heap by now: it moves there, or is copied."""
     trace, dims = current_trace(), array.type.dims
-    storage, arrays = trace.storage, trace.state(_Arrays)
+    storage, arrays = trace.storage, trace.state(HeapArrays)
     contents = array.value
     reference = trace.make("make_container", type=held)
     trace.add("add_items", reference, values.cast(values.size_value(product(dims)), I64))
@@ -85,7 +53,7 @@ def _in_heap(array: tracers.ArrayTracer, held: Container) -> Value:
     trace.add("store", place, contents)
     root = storage.root(array._value)
     if storage.may_move(array._value):
-        arrays.enter(root, place, held, reference)
+        arrays.enter(root, place, reference, partial(_note_write, held))
     else:
         arrays.copied.add(held)
         if any(map(storage.is_parameter, storage.behind(array._value))):
@@ -104,7 +72,7 @@ def array_of_words(item: Named, found: Iterator[Value]) -> tracers.ArrayTracer:
     place = trace.make("show_items", reference, dims=dims)
     root = Value(Tensor(place.type.dtype, dims))  # type: ignore[union-attr]
     trace.storage.adopt(root, place)
-    trace.state(_Arrays).enter(root, place, held, reference)
+    trace.state(HeapArrays).enter(root, place, reference, partial(_note_write, held))
     array = tracers.wrap(root, owned=False)
     assert type(array) is tracers.ArrayTracer
     return array
@@ -145,7 +113,7 @@ def _dim(size: int | None, word: Value) -> Dim:
 
 def require_own(held: Container) -> None:
     """Raise where a container that is returned may hold a copy of an array that the caller has."""
-    if held in current_trace().state(_Arrays).passed:
+    if held in current_trace().state(HeapArrays).passed:
         error = located(
             UserNotImplementedError(
                 "arrays in containers that are returned, among which is an argument or a view of one",
@@ -157,7 +125,7 @@ def require_own(held: Container) -> None:
 
 
 def _note_write(held: Container) -> None:
-    arrays = current_trace().state(_Arrays)
+    arrays = current_trace().state(HeapArrays)
     arrays.written.add(held)
     if held in arrays.copied:
         _refuse_to_write(held)

@@ -20,8 +20,9 @@ from jitflow.ir.types import TEXT, Container, Item, NoneKind, Reference, Scalar,
 from jitflow.runtime.objects.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.objects.texts import text_of_characters
 
-__all__ = ["FACTORIES", "array_of_words", "deque_of", "dict_of", "dict_of_slots", "list_of_slots", "numbers_of_words",
-           "of_columns", "put_into", "rows_of_words", "set_of", "tuples_of", "unfilled"]  # fmt: skip
+__all__ = ["FACTORIES", "array_of_words", "deque_of", "dict_of", "dict_of_slots", "elements_of_array", "list_of_slots",
+           "numbers_of_words", "of_columns", "put_into", "rows_of_words", "set_of", "shaped", "tuples_of",
+           "unfilled"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 """Python's classes of numbers, by name."""
@@ -117,11 +118,24 @@ def tuples_of(item: tuple[Item, ...]) -> Callable[[Iterable[tuple[Any, ...]]], l
     return lambda rows: [*map(make, rows)]
 
 
+def shaped(make: Callable[..., Any], *parts: Any) -> Any:
+    """The very array that is made of all parts but the last, which is its shape."""
+    *others, shape = parts
+    return _shaped((make(*others), *shape.tolist()))
+
+
 def _shaped(parts: tuple[Any, ...]) -> Any:
     """The very array of a row of elements and sizes, which several items may be."""
     elements, *sizes = parts
-    elements.shape = sizes
+    if elements is not None:  # as what is of another kind has words of 0
+        elements.shape = sizes
     return elements
+
+
+def elements_of_array(held: Container, count: int) -> Any:
+    """So many elements, in which nothing is yet."""
+    assert isinstance(held.item, Scalar)
+    return np.zeros(count, held.item.dtype.numpy)
 
 
 def array_of_words(held: Container, words: Any) -> Any:
