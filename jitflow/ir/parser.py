@@ -48,7 +48,8 @@ _LOCATION = re.compile(
     r"(?:(?P<file>(?!on [a-z]+:\d+\S*\Z).+?):(?P<line>\d+))?(?:(?:^| )on (?P<device>(?:node:\d+/)?[a-z]+:\d+))?\Z"
 )
 _VECTOR = re.compile(r"([a-z]+\d*)x(\d+)\Z")
-_CONTAINERS = ("list", "tuple", "str", "deque", "set", "dict", "defaultdict", "Counter")
+_CONTAINERS = ("list", "tuple", "str", "deque", "set", "dict", "defaultdict", "Counter",
+               "OrderedDict", "array")  # fmt: skip
 _CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
 

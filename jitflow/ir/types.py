@@ -67,7 +67,8 @@ class Scalar:
 class Container(Scalar):
     """A reference to what holds items: it flows as a number does, and whoever has it sees every change.
 
-    ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``;
+    ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class: ``defaultdict``,
+    ``Counter`` or ``OrderedDict``;
     nobody changes a ``tuple`` once it is made, nor a ``str``, a list of the numbers of its characters (`TEXT`); an
     ``array`` has as many numbers as it began with.
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.

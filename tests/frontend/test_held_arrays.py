@@ -249,7 +249,7 @@ def memory_that_is_collected(x, n):
             kept = found[i]
             found[i] = kept * 1.0
             kept += turn
-    return found, kept
+    return found, kept.copy()
 
 
 @pytest.mark.parametrize(("function", "arguments"), PROGRAMS, ids=[function.__name__ for function, _ in PROGRAMS])

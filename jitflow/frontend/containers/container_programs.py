@@ -21,11 +21,13 @@ __all__ = [
     "count",
     "differ",
     "equal_dicts",
+    "equal_in_order",
     "equal_lists",
     "index",
     "intersect",
     "is_disjoint",
     "is_subset",
+    "move_to_front",
     "program",
     "remembered",
     "remove",
@@ -233,6 +235,29 @@ def equal_dicts(one: Any, other: Any) -> Any:
             answer = False
             break
     return answer
+
+
+@program
+def equal_in_order(one: Any, other: Any) -> Any:
+    """``one == other`` of two ordered dicts."""
+    if len(one) != len(other):
+        return False
+    answer = True
+    for (key, item), (also, another) in zip(one.items(), other.items(), strict=True):
+        if key != also or item != another:
+            answer = False
+    return answer
+
+
+@program
+def move_to_front(found: Any, key: Any) -> None:
+    """``found.move_to_end(key, last=False)``."""
+    item = found.pop(key)
+    others = found.copy()
+    found.clear()
+    found[key] = item
+    for other in others:
+        found[other] = others[other]
 
 
 @program

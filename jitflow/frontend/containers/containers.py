@@ -360,7 +360,7 @@ def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
     return error
 
 
-_OF_PYTHON = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
+_OF_PYTHON = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter, collections.OrderedDict)
 
 
 def as_item(thing: Any) -> Any:

@@ -42,7 +42,15 @@ from jitflow.ir.types import TEXT, Container, Scalar
 __all__ = ["COPIES"]
 
 _Memo = dict[Any, Any]
-_CONTAINERS = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
+_CONTAINERS = (
+    list,
+    dict,
+    set,
+    collections.deque,
+    collections.defaultdict,
+    collections.Counter,
+    collections.OrderedDict,
+)
 
 
 def _copied(thing: Any) -> Any:

@@ -122,7 +122,7 @@ def type_of_container(thing: Any) -> Container | None:
 
 
 _LISTS = frozenset({list, collections.deque})
-_KEYED = frozenset({dict, set, collections.defaultdict, collections.Counter})
+_KEYED = frozenset({dict, set, collections.defaultdict, collections.Counter, collections.OrderedDict})
 
 
 def _type_inside(thing: Any) -> Item | None:

@@ -17,6 +17,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.containers.containers import ProgramContainer, made, refusal
 from jitflow.frontend.containers.growing_lists import Growing, as_growing
+from jitflow.frontend.containers.held_items import KINDS
 from jitflow.frontend.containers.item_types import item_type, type_of_container, widest
 from jitflow.frontend.containers.list_operations import require_memory
 from jitflow.frontend.containers.list_tapes import Form
@@ -48,6 +49,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
 from jitflow.frontend.outside.slots import Slotted
+from jitflow.frontend.python.program_ordered_dicts import ProgramOrderedDict
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
@@ -344,16 +346,15 @@ surface.install(
     container_made_anew=_of_program,
 )  # fmt: skip
 
-CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
-    kind: partial(_constructed, kind)
-    for kind in (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
-} | {frozenset: frozen}
+KINDS.update(OrderedDict=ProgramOrderedDict)
 
 
 # -- Python's own, asked for what only the running program knows -----------------------------------------------
 
 
-_OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
+_OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter, collections.OrderedDict)
+
+CONSTRUCTORS: dict[Any, Callable[..., Any]] = {kind: partial(_constructed, kind) for kind in _OWN} | {frozenset: frozen}
 
 
 _OF_SETS = ("intersection", "intersection_update", "symmetric_difference", "symmetric_difference_update", "union",

@@ -203,7 +203,15 @@ def _holds_what_is_read(function: FunctionType) -> bool:
     return not all(is_frozen(thing) and not any(thing is kind for kind in _CONTAINERS) for thing in held)
 
 
-_CONTAINERS = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
+_CONTAINERS = (
+    list,
+    dict,
+    set,
+    collections.deque,
+    collections.defaultdict,
+    collections.Counter,
+    collections.OrderedDict,
+)
 
 
 def functions_in(member: Any) -> list[FunctionType]:

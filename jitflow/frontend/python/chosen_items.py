@@ -7,7 +7,7 @@ written out turn by turn, it is asked for the number first, which each of its tu
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -67,7 +67,7 @@ def indexed(thing: Any) -> Any:
     return _Indexed(thing) if type(thing) in _PLAIN else thing
 
 
-_PLAIN = (list, tuple, dict, str, OutsideList, OutsideDict, defaultdict, Counter, deque)
+_PLAIN = (list, tuple, dict, str, OutsideList, OutsideDict, defaultdict, Counter, OrderedDict, deque)
 
 
 class _IndexedKinds:

@@ -121,7 +121,7 @@ def _deciding() -> frozenset[int]:
 _DECIDING = _deciding()
 _BUILDING = ("BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SET")
 _MAKING = frozenset(dis.opmap[name] for name in _BUILDING if name in dis.opmap)
-_MAKERS = frozenset({"Counter", "defaultdict", "deque", "dict", "list", "set"})
+_MAKERS = frozenset({"Counter", "OrderedDict", "defaultdict", "deque", "dict", "list", "set"})
 """What makes a container, which an object is to hold where attributes are stored: ``self.items = []``."""
 
 

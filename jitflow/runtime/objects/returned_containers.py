@@ -95,7 +95,9 @@ def put_into(made: Any, held: Container, keys: Sequence[Any], items: Sequence[An
     family = held.family
     if held.kind == "tuple":
         return tuple(items)
-    if family == "dict":
+    if held.kind == "OrderedDict":  # which has an order of its own beside that of dicts
+        made.update(zip(keys, items, strict=True))
+    elif family == "dict":
         dict.update(made, zip(keys, items, strict=True))
     elif family == "set":
         fill_in_order(made, keys)
