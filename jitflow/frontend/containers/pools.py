@@ -144,8 +144,7 @@ class Pool:
             kind = part.__class__.__name__
             raise refusal(
                 f"what {name} of an object of class {self.users.__name__} holds, {_WHICH}",
-                "give it numbers, texts, tuples of such, lists, dicts, other such objects or None; keep arrays in "
-                "one array or list beside the objects, and in these the index",
+                "give it numbers, texts, arrays, tuples of such, lists, dicts, other such objects or None",
                 found=f"one of class {'numpy.ndarray' if isinstance(part, tracers.ArrayTracer) else kind}",
             )
         return part

@@ -17,6 +17,7 @@ from jitflow.frontend.arrays.operands import array_operand, new, refuse, static_
 from jitflow.frontend.containers.conversions import bool_
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.scipy_calls import called
+from jitflow.frontend.numpy.scipy_linear import SCIPY_LINEAR
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BF16, DTYPES, F64, DType
@@ -85,6 +86,14 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: 
     return new(found[0])
 
 
+def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True) -> Any:
+    factor, pivots = lu_and_piv
+    matrix, right, dtype = _system("lu_solve", factor, b)
+    found = called("jitflow.runtime.calls.routines.lu_solve", (matrix, array_operand(pivots), right), right, [dtype], "check",
+                    trans=static_int(trans, "trans"))  # fmt: skip
+    return new(found[0])
+
+
 def _system(name: str, a: Any, b: Any) -> tuple[Value, Value, DType]:
     """One matrix and its right sides, in floats."""
     matrix, right = array_operand(a), array_operand(b)
@@ -107,6 +116,8 @@ SCIPY_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "scipy.linalg.solve_triangular": solve_triangular,
         "scipy.linalg.cho_factor": cho_factor,
         "scipy.linalg.cho_solve": cho_solve,
+        "scipy.linalg.lu_solve": lu_solve,
+        **SCIPY_LINEAR,
     }
 )
 """By the path under which a user finds the function."""

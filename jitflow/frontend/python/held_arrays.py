@@ -72,6 +72,8 @@ def array_of_words(item: Named, found: Iterator[Value]) -> tracers.ArrayTracer:
     place = trace.make("show_items", reference, dims=dims)
     root = Value(Tensor(place.type.dtype, dims))  # type: ignore[union-attr]
     trace.storage.adopt(root, place)
+    if len(dims) <= 1:  # of a matrix NumPy decides on the order of its elements where it is made
+        trace.storage.classes[root] = 0, "C"
     trace.state(HeapArrays).enter(root, place, reference, partial(_note_write, held))
     array = tracers.wrap(root, owned=False)
     assert type(array) is tracers.ArrayTracer

@@ -68,6 +68,13 @@ def cho_solve(c: Array, b: Array, lower: bool) -> Array:
     return cho_solve((c, lower), b)
 
 
+def lu_solve(lu: Array, piv: Array, b: Array, trans: int) -> Array:
+    """`scipy.linalg.lu_solve`."""
+    from scipy.linalg import lu_solve
+
+    return lu_solve((lu, piv), b, trans)
+
+
 def histogram(
     a: Array, low: float | None = None, high: float | None = None, *, bins: Any = 10, density: Any = None,
     weights: Array | None = None,

@@ -35,12 +35,22 @@ class Told:
 
     def numbers(self, kind: Scalar, column: int, places: range) -> list[Any]:
         """One word of entries as numbers of a type."""
-        name = kind.dtype.name
-        found = self._numbers.get(name)
-        if found is None:
-            found = self._numbers[name] = numbers_of_words(self.words, kind)
-        found = found[places.start + column : places.stop + column : places.step]
+        found = self._all(kind)[places.start + column : places.stop + column : places.step]
         return found.tolist() if kind.weak else [*found]
+
+    def array(self, held: Container, places: range) -> Any:
+        """The elements of an array."""
+        assert isinstance(held.item, Scalar)
+        if held.item.dtype.is_complex:
+            return array_of_words(held, self.words[places.start : places.stop])
+        return self._all(held.item)[places.start : places.stop].copy()
+
+    def _all(self, kind: Scalar) -> Any:
+        """All words as numbers of a type."""
+        found = self._numbers.get(kind.dtype.name)
+        if found is None:
+            found = self._numbers[kind.dtype.name] = numbers_of_words(self.words, kind)
+        return found
 
 
 _Reader = Callable[[Told, range], Sequence[Any]]
@@ -66,7 +76,7 @@ class Entries:
     def fill(self, made: Any, told: Told, places: range) -> Any:
         """Put entries into what holds nothing yet; a tuple or an array of them."""
         if self.held.kind == "array":
-            return array_of_words(self.held, told.words[places.start : places.stop])
+            return told.array(self.held, places)
         return put_into(made, self.held, self.keys(told, places), self.items(told, places))
 
 
