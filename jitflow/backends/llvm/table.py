@@ -53,7 +53,7 @@ EMISSION: dict[str, Emission] = {
 
 REMOVED_BY_EXPANSION = {
     "floor_divide": "f", "remainder": "f", "power": "iu", "sign": "iuf", "logaddexp": "f", "logaddexp2": "f",
-    "random_low": "u", "random_high": "u", "flush": "f",
+    "random_low": "u", "random_high": "u", "flush": "f", "power_modulo": "iu",
 }  # fmt: skip
 """Ops that expansions turn into others before machine code is written, by the kinds of dtype for which they do. All
 arithmetic on complex numbers is expanded into arithmetic on their parts, too."""

@@ -1,7 +1,4 @@
-"""`pow` with a modulus: by squaring, as a loop of the program.
-
-Where the product of two rests overflows 64 bits, that is an error.
-"""
+"""`pow` with a modulus: an op, whose products have two words; what else Python asks is asked in front of it."""
 
 from __future__ import annotations
 
@@ -11,7 +8,10 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.control.branch import choose, if_
 from jitflow.frontend.control.loop import while_
 from jitflow.frontend.control.raising import raise_
-from jitflow.frontend.tracers import Tracer, is_weak, located
+from jitflow.frontend.recording import values
+from jitflow.frontend.tracers import Tracer, is_weak, lift, located, wrap
+from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.ir.dtypes import I64
 
 __all__ = ["pow_"]
 
@@ -30,20 +30,9 @@ def _power(base: Any, exponent: Any, modulus: Any) -> Any:
     if_(modulus == 0, lambda: raise_(ValueError("pow() 3rd argument cannot be 0")), lambda: None, (), ())
     is_inverse = exponent < 0
     base = choose(is_inverse, lambda: _inverse(base, modulus), lambda: base % modulus)
-    exponent = abs(exponent)
-    result = 1 % modulus
-
-    def goes_on() -> Any:
-        return exponent > 0
-
-    def turn() -> None:
-        nonlocal base, exponent, result
-        result = choose(exponent % 2 == 1, lambda: result * base % modulus, lambda: result)
-        exponent = exponent // 2
-        base = base * base % modulus
-
-    while_(goes_on, turn, ("base", "exponent", "result"), ())
-    return result
+    base, exponent, modulus = (values.cast(lift(number), I64) for number in (base, exponent, modulus))
+    exponent = values.emit("absolute", exponent)  # of the smallest, its bits are right
+    return wrap(as_weak(values.emit("power_modulo", base, exponent, modulus), I64))
 
 
 def _inverse(number: Any, modulus: Any) -> Any:

@@ -110,6 +110,14 @@ _ROWS: list[tuple[str, int, str, str, Callable[..., Any], str]] = [
     ("remainder", 2, "iuf", "same", np.remainder, "a % b with the sign of b; integers give 0 for b == 0"),
     ("fmod", 2, "iuf", "same", np.fmod, "C's remainder, with the sign of a"),
     ("power", 2, _N, "same", np.power, "a ** b; integer powers are never negative here"),
+    (
+        "power_modulo",
+        3,
+        "iu",
+        "same",
+        lambda a, b, c: _power_modulo(a, b, c),
+        "a ** b % c, exactly, with the sign of c; 0 for c == 0; the bits of b count as unsigned",
+    ),
     ("negative", 1, _N, "same", np.negative, "-a"),
     ("absolute", 1, _N, "real", np.absolute, "|a|; the magnitude of a complex number"),
     ("sign", 1, _N, "same", np.sign, "-1, 0 or 1; nan for nan; z / |z| for complex"),
@@ -187,6 +195,17 @@ _ROWS: list[tuple[str, int, str, str, Callable[..., Any], str]] = [
     ("imag", 1, "c", "real", np.imag, "imaginary part"),
     ("conjugate", 1, "c", "same", np.conjugate, "complex conjugate"),
 ]
+
+
+def _power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
+    dtype = np.result_type(base, exponent, modulus)
+    mask = (1 << 8 * dtype.itemsize) - 1
+
+    def power(base: int, exponent: int, modulus: int) -> int:
+        return pow(base, exponent & mask, modulus) if modulus else 0
+
+    found = np.frompyfunc(power, 3, 1)(*(np.asarray(number).astype(object) for number in (base, exponent, modulus)))
+    return np.asarray(found).astype(dtype)[()]
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:

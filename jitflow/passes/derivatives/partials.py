@@ -231,7 +231,8 @@ _REASONS: dict[str, str] = {
     "spacing": "a step at every power of two",
     "less less_equal greater greater_equal equal not_equal isnan isinf isfinite signbit": "a bool",
     "logical_and logical_or logical_xor logical_not": "of bools",
-    "bitwise_and bitwise_or bitwise_xor bitwise_not left_shift right_shift bitwise_count gcd lcm": "of integers",
+    "bitwise_and bitwise_or bitwise_xor bitwise_not left_shift right_shift bitwise_count gcd lcm "
+    "power_modulo": "of integers",
     "bitcast": "bits",
     "random_low random_high": "random bits",
     "reduce_logical_and reduce_logical_or reduce_logical_xor": "of bools",

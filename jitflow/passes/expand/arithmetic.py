@@ -38,6 +38,7 @@ _INTEGER: dict[str, Callable[..., Number]] = {
     "fmax": integers.integer_maximum,
     "fmin": integers.integer_minimum,
     "power": integers.integer_power,
+    "power_modulo": integers.integer_power_modulo,
     "left_shift": integers.left_shift,
     "right_shift": integers.right_shift,
     "gcd": integers.greatest_common_divisor,

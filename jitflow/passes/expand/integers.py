@@ -6,6 +6,8 @@ reaches a primitive: operands are replaced first, in all lanes. Sizes divide as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from jitflow.ir.types import Vector
 from jitflow.passes.expand.notation import (
     Number,
@@ -17,7 +19,7 @@ from jitflow.passes.expand.notation import (
     unsigned,
     width_of,
 )
-from jitflow.passes.expand.term import select
+from jitflow.passes.expand.term import multiply_high, select
 
 # -- division ----------------------------------------------------------------------------
 
@@ -86,6 +88,74 @@ def integer_power(base: Number, exponent: Number) -> Number:
     one = base.constant(1)
     result, _, _ = repeat_while(lambda _, __, rest: rest.differs(0), step, one, base, unsigned(exponent))
     return result
+
+
+def integer_power_modulo(base: Number, exponent: Number, modulus: Number) -> Number:
+    """Repeated squaring of rests. Products of rests of half a word fit into one, others have two.
+
+    Either loop has no turns where the other one is right, so that neither stands in a branch.
+    """
+    size = _magnitude(modulus)
+    size = select(size.equals(0), 1, size)
+    rest = primitive("remainder_truncated", _magnitude(base), size)
+    if signed(base):
+        rest = select((base < 0) & rest.differs(0), size - rest, rest)
+    exponent, half = unsigned(exponent), width_of(base) // 2
+    is_narrow = size <= 1 << half
+    one = select(size.equals(1), 0, size.constant(1))
+
+    def narrow(a: Number, b: Number) -> Number:
+        return primitive("remainder_truncated", a * b, size)
+
+    _, result = _power(narrow, rest, one, select(is_narrow, exponent, 0))
+    _, result = _power(_product_of_rests(size), rest, result, select(is_narrow, 0, exponent))
+    if signed(base):
+        result = select((modulus < 0) & result.differs(0), result - size, result).bitcast(base.dtype)
+    return select(modulus.equals(0), 0, result)
+
+
+def _power(
+    product: Callable[[Number, Number], Number], square: Number, result: Number, exponent: Number
+) -> tuple[Number, Number]:
+    def step(square: Number, result: Number, rest: Number) -> tuple[Number, ...]:
+        odd = (rest & 1).differs(0)
+        return product(square, square), select(odd, product(result, square), result), rest >> 1
+
+    square, result, _ = repeat_while(lambda _, __, rest: rest.differs(0), step, square, result, exponent)
+    return square, result
+
+
+def _product_of_rests(modulus: Number) -> Callable[[Number, Number], Number]:
+    """What divides the product of two rests, of two words, by the modulus.
+
+    As Knuth does (The Art of Computer Programming, volume 2, 4.3.1, algorithm D) with two digits of half a word: one
+    that is guessed from the first digit of the modulus, whose highest bit is set, is at most two too large.
+    """
+    width = width_of(modulus)
+    half, limit = width // 2, 1 << (width // 2)
+    scaled, shift = repeat_while(
+        lambda scaled, _: scaled < 1 << (width - 1),
+        lambda scaled, shift: (scaled << 1, shift + 1),
+        modulus, modulus.constant(0),
+    )  # fmt: skip
+    first, second = scaled >> half, scaled & (limit - 1)
+
+    def rest_of(high: Number, digit: Number) -> Number:
+        guess = primitive("divide_truncated", high, first)
+        left = high - guess * first
+        for _ in range(2):
+            beyond = (guess >= limit) | (guess * second > ((left << half) | digit))
+            beyond = beyond & (left < limit)
+            guess, left = select(beyond, guess - 1, guess), select(beyond, left + first, left)
+        return ((high << half) | digit) - guess * scaled
+
+    def product(a: Number, b: Number) -> Number:
+        high, low = multiply_high(a, b), a * b
+        high = (high << shift) | ((low >> 1) >> ((width - 1) - shift))
+        low = low << shift
+        return rest_of(rest_of(high, low >> half), low & (limit - 1)) >> shift
+
+    return product
 
 
 def left_shift(x: Number, amount: Number) -> Number:

@@ -200,7 +200,7 @@ _ELEMENTARY = {
     "exp": 0.75, "exp2": 0.7, "expm1": 1.1, "log": 1.5, "log1p": 1.6, "log2": 1.6, "log10": 1.6, "sin": 1.25,
     "cos": 1.2, "tan": 1.6, "sinh": 1.35, "cosh": 1.25, "tanh": 1.65, "arcsin": 1.0, "arccos": 1.1, "arctan": 1.5,
     "arcsinh": 4.0, "arccosh": 3.5, "arctanh": 2.5, "cbrt": 1.5, "power": 4.8, "hypot": 1.8, "arctan2": 2.8,
-    "logaddexp": 4.8, "logaddexp2": 4.8, "erf": 1.5, "erfc": 2.0, "gcd": 10.0, "lcm": 10.0,
+    "logaddexp": 4.8, "logaddexp2": 4.8, "erf": 1.5, "erfc": 2.0, "gcd": 10.0, "lcm": 10.0, "power_modulo": 100.0,
     "random_low": 2.5, "random_high": 2.5,
 }  # fmt: skip
 """Functions that take as long as so many of exp and sin, on average of these two."""

@@ -21,7 +21,7 @@ _COSTS = {
     "sin": 25, "cos": 25, "tan": 30, "sinh": 30, "cosh": 25, "tanh": 20, "erf": 25, "erfc": 30, "power": 60,
     "floor_divide": 10, "remainder": 10, "fmod": 40, "logaddexp": 40, "logaddexp2": 40, "cbrt": 40, "hypot": 40,
     "arcsin": 40, "arccos": 40, "arctan": 40, "arctan2": 50, "arcsinh": 50, "arccosh": 50, "arctanh": 50,
-    "gather": 8, "random_low": 100, "random_high": 100,
+    "gather": 8, "power_modulo": 1000, "random_low": 100, "random_high": 100,
 }  # fmt: skip
 _COMPLEX = 4
 """How many times as much complex numbers cost."""
