@@ -50,7 +50,7 @@ class Growing(TapedList):
     def begin_anew_in_heap(self) -> None:
         """Start the trace anew with a list of the heap, for what a list on tapes cannot do, if that can be."""
         if self.form is not None:
-            begin_anew_in_heap(self._site, self.form)
+            begin_anew_in_heap(self.made_at, self.form)
 
     # -- what changes it ----------------------------------------------------------------------------
 
@@ -102,14 +102,14 @@ class Growing(TapedList):
         return self
 
     def __add__(self, other: Any) -> Any:
-        return _new(f"{self._name} + ...", self, other) if isinstance(other, list | Listed) else NotImplemented
+        return _new(f"{self.name} + ...", self, other) if isinstance(other, list | Listed) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
-        return _new(f"... + {self._name}", other, self) if isinstance(other, list | Listed) else NotImplemented
+        return _new(f"... + {self.name}", other, self) if isinstance(other, list | Listed) else NotImplemented
 
     def copy(self) -> Any:
         """``list.copy``."""
-        return _new(f"{self._name}.copy()", self)
+        return _new(f"{self.name}.copy()", self)
 
     def clear(self) -> None:
         """``list.clear``."""

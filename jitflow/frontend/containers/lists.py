@@ -19,8 +19,10 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.containers import conversions
+from jitflow.frontend.control.same import Numbers
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.python.told_items import give_again
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import current_trace
@@ -30,8 +32,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, DType
 
-__all__ = ["Listed", "ListedArrays", "ListedRows", "ListedScalars", "ListedTuples", "best", "in_order", "of_numbers",
-           "size_of_list", "summed", "to_list", "tuples_of"]  # fmt: skip
+__all__ = ["Listed", "ListedArrays", "ListedRows", "ListedScalars", "ListedTuples", "NumberedArrays", "best", "in_order",
+           "of_numbers", "require_rows_apart", "size_of_list", "summed", "to_list", "tuples_of"]  # fmt: skip
 
 _LONGEST = 16
 """A list of so many items, whose number is known, is a list of Python's."""
@@ -244,6 +246,7 @@ class ListedArrays(Listed):
     def _as_list(self, part: Any) -> Any:
         found = part.copy()
         current_trace().storage.keep(found._value, _refuse_to_write)
+        give_again(found, self.array)
         return found
 
     @staticmethod
@@ -251,13 +254,51 @@ class ListedArrays(Listed):
         return [row.copy() for row in array]
 
 
+class NumberedArrays(ListedArrays):
+    """The same, with numbers that say which object each of them is."""
+
+    __jitflow_arrays__ = ("array", "numbers")
+
+    def __init__(self, array: Any, numbers: Any) -> None:
+        super().__init__(array)
+        self.numbers = numbers
+
+    def item(self, position: Any) -> Any:
+        found = super().item(position)
+        trace = current_trace()
+        trace.state(Numbers).known[id(found)] = found, conversions.item(self.numbers[position]), trace.scope
+        return found
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return NumberedArrays(self.array[position], self.numbers[position])
+        return super().__getitem__(position)
+
+
+class RowFamilies(list[list[Any]]):
+    """For each list of the rows of an array: what shows the same views."""
+
+
+def require_rows_apart(returned: Sequence[Any]) -> None:
+    """Raise where the caller would get a view of a row twice, which the list makes once."""
+    for family in current_trace().state(RowFamilies):
+        if sum(any(one is thing for thing in returned) for one in family) > 1:
+            raise _refusal("a list of the rows of an array, or a row of it, returned beside another of its rows",
+                           "return the array, and rows of it: x, x[0]")  # fmt: skip
+
+
 class ListedRows(Listed):
     """``list(x)`` of an array of several axes: the views of its rows, which the program may write to."""
 
     __jitflow_arrays__ = ("rows",)
 
-    def __init__(self, rows: Any, site: Site | None = None) -> None:
+    def __init__(self, rows: Any, site: Site | None = None, family: list[Any] | None = None) -> None:
         self.rows, self.site = rows, site
+        self.family = [] if family is None else family
+        """What has the same views: slices of it, and the views that it has given."""
+        if family is None:
+            current_trace().state(RowFamilies).append(self.family)
+        self.family.append(self)
 
     @property
     def array(self) -> Any:
@@ -274,10 +315,13 @@ class ListedRows(Listed):
     span = count
 
     def item(self, position: Any) -> Any:
-        return self.rows[position]
+        self.family.append(self.rows[position])
+        return self.family[-1]
 
     def __getitem__(self, position: Any) -> Any:
-        return ListedRows(self.rows[position]) if isinstance(position, slice) else super().__getitem__(position)
+        if isinstance(position, slice):
+            return ListedRows(self.rows[position], family=self.family)
+        return super().__getitem__(position)
 
     @staticmethod
     def made_of(array: Any) -> list[Any]:

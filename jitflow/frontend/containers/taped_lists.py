@@ -8,7 +8,7 @@ writes to either of the two; what would is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
@@ -19,14 +19,15 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.containers.list_tapes import Column, Form, form_of, number_less, repeat
-from jitflow.frontend.containers.lists import Listed, ListedArrays, ListedScalars, tuples_of
+from jitflow.frontend.containers.lists import Listed, ListedArrays, ListedScalars, NumberedArrays, tuples_of
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.same import EACH, Numbers
-from jitflow.frontend.control.told import numbered_sites
+from jitflow.frontend.control.same import Numbers
 from jitflow.frontend.python.giving_way import begin_anew_in_heap
+from jitflow.frontend.python.told_items import give, may_hold, with_givers
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
@@ -36,7 +37,7 @@ from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Scalar, Tape, Tensor
 from jitflow.records import dataclass
 
-__all__ = ["TapedList", "refusal", "require_items_apart", "size_of"]
+__all__ = ["TapedList", "refusal", "size_of"]
 
 
 def _dims(form: Form) -> Iterator[Dim]:
@@ -52,18 +53,6 @@ class _Known:
     columns: tuple[Column, ...] = ()
 
 
-class _Given(dict[Value, tuple["TapedList", bool]]):
-    """By what lies behind the copies of items that lists have given: which list, and whether they stay in it."""
-
-
-def require_items_apart(returned: Iterable[tracers.ArrayTracer]) -> None:
-    """Raise where the caller gets an array that is an item of a list, and could tell that it is a copy."""
-    given, behind = current_trace().state(_Given), current_trace().storage.behind
-    items = [(array, *given[shown]) for array in returned if given for shown in given.keys() & behind(array._value)]
-    for array, found, stays in items:
-        found.require_apart(array, stays, len(items) > 1)
-
-
 _FLOATS = Form((Scalar(F64, True),))
 """What NumPy takes the items of an empty list for."""
 
@@ -77,16 +66,14 @@ class TapedList(Listed):
         trace = current_trace()
         trace.state(ProgramLists).growing.append(self)
         self._trace, self.home = trace, trace.scope
-        self._name, self._site = name, site
+        self.name, self.made_at = name, site
         self._count = trace.make("variable", values.constant(0, I64))
         self.known = _Known()
         self._is_asked = False
         """Whether the program has looked at the items before one of them told the kind."""
-        self._arrays: list[Value] = []
+        self.put: list[tuple[Value, Scope]] = []
         """What it has copies of."""
-        self._given_by = trace.state(_Given)
-        self._numbered = replace(site, choice=Choice.NUMBERED)
-        self.is_returned = False
+        self.numbered = replace(site, choice=Choice.NUMBERED)
         self._loops = 0
         """How many loops go through it."""
         if form is not None:
@@ -112,6 +99,11 @@ class TapedList(Listed):
         return self.form is None or self.form.several is None
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether its arrays have numbers, which say which object each of them is."""
+        return bool(self._trace.choices.answer(self.numbered))
+
+    @property
     def number(self) -> Value:
         """How many items there are, an i64."""
         self._require_here()
@@ -135,7 +127,7 @@ class TapedList(Listed):
         """``np.array(self)``: an empty list makes an array of floats."""
         form = self._form_or_float()
         if dtype is None and (not form.is_number or form.kinds[0].dtype != F64):
-            message = f"an array of the list {self._name}, which is empty: NumPy's would be one of floats"
+            message = f"an array of the list {self.name}, which is empty: NumPy's would be one of floats"
             values.check(self.truth(), NotImplementedError, message)
         return self.array
 
@@ -156,69 +148,41 @@ class TapedList(Listed):
             return Listed(surface.apply_function(np.empty, ((size,),), {}))
         if form.several is not None:
             raise refusal(
-                f"a result, a slice or an array of a list with items of several types, {self._name}, in what is "
+                f"a result, a slice or an array of a list with items of several types, {self.name}, in what is "
                 "differentiated",
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0)",
             )
         if form.is_tuple and form.has_arrays:
-            begin_anew_with_slots(self._site)
-            begin_anew_in_heap(self._site, form)
+            begin_anew_with_slots(self.made_at)
+            begin_anew_in_heap(self.made_at, form)
             raise refusal(
                 f"a result, a slice or an array of a list of tuples with arrays that the running program changes, "
-                f"{self._name}",
+                f"{self.name}",
                 "have a list for each part of the tuples, or go through it in a loop",
             )
         held = self.known.columns[: len(form.kinds)]
         columns = [column.array(size) for column in held]
         if form.is_tuple:
             return tuples_of(tuple(column.number.weak for column in held))(*columns)
-        return (Listed if self.weak else ListedScalars if form.is_number else ListedArrays)(*columns)
+        if form.has_arrays:
+            give(columns[0], self, stays=True)
+            told = [column.array(size) for column in self.known.columns[1:]]
+            return NumberedArrays(columns[0], *told) if told else ListedArrays(columns[0])
+        return (Listed if self.weak else ListedScalars)(*columns)
 
     def returned(self) -> Listed:
         """What the program returns of it: a list of its own."""
-        self.is_returned = True
         if any(map(self._trace.storage.is_parameter, self.may_hold())):
-            begin_anew_with_slots(self._site)
+            begin_anew_with_slots(self.made_at)
             raise refusal(
-                f"a list that the running program changes, {self._name}, which is returned and has an argument in it",
+                f"a list that the running program changes, {self.name}, which is returned and has an argument in it",
                 "append a copy of it, x.copy(), or return np.array of the list",
             )
         return self.settled()
 
-    def _with_givers(self) -> list[TapedList]:
-        """The list, and those that have given what is in it."""
-        found = {id(self): self}
-        waiting = [self]
-        for one in waiting:  # which grows
-            others = map(self._given_by.get, self._trace.storage.behind(*one._arrays))
-            new = {id(other[0]): other[0] for other in others if other is not None and id(other[0]) not in found}
-            found |= new
-            waiting += new.values()
-        return waiting
-
     def may_hold(self) -> set[Value]:
         """What lies behind the arrays that may be among the items."""
-        return self._trace.storage.behind(*(array for one in self._with_givers() for array in one._arrays))
-
-    def require_apart(self, item: tracers.ArrayTracer, stays: bool, has_others: bool) -> None:
-        """Raise if the caller could tell that a returned item, which may stay in the list, is a copy.
-
-        Where it may be what the caller passes, or another one, the trace starts anew, and a number tells.
-        """
-        trace, storage = self._trace, self._trace.storage
-        is_returned = stays and any(one.is_returned for one in self._with_givers())
-        passed = any(map(storage.is_parameter, self.may_hold()))
-        sites = [site for site in (self._numbered, *numbered_sites(item)) if not trace.choices.is_settled(site)]
-        if (passed or has_others) and sites:
-            raise trace.begin_anew(Restart(sites[0], EACH, others=sites[1:]))
-        is_view = any(map(storage.is_view_of_argument, (array for one in self._with_givers() for array in one._arrays)))
-        if is_returned or is_view or (passed and not trace.state(Numbers).tell(item)):
-            begin_anew_with_slots(self._site)
-            raise refusal(
-                f"an item of a list that the running program changes, {self._name}, which is returned, and is that of "
-                f"{'a returned list' if is_returned else 'an argument'} as well",
-                "return a copy of it: x.copy()",
-            )
+        return may_hold(with_givers(self))
 
     # -- single items -------------------------------------------------------------------------------
 
@@ -279,19 +243,19 @@ class TapedList(Listed):
                     parts[place] = part = part.copy()
                     numbers.known[id(part)] = part, number, self._trace.scope
                     numbers.may_be[part._value] = self.may_hold
-                self._given_by.update(dict.fromkeys(self._trace.storage.behind(part._value), (self, stays)))
+                give(part, self, stays=stays)
                 self._keep(part)
         return form.whole(parts)
 
     def _keep(self, array: Any) -> None:
-        site = self._site if self._form_or_float().is_tuple else None
+        site = self.made_at if self._form_or_float().is_tuple else None
         self._trace.storage.keep(array._value, partial(self._refuse_to_write, site))
 
     def _refuse_to_write(self, site: Site | None) -> NoReturn:
         begin_anew_with_slots(site)
-        begin_anew_in_heap(self._site, self.form)
+        begin_anew_in_heap(self.made_at, self.form)
         raise refusal(
-            f"a write to an array that is an item of a list which the running program changes: {self._name}",
+            f"a write to an array that is an item of a list which the running program changes: {self.name}",
             "append a copy of the array, x.copy(), and copy what the list gives before writing to it",
         )
 
@@ -301,12 +265,11 @@ class TapedList(Listed):
     def _become(self, form: Form) -> None:
         """Hold items of a form."""
         if self._is_asked:
-            raise self._trace.begin_anew(Restart(self._site, form))
+            raise self._trace.begin_anew(Restart(self.made_at, form))
         columns = []
         arrays = sum(isinstance(kind, Tensor) for kind in form.kinds)
-        is_numbered = bool(self._trace.choices.answer(self._numbered))
-        for kind in (*form.kinds, *[Scalar(I64, True)] * (arrays * is_numbered)):
-            tape = Value(Tape(kind.dtype), self._name)
+        for kind in (*form.kinds, *[Scalar(I64, True)] * (arrays * self.is_numbered)):
+            tape = Value(Tape(kind.dtype), self.name)
             self.home.insert(self._count, "tape", results=(tape,), dtype=kind.dtype)
             columns.append(Column(kind, tape))
         self.known = _Known(form, tuple(columns))
@@ -324,26 +287,26 @@ class TapedList(Listed):
         """What each column gets of an item."""
         form = form_of(item)
         if form is None:
-            begin_anew_in_heap(self._site, self.form, item)
+            begin_anew_in_heap(self.made_at, self.form, item)
             raise refusal(
-                f"a list that the running program changes, {self._name}, of other items than numbers, tuples of "
+                f"a list that the running program changes, {self.name}, of other items than numbers, tuples of "
                 "numbers, and arrays",
                 "write to arrays that are made before, and count in a variable",
                 found=f"an item of class {type(item).__name__}",
             )
         visible = self._trace.is_visible_in(self.home)
         if not all(map(visible, _dims(form))):
-            begin_anew_in_heap(self._site, self.form, item)
+            begin_anew_in_heap(self.made_at, self.form, item)
             raise self._of_later_sizes()
         if self.form is None:
             self._become(form)
         elif not form.fits(self.form):
             if both := self.form.with_those_of(form):
-                raise self._trace.begin_anew(Restart(self._site, both))
-            begin_anew_with_slots(self._site)
-            begin_anew_in_heap(self._site, self.form, item)
+                raise self._trace.begin_anew(Restart(self.made_at, both))
+            begin_anew_with_slots(self.made_at)
+            begin_anew_in_heap(self.made_at, self.form, item)
             raise refusal(
-                f"a list that the running program changes, {self._name}, of items of several types",
+                f"a list that the running program changes, {self.name}, of items of several types",
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",
                 found=f"{self.form} and {form}",
             )
@@ -351,14 +314,14 @@ class TapedList(Listed):
         arrays = [part for column, part in zip(self.known.columns, parts, strict=False) if column.dims]
         for array in arrays:
             self._keep(array)
-            self._arrays.append(array._value)
+            self.put.append((array._value, self._trace.scope))
         if len(self.known.columns) > len(parts):
             parts = (*parts, *(self._trace.state(Numbers).of(array, each=True) for array in arrays))
         return [*zip(self.known.columns, parts, strict=True)]
 
     def _of_later_sizes(self) -> UserError:
         return refusal(
-            f"a list that the running program changes, {self._name}, of arrays whose size it finds later",
+            f"a list that the running program changes, {self.name}, of arrays whose size it finds later",
             "make arrays of a size that is known before the list is made",
         )
 
@@ -373,18 +336,18 @@ class TapedList(Listed):
         around = [*trace.scope.around()]
         if self.home in around and any(scope.is_differentiated for scope in around[: around.index(self.home)]):
             raise refusal(
-                f"a list that the running program changes, made outside of what is differentiated: {self._name}",
+                f"a list that the running program changes, made outside of what is differentiated: {self.name}",
                 "make the list in the function that is differentiated, and return np.array of it",
             )
         if self.home not in around:
             raise refusal(
-                f"a list that is made in a branch or loop, changed there, and used behind it: {self._name}",
+                f"a list that is made in a branch or loop, changed there, and used behind it: {self.name}",
                 "make the list before the branch or loop",
             )
 
     def _require_rest(self) -> None:
         if self._loops:
-            raise refusal(f"a list that changes while a loop goes through it: {self._name}",
+            raise refusal(f"a list that changes while a loop goes through it: {self.name}",
                            "loop while a position is below len() of it, and count the position")  # fmt: skip
 
 

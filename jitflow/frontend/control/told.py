@@ -27,7 +27,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.location import Loc
 
-__all__ = ["is_merged", "is_one", "is_replaced", "number_among", "number_as", "numbered_sites",
+__all__ = ["Origin", "is_merged", "is_one", "is_replaced", "number_among", "number_as", "numbered_sites",
            "require_numbers", "require_objects"]  # fmt: skip
 
 

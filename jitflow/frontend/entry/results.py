@@ -16,6 +16,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.containers.containers import ProgramContainer
+from jitflow.frontend.containers.lists import ListedArrays, NumberedArrays
 from jitflow.frontend.containers.returned_containers import Returned, kind_of_container, returned_containers
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
@@ -31,6 +32,7 @@ from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.builtin_functions import replaced_by
+from jitflow.frontend.python.told_items import number_of_item
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.heap_arrays import reference_to
 from jitflow.frontend.recording.trace import current_trace
@@ -42,6 +44,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
 from jitflow.runtime.entry.plan import ConstantObject, DictOf, IsObject, ListOf, SameObject, StructOf, TupleOf
 from jitflow.runtime.objects.remade import remade
+from jitflow.runtime.objects.returned_containers import told_array, told_arrays
 from jitflow.runtime.objects.returned_objects import as_returned
 from jitflow.runtime.objects.texts import filled
 
@@ -65,6 +68,10 @@ class Results:
         self._kept: list[Any] = []
         self._open: set[int] = set()
         """The objects whose attributes are being collected."""
+        self.lists: list[Any] = []
+        """Of the returned lists of arrays, what holds all their items."""
+        self._told = Group(partial(StructOf, dict), ())
+        """The arrays of a call by their numbers."""
         self.kinds: dict[int, int] = {}
         """By what is of one of several kinds alone: those, by identity; 0 for what is returned by itself."""
         self._choices: dict[int, ResultTree] = {}
@@ -75,6 +82,11 @@ class Results:
     def containers(self) -> list[Any]:
         """The lists, dicts and objects in the tree."""
         return [thing for thing in self._kept if id(thing) in self._groups]
+
+    @property
+    def things(self) -> list[Any]:
+        """All that is in the tree."""
+        return self._kept
 
     @property
     def arrays(self) -> list[ArrayTracer]:
@@ -133,9 +145,12 @@ class Results:
             options = [(number, self.tree(thing, path, is_kind=True)) for number, thing in kinds.items()]
             return Chosen(self.tree(result.chosen, path), tuple(options))
         if isinstance(result, ArrayTracer) and id(result) not in self._origins:
-            if (reference := reference_to(result._value)) is None or reference not in self._returned:
-                return self._one_of(result)
-            return self._made(*self._returned[reference])
+            reference = reference_to(result._value)
+            if reference is not None and reference in self._returned:
+                return self._made(*self._returned[reference])
+            found, number = self._one_of(result), number_of_item(result)
+            told = () if number is None else (self._told, found, self.tree(number, path))
+            return Group(partial(StructOf, told_array), told) if told else found
         if isinstance(result, Tracer):
             return self._computed(result)
         if kind is TracedText:
@@ -150,6 +165,12 @@ class Results:
             return self._slotted(result, path)
         if isinstance(result, Recorded):
             listed = result.returned()
+            self._kept.append(listed)
+            if isinstance(listed, ListedArrays):
+                self.lists.append(listed.array)
+            if isinstance(listed, NumberedArrays):
+                told = (self._told, self._computed(listed.array), self._computed(listed.numbers))
+                return Group(partial(StructOf, told_arrays), told)
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):

@@ -21,8 +21,8 @@ from jitflow.runtime.objects.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.objects.texts import text_of_characters
 
 __all__ = ["FACTORIES", "array_of_words", "deque_of", "dict_of", "dict_of_slots", "elements_of_array", "list_of_slots",
-           "numbers_of_words", "of_columns", "put_into", "rows_of_words", "set_of", "shaped", "tuples_of",
-           "unfilled"]  # fmt: skip
+           "numbers_of_words", "of_columns", "put_into", "rows_of_words", "set_of", "shaped", "told_array", "told_arrays",
+           "tuples_of", "unfilled"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 """Python's classes of numbers, by name."""
@@ -37,6 +37,17 @@ def set_of(like: Any, keys: Sequence[Any]) -> Any:
     if type(like) is set:
         return made
     return frozen_in_order(made, [*keys])
+
+
+def told_array(told: dict[int, Any], array: Any, number: int) -> Any:
+    """An array, or the one of its number that has been made before; 0 is of none."""
+    return told.setdefault(number, array) if number else array
+
+
+def told_arrays(told: dict[int, Any], array: Any, numbers: Any) -> list[Any]:
+    """Its items as arrays of their own, of which those of one number are one."""
+    return [told_array(told, told[number] if number in told else item.copy(), number)
+            for item, number in zip(array, numbers.tolist(), strict=True)]  # fmt: skip
 
 
 def deque_of(maxlen: int | None, _: Any, *items: Any) -> Any:
