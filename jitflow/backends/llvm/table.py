@@ -8,6 +8,7 @@ from jitflow.backends.llvm.emission.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emission.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emission.emit_draw import DRAW_EMISSION
 from jitflow.backends.llvm.emission.emit_elementwise import ELEMENTWISE_EMISSION
+from jitflow.backends.llvm.emission.emit_held_arrays import HELD_ARRAY_EMISSION
 from jitflow.backends.llvm.emission.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emission.emit_invoke import INVOKE_EMISSION
 from jitflow.backends.llvm.emission.emit_lanes import LANE_EMISSION
@@ -19,7 +20,6 @@ from jitflow.backends.llvm.emission.emit_sharing import SHARING_EMISSION
 from jitflow.backends.llvm.emission.emit_tape import TAPE_EMISSION
 from jitflow.backends.llvm.emission.emit_texts import TEXT_EMISSION
 from jitflow.backends.llvm.emission.emitter import Emission
-from jitflow.backends.llvm.emit_held_arrays import HELD_ARRAY_EMISSION
 from jitflow.backends.llvm.products.emit_blocks import BLOCK_EMISSION
 from jitflow.backends.llvm.products.emit_gathered_panels import GATHERED_EMISSION
 from jitflow.backends.llvm.products.emit_overlap import OVERLAP_EMISSION

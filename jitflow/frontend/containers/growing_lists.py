@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.containers.containers import made
+from jitflow.frontend.containers.giving_way import begin_anew_in_heap, made_in_heap
 from jitflow.frontend.containers.list_tapes import Form, number_less, repeat
 from jitflow.frontend.containers.lists import Listed, ListedScalars, in_order
 from jitflow.frontend.containers.taped_lists import TapedList, refusal, size_of
@@ -22,7 +23,6 @@ from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.steps import Source
-from jitflow.frontend.python.giving_way import begin_anew_in_heap, made_in_heap
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Site
 from jitflow.frontend.recording.trace import current_trace

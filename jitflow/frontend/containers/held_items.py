@@ -15,6 +15,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
+from jitflow.frontend.containers.held_arrays import array_of_words, array_words
 from jitflow.frontend.containers.item_types import Kept, item_type, joined
 from jitflow.frontend.containers.named_items import named_tuple
 from jitflow.frontend.control.alternatives import described, number_of, option
@@ -23,7 +24,6 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.possible_kinds import is_of_kind, possible_numbers
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.outside.pooled_objects import number_of_object, pooled_object
-from jitflow.frontend.python.held_arrays import array_of_words, array_words
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.building import built, can_be_built

@@ -19,10 +19,10 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.containers import conversions
+from jitflow.frontend.containers.told_items import give_again
 from jitflow.frontend.control.same import Numbers
 from jitflow.frontend.control.steps import Source
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.python.told_items import give_again
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import current_trace
@@ -32,8 +32,9 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, DType
 
-__all__ = ["Listed", "ListedArrays", "ListedRows", "ListedScalars", "ListedTuples", "NumberedArrays", "best", "in_order",
-           "of_numbers", "require_rows_apart", "size_of_list", "summed", "to_list", "tuples_of"]  # fmt: skip
+__all__ = ["Listed", "ListedArrays", "ListedRows", "ListedScalars", "ListedTuples", "NumberedArrays", "best",
+           "in_order", "of_numbers", "require_rows_apart", "size_of_list", "summed", "to_list",
+           "tuples_of"]  # fmt: skip
 
 _LONGEST = 16
 """A list of so many items, whose number is known, is a list of Python's."""
@@ -123,7 +124,7 @@ class Listed(Recorded, Source, ArraySource):
     """A list of the items of ``array``, which nobody else shows, as Python's numbers."""
 
     once = False
-    __jitflow_arrays__ = ("array",)
+    __jitflow_arrays__: tuple[str, ...] = ("array",)
     site: Site | None = None
     """Where it was made, if that may make a list of the running program, which can change."""
 
@@ -223,7 +224,7 @@ class Listed(Recorded, Source, ArraySource):
 class ListedScalars(Listed):
     """The same, as NumPy's scalars."""
 
-    __jitflow_arrays__ = ("array",)
+    __jitflow_arrays__: tuple[str, ...] = ("array",)
 
     @property
     def weak(self) -> bool:
@@ -237,7 +238,7 @@ class ListedScalars(Listed):
 class ListedArrays(Listed):
     """A list of arrays, of which ``array`` has one behind the other."""
 
-    __jitflow_arrays__ = ("array",)
+    __jitflow_arrays__: tuple[str, ...] = ("array",)
 
     @property
     def weak(self) -> bool:

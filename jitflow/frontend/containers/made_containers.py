@@ -26,6 +26,7 @@ from jitflow.frontend.containers.program_counters import ProgramCounter
 from jitflow.frontend.containers.program_deques import parts_of_deque
 from jitflow.frontend.containers.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.containers.program_lists import ProgramList
+from jitflow.frontend.containers.program_ordered_dicts import ProgramOrderedDict
 from jitflow.frontend.containers.program_sets import ProgramSet
 from jitflow.frontend.containers.running_keys import is_running_key, restart_keyed
 from jitflow.frontend.containers.slotted_dicts import SlottedDict
@@ -49,7 +50,6 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
 from jitflow.frontend.outside.slots import Slotted
-from jitflow.frontend.python.program_ordered_dicts import ProgramOrderedDict
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace

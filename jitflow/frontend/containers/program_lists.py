@@ -13,11 +13,13 @@ from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.containers import container_programs as programs
 from jitflow.frontend.containers.compared_by import ComparedBy
 from jitflow.frontend.containers.containers import NOTHING, ProgramContainer, made, python_class, refusal
+from jitflow.frontend.containers.held_arrays import stacked
 from jitflow.frontend.containers.held_items import KINDS, columns_of, place_of, size_of
 from jitflow.frontend.containers.item_types import common_dtype, has_order, widest
 from jitflow.frontend.containers.list_operations import delete_slice, is_before, repeat_items, store_slice, take_slice
 from jitflow.frontend.containers.lists import Listed
 from jitflow.frontend.containers.merging import sort_items
+from jitflow.frontend.containers.nested_lists import array_of_lists, require_kinds
 from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
@@ -25,8 +27,6 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.ranges import slice_within, traced_range
 from jitflow.frontend.control.steps import Source, bound_of
-from jitflow.frontend.python.held_arrays import stacked
-from jitflow.frontend.python.nested_lists import array_of_lists, require_kinds
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface

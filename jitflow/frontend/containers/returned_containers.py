@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.frontend.containers.containers import ProgramContainer, refusal
+from jitflow.frontend.containers.held_arrays import require_own
 from jitflow.frontend.containers.held_items import columns_of, standing_for
 from jitflow.frontend.containers.item_types import leads_to_objects
 from jitflow.frontend.control.alternatives import option
@@ -23,7 +24,6 @@ from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.outside.pooled_objects import Pools, is_pooled
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
-from jitflow.frontend.python.held_arrays import require_own
 from jitflow.frontend.recording.heap_arrays import reference_to, types_behind
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer
@@ -62,7 +62,7 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
                 merged.append(thing)
                 continue
             arrays[reference] = thing
-            require_own(reference.type)
+            require_own(reference.type)  # type: ignore[arg-type]
             is_chosen |= chosen
         elif thing.is_known:
             _require_factories(thing.held, set())

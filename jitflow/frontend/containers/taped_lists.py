@@ -18,13 +18,13 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
+from jitflow.frontend.containers.giving_way import begin_anew_in_heap
 from jitflow.frontend.containers.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.containers.lists import Listed, ListedArrays, ListedScalars, NumberedArrays, tuples_of
+from jitflow.frontend.containers.told_items import give, may_hold, with_givers
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.same import Numbers
-from jitflow.frontend.python.giving_way import begin_anew_in_heap
-from jitflow.frontend.python.told_items import give, may_hold, with_givers
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.regions import Scope

@@ -16,6 +16,7 @@ from typing import Any
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
 from jitflow.frontend.containers.lists import require_rows_apart
 from jitflow.frontend.containers.pools import make_pools
+from jitflow.frontend.containers.told_items import require_items_told
 from jitflow.frontend.containers.untold import require_told
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
 from jitflow.frontend.control.handing_over import hand_over
@@ -38,7 +39,6 @@ from jitflow.frontend.outside.pooled_objects import MadeInside, Pools
 from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
-from jitflow.frontend.python.told_items import require_items_told
 from jitflow.frontend.recording.choices import Choices, Restart, Site, StartAnew
 from jitflow.frontend.recording.locate import (
     definition,

@@ -18,6 +18,7 @@ from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.containers.containers import ProgramContainer
 from jitflow.frontend.containers.lists import ListedArrays, NumberedArrays
 from jitflow.frontend.containers.returned_containers import Returned, kind_of_container, returned_containers
+from jitflow.frontend.containers.told_items import number_of_item
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import can_change
@@ -32,7 +33,6 @@ from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.builtin_functions import replaced_by
-from jitflow.frontend.python.told_items import number_of_item
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.heap_arrays import reference_to
 from jitflow.frontend.recording.trace import current_trace

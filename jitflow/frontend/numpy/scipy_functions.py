@@ -89,8 +89,8 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: 
 def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True) -> Any:
     factor, pivots = lu_and_piv
     matrix, right, dtype = _system("lu_solve", factor, b)
-    found = called("jitflow.runtime.calls.routines.lu_solve", (matrix, array_operand(pivots), right), right, [dtype], "check",
-                    trans=static_int(trans, "trans"))  # fmt: skip
+    found = called("jitflow.runtime.calls.routines.lu_solve", (matrix, array_operand(pivots), right), right, [dtype],
+                   "check", trans=static_int(trans, "trans"))  # fmt: skip
     return new(found[0])
 
 

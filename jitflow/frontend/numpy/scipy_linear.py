@@ -95,7 +95,7 @@ def _call(name: str, *args: Any, **keywords: Any) -> Any:
     parts = found if isinstance(found, tuple) else (found,)
     types = []
     for part, letters in zip(parts, wanted.split(), strict=True):
-        dims = values.dims(operands[-1]) if letters == "*" else [sizes[key] for key in letters.strip("-")]
+        dims = values.dims(operands[-1]) if letters == "*" else tuple(sizes[key] for key in letters.strip("-"))
         types.append(_type(part, dims))
     results = current_trace().add(
         "host_call", *operands, types=types, routine=f"scipy.linalg.{name}", keywords=("",) * len(operands),

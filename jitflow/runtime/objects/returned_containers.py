@@ -21,8 +21,8 @@ from jitflow.runtime.objects.set_orders import fill_in_order, frozen_in_order
 from jitflow.runtime.objects.texts import text_of_characters
 
 __all__ = ["FACTORIES", "array_of_words", "deque_of", "dict_of", "dict_of_slots", "elements_of_array", "list_of_slots",
-           "numbers_of_words", "of_columns", "put_into", "rows_of_words", "set_of", "shaped", "told_array", "told_arrays",
-           "tuples_of", "unfilled"]  # fmt: skip
+           "numbers_of_words", "of_columns", "put_into", "rows_of_words", "set_of", "shaped", "told_array",
+           "told_arrays", "tuples_of", "unfilled"]  # fmt: skip
 
 FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 """Python's classes of numbers, by name."""

@@ -44,4 +44,4 @@ class ProgramOrderedDict(ProgramDict):
     def __eq__(self, other: Any) -> Any:
         return programs.equal_in_order(self, other) if isinstance(other, ProgramOrderedDict) else super().__eq__(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
