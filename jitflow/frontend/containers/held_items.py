@@ -183,14 +183,13 @@ def _one_of(item: Several, found: Iterator[Value]) -> Any:
         things.append(standing_for(kind, iter([_as_carrier(word, wanted) for word, wanted in parts])))
     if len(things) == 1:
         return things[0]
-    numbers = [number_of(thing) for thing in things]
-    chosen, options, told = as_weak(values.constant(numbers[-1], I64), I64), dict[int, Any](), dict[int, str]()
+    numbers = [number for thing in things if (number := number_of(thing)) is not None]
+    chosen, options, told = values.known_int(numbers[-1]), dict[int, Any](), dict[int, str]()
     for place, (number, thing) in enumerate(zip(numbers, things, strict=True)):
-        assert number is not None
         options[number], told[number] = thing, described(thing)
         if place < len(things) - 1:
             is_this = values.emit("equal", tag, values.constant(place, I64))
-            chosen = values.select(is_this, as_weak(values.constant(number, I64), I64), chosen)
+            chosen = values.select(is_this, values.known_int(number), chosen)
     return tracers.Alternatives(tracers.wrap(chosen), options, "the item", told)
 
 

@@ -194,7 +194,7 @@ def of_own_kinds(thing: Alternatives, is_itself: Callable[[Any], bool]) -> Alter
         tag = as_weak(lift(chosen), I64)
         for number in (number for number in numbers if numbers[number] != number):
             is_chosen = values.emit("equal", values.cast(lift(chosen), I64), values.constant(number, I64))
-            tag = values.select(is_chosen, as_weak(values.constant(numbers[number], I64), I64), tag)
+            tag = values.select(is_chosen, values.known_int(numbers[number]), tag)
         chosen = wrap(tag)
     options = {numbers[number]: held for number, held in thing.options.items()}
     words = {numbers.get(number, number): word for number, word in thing.words.items()}

@@ -16,6 +16,7 @@ from jitflow.frontend.control.branch import and_, choose, or_
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.logic import as_bool, as_python_bool, not_, truth
+from jitflow.frontend.control.possible_kinds import is_among
 from jitflow.frontend.control.ranges import Range, contains_number, start_stop_step
 from jitflow.frontend.control.steps import Stepwise
 from jitflow.frontend.control.told import is_merged, is_one
@@ -61,6 +62,10 @@ def compared(symbol: str, left: Any, right: Any) -> Any:
 
 def is_(left: Any, right: Any) -> Any:
     """``left is right``."""
+    if type(left) is tracers.Alternatives and right is None:
+        answers = {number: is_(held, None) for number, held in left.options.items()}
+        if all(type(answer) is bool for answer in answers.values()):  # which the number of the kind tells
+            return is_among(left, [number for number, answer in answers.items() if answer])
     if type(left) is tracers.Alternatives or type(right) is tracers.Alternatives:
         return tracers.distributed(is_, (left, right), {})
     if left is not right and all(isinstance(thing, Recorded) and thing.flows for thing in (left, right)):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Collection, Iterable
+from functools import partial
 from typing import Any
 
 from jitflow.frontend.control.alternatives import option
+from jitflow.frontend.control.logic import as_python_bool
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, Tracer, lift
@@ -13,7 +16,7 @@ from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 
-__all__ = ["is_of_kind", "narrowed", "possible_numbers"]
+__all__ = ["is_among", "is_of_kind", "narrowed", "possible_numbers"]
 
 
 def possible_numbers(thing: Alternatives) -> list[int]:
@@ -37,6 +40,21 @@ def narrowed(thing: Any) -> Any:
     """The thing of its one kind, if it may be of no other one here."""
     numbers = possible_numbers(thing) if type(thing) is Alternatives else ()
     return option(thing, numbers[0]) if len(numbers) == 1 else thing
+
+
+def is_among(thing: Alternatives, numbers: Collection[int]) -> Any:
+    """Whether a value is of one of some kinds, as the program's bool, unless that is known of all that it may be."""
+    possible = possible_numbers(thing)
+    held, others = ([number for number in possible if (number in numbers) is wanted] for wanted in (True, False))
+    if not held or not others:
+        return bool(held)
+    few = min(held, others, key=len)
+    answer = functools.reduce(partial(values.emit, "logical_or"), [is_of_kind(thing, number) for number in few])
+    if few is others:
+        answer = values.emit("logical_not", answer)
+    tag = lift(thing.chosen)
+    current_trace().state(Kinds).implied[answer] = {tag: frozenset(held)}, {tag: frozenset(others)}
+    return as_python_bool(answer)
 
 
 def is_of_kind(thing: Alternatives, number: int) -> Value:

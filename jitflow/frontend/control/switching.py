@@ -364,7 +364,7 @@ def _tells(place: int, kinds: Mapping[tuple[int, ...], int]) -> bool:
 def _tag_of(things: Sequence[Alternatives], kinds: Mapping[tuple[int, ...], int]) -> Value:
     """The number of a result's kind, which follows from those of the operands."""
     if len({*kinds.values()}) == 1:
-        return as_weak(values.constant(next(iter(kinds.values())), I64), I64)
+        return values.known_int(next(iter(kinds.values())))
     thing, *others = things
     by_first: dict[int, dict[tuple[int, ...], int]] = {}
     for (number, *rest), kind in kinds.items():

@@ -88,6 +88,11 @@ def constant(number: Any, dtype: DType) -> Value:
     return emit("constant", value=_PYTHON_KINDS[dtype.kind](number), type=Scalar(dtype))
 
 
+def known_int(number: int) -> Value:
+    """A Python integer that is known now."""
+    return emit("constant", value=number, type=Scalar(I64, weak=True))
+
+
 def constant_like(number: Any, value: Value) -> Value:
     """A scalar of the dtype of ``value``."""
     return constant(number, dtype_of_value(value))
