@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import jitflow
 from tests.truth.whole.same import assert_does_what_python_does
 
 PROGRAMS = {}
@@ -53,6 +54,25 @@ def characters_at_places_of_the_run(text, n):
     for i in range(n):
         total += ord("0123456789abcdef"[(n + i) % 16]) * i
     return total, same_from_both_ends(text, 0, n - 1), text[n - 1]
+
+
+def common_length(one, other):
+    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i in range(1, len(one) + 1):
+        for j in range(1, len(other) + 1):
+            if one[i - 1] == other[j - 1]:
+                table[i][j] = table[i - 1][j - 1] + 1
+            else:
+                table[i][j] = max(table[i - 1][j], table[i][j - 1])
+    return table[-1][-1]
+
+
+def test_a_nest_over_long_texts_is_native():
+    """Each turn would know its characters if it were written out, but there are hundreds."""
+    compiled = jitflow.function(common_length)
+    texts = "abcbdab" * 3, "bdcaba" * 4
+    assert "cannot be one native loop" not in str(compiled.explain(*texts))
+    assert compiled(*texts) == common_length(*texts)
 
 
 @program((65,), (8364,), (-1,), (0x110000,), (np.int64(66),), (True,), (2.0,))

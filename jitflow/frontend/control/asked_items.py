@@ -113,6 +113,9 @@ def begin_anew_with_asked(error: UserError, turns: int | None) -> None:
         found.append(trace.begin_anew(Restart(made.site, held, is_wish=True)))
     if found:
         raise found[0]
+    site = _site(error.location) if isinstance(error.location, Loc) else None
+    if site is not None and any(type(items) is str for items in here) and not trace.choices.is_settled(site):
+        raise trace.begin_anew(Restart(site, is_wish=True))  # a character is chosen as quickly as an item of an array
 
 
 def begin_anew_choosing(error: UserError) -> None:
