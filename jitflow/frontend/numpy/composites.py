@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.frontend.numpy.complex_extremes import clip_complex
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import cast, constant_like, dtype_of_value, emit, select
 from jitflow.ir.core import Value
@@ -266,6 +267,8 @@ def _times_log(x: Value, y: Value, logarithm: str) -> Value:
 
 def clip(x: Value, low: Value, high: Value) -> Value:
     """Not below ``low`` nor above ``high``. Between two numbers a zero keeps its sign: NumPy compares with them."""
+    if dtype_of_value(x).is_complex:
+        return clip_complex(x, low, high)
     if values.rank(low) or values.rank(high) or not dtype_of_value(x).is_float:
         return emit("minimum", emit("maximum", x, low), high)
     raised = select(emit("less", x, low), low, x)

@@ -33,6 +33,7 @@ from jitflow.frontend.arrays.operands import (
 from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.numpy import ufunc_methods
 from jitflow.frontend.numpy.calling import as_result, as_running, compute, output_dtype, where_mask, write_back
+from jitflow.frontend.numpy.complex_extremes import first_choices, first_unknown
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
@@ -186,14 +187,15 @@ def _folded(ufunc: np.ufunc, rule: Fold, value: Value, axes: tuple[int, ...], st
     dtype = values.dtype_of_value(value)
     name = rule.op_for(dtype)
     if start is None:
-        return fold(name, value, axes)
+        found = fold(name, value, axes)
+        return first_unknown(found, value, axes) if dtype.is_complex and ufunc in (np.maximum, np.minimum) else found
     if ufunc in (np.fmax, np.fmin):
         if dtype.is_float:
             worst = values.constant_like(-np.inf if ufunc is np.fmax else np.inf, value)
             value = values.as_array(values.select(emit("isnan", value), worst, value))
         name = "reduce_maximum" if ufunc is np.fmax else "reduce_minimum"
     result = fold(name, value, axes, may_be_empty=True)
-    return values.cast(compute(ufunc, (result, start))[0], dtype)
+    return values.cast(compute(ufunc, (start, result))[0], dtype)
 
 
 def _reduction_dtype(ufunc: np.ufunc, value: Value, dtype: Any, into: DType | None = None) -> DType:
@@ -307,22 +309,12 @@ def _argument(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     place = None if axis is None else converted_axis(axis, max(values.rank(value), 1))
     axes = (place,) if place is not None and values.rank(value) else reduction_axes(None, values.rank(value))
     if values.dtype_of_value(value).is_complex and axes:
-        value = as_value(_first_choices(name, tracers.wrap(value), axes))
+        value = as_value(first_choices(name, tracers.wrap(value), axes))
     result = fold(name, value, axes) if axes else values.fill(values.constant(0, I64), values.dims(value))
     if keepdims and keepdims is not ABSENT:
         result = keep_axes(result, values.dims(value), axes)
     misfit = f"output array does not match result of np.{name.removeprefix('reduce_')}."
     return new(values.as_scalar(result)) if out is None else write_back(result, out, misfit)
-
-
-def _first_choices(name: str, z: Any, axis: tuple[int, ...]) -> Any:
-    """Marks of complex numbers for `_argument`: of what is nan, if anything is, else of the most by both parts."""
-    most, last = (np.max, -np.inf) if name == "reduce_argmax" else (np.min, np.inf)
-    leads = z.real == most(z.real, axis=axis, keepdims=True, initial=last)
-    second = most(np.where(leads, z.imag, last), axis=axis, keepdims=True, initial=last)
-    unknown = np.isnan(z)
-    marks = np.where(np.any(unknown, axis=axis, keepdims=True), unknown, leads & (z.imag == second))
-    return marks if name == "reduce_argmax" else ~marks
 
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
