@@ -337,7 +337,7 @@ def guard_text(compilation: Compilation) -> str:
     """The function that tests sizes and overlap, in LLVM's language; empty if there is nothing to test."""
     from jitflow.backends.llvm import guard
 
-    return guard.guard_text(compilation.traced.function, ordered=compilation.ordered)
+    return guard.guard_text(compilation.traced.function, compilation.traced.leaves, ordered=compilation.ordered)
 
 
 def _entry(compilation: Compilation) -> EntryCode | None:

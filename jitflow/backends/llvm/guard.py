@@ -3,12 +3,12 @@
 ``i32 guard(ptr arguments)`` returns 1 if the sizes in the argument slots are ones that the code was compiled for. Each
 size symbol is bound where a parameter first has it as a dim, or by an integer that is a size; a dim that is a number,
 or a size again, is compared, and so are the facts of the function. No array that the program writes to may share memory
-with another one. Dims equal to 1 are the entry's business.
+with another one, nor its elements with each other. Dims equal to 1 are the entry's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from jitflow.ir.core import Function
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbols
@@ -20,14 +20,18 @@ __all__ = ["guard_text"]
 _PREDICATES = {"==": "eq", "!=": "ne", ">=": "sge", "<": "slt"}
 
 
-def guard_text(function: Function, name: str = "guard", *, ordered: bool = True) -> str:
+def guard_text(function: Function, leaves: Sequence[object] = (), name: str = "guard", *, ordered: bool = True) -> str:
     """The text of the guard; empty if there is nothing to test.
 
     ``ordered`` calls take their variables, which finds those that come twice, and no other array is in their memory.
+    ``leaves`` are what the parameters are, arrays with their layout classes.
     """
     writer = _GuardWriter()
     slot = 0
-    for parameter in function.parameters:
+    for position, parameter in enumerate(function.parameters):
+        leaf = leaves[position] if leaves else None
+        if isinstance(parameter.type, Variable) and getattr(leaf, "layout", "") in ("unit", "general"):
+            writer.require_elements_apart(parameter.type, slot)
         if isinstance(parameter.type, Index) and parameter.type.dim is not None:
             writer.bind(parameter.type.dim, slot)
         if isinstance(parameter.type, Tensor | Variable):
@@ -101,6 +105,27 @@ class _GuardWriter:
         behind = self._let(f"icmp ule i64 {other_end}, {first}")
         self._and(self._let(f"or i1 {before}, {behind}"))
 
+    def require_elements_apart(self, type: Variable, slot: int) -> None:
+        """Test that no two elements share memory: a step along an axis leads over all that the shorter steps reach.
+
+        `jitflow.frontend.outside.arguments.elements_meet` is the same for an array.
+        """
+        rank = len(type.dims)
+        sizes = [self._load(slot + 1 + axis) for axis in range(rank)]
+        steps = [self._let(f"call i64 @llvm.abs.i64(i64 {self._load(slot + 1 + rank + axis)}, i1 false)")
+                 for axis in range(rank)]  # fmt: skip
+        reaches = [self._let(f"mul i64 {self._let(f'sub i64 {size}, 1')}, {step}")
+                   for size, step in zip(sizes, steps, strict=True)]  # fmt: skip
+        for axis, step in enumerate(steps):
+            room = str(type.dtype.itemsize)
+            for other, reach in enumerate(reaches):
+                if other != axis:
+                    shorter = self._let(f"icmp {'ule' if other > axis else 'ult'} i64 {steps[other]}, {step}")
+                    room = self._let(f"add i64 {room}, {self._let(f'select i1 {shorter}, i64 {reach}, i64 0')}")
+            leads_over = self._let(f"icmp sge i64 {step}, {room}")
+            is_short = self._let(f"icmp sle i64 {sizes[axis]}, 1")
+            self._and(self._let(f"or i1 {leads_over}, {is_short}"))
+
     def _extent(self, type: Tensor | Variable, slot: int) -> tuple[str, str]:
         """The addresses of the first byte and behind the last; both the same for an array without elements."""
         if slot not in self._extents:
@@ -127,9 +152,10 @@ class _GuardWriter:
         if self._answer == "true":
             return ""
         body = "\n".join(f"  {line}" for line in self._lines)
+        declared = "declare i64 @llvm.abs.i64(i64, i1)\n" if "@llvm.abs.i64" in body else ""
         return (
             f"define i32 @{name}(ptr %arguments) {{\nstart:\n{body}\n"
-            f"  %answer = zext i1 {self._answer} to i32\n  ret i32 %answer\n}}\n"
+            f"  %answer = zext i1 {self._answer} to i32\n  ret i32 %answer\n}}\n{declared}"
         )
 
     def _dim(self, dim: Dim) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from types import CellType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_class, check_rank, unsupported
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.recording.choices import Choice, Restart, Site
@@ -139,6 +140,8 @@ class Inputs:
         if self.overlap:
             self.trace.storage.place(value)  # what others write shows in it
             self.trace.storage.overlaps(value)
+        if kind.meets_itself:
+            self.trace.storage.protect(value, partial(_refuse_to_write, self.path(register)))
         if not kind.writeable:
             # That a store fails is compiled where a path of the program leads to it: for such arrays alone.
             guard = Satisfies(register, is_read_only, "is read-only")
@@ -339,6 +342,15 @@ class Inputs:
         if not self.trace.includes_ones:
             self.trace.establish(Fact(dim, "!=", 1))
         return dim
+
+
+def _refuse_to_write(path: str) -> NoReturn:
+    raise located(
+        UserNotImplementedError(
+            f"a write to {path}, an array whose elements share memory with each other",
+            mend=f"write to a copy, {path}.copy(), or to the array that it shows",
+        )
+    )
 
 
 def _read_key(read: Read) -> tuple[Any, ...]:

@@ -64,6 +64,11 @@ def _known_strides(value: Value) -> tuple[Dim, ...]:
     found = strides_of(value)
     if found is None or any(name.startswith("stride_") for stride in found for name in symbols(stride)):
         raise refuse("strides of an array of which the compiled code does not know how it lies", "copy it: x.copy()")
+    trace = current_trace()
+    for dim in values.dims(trace.storage.root(value)):
+        is_open = trace.known(dim, ">=", 1) is None and trace.is_open(dim)
+        if is_open or not trace.decide(dim, ">=", 1, "the strides of an array"):
+            raise refuse("strides of an empty array, which may be anything", "test x.size before")
     if any(dim == 1 for dim in values.dims(value)):
         raise refuse("strides of an array with an axis of length 1, which may be anything", "leave that axis out")
     return found

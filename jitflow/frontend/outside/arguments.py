@@ -45,6 +45,8 @@ class ArrayClass:
     writeable: bool = True
     extent: tuple[int, int] = (0, 0)
     """The addresses of its memory, from the first byte to behind the last."""
+    meets_itself: bool = False
+    """Whether elements may share memory with each other."""
 
     @property
     def rank(self) -> int:
@@ -156,7 +158,23 @@ def array_class(array: Any, path: str) -> ArrayClass:
     dtype = None if array.dtype.kind in "OSUVMmT" and not _is_extension(array.dtype) else dtype_of(array.dtype)
     if dtype is None or not array.dtype.isnative:
         raise _dtype_error(array.dtype, path)
-    return ArrayClass(dtype, array.shape, layout_of(array), False, array.flags.writeable, byte_bounds(array))
+    extent, meets = byte_bounds(array), elements_meet(array)
+    return ArrayClass(dtype, array.shape, layout_of(array), False, array.flags.writeable, extent, meets)
+
+
+def elements_meet(array: np.ndarray[Any, Any]) -> bool:
+    """Whether elements of an array may share memory: a step along an axis does not lead over what shorter ones reach.
+
+    The guard of a specialisation asks the same (`jitflow.backends.llvm.guard`).
+    """
+    if array.flags.forc or not array.size:
+        return False
+    reached = array.itemsize
+    for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1 and step < reached:
+            return True
+        reached += step * (size - 1)
+    return False
 
 
 def number_class(number: Any, path: str) -> NumberClass:

@@ -109,13 +109,15 @@ class ArrayTracer(Tracer):
         """Make the array be ``value``, of the same type, for everybody who shows its memory.
 
         An array that nobody else shows, made in the region that is being recorded, just becomes another value. One that
-        came out of a branch or loop may be what another name shows, and one of which the program has a part is.
+        came out of a branch or loop may be what another name shows; one of which the program has a part is, and an
+        imitated view.
         """
         if value.type != self._value.type:
             raise CompilerBug(f"expected a value of type {self._value.type} to assign, got {value.type}")
         storage, shown = self._trace.storage, self._value
         alone = self.owned and not storage.is_shared(shown) and storage.is_local(shown)
         alone = alone and not storage.came_shared(shown) and not storage.is_seen_otherwise(shown)
+        alone = alone and not storage.imitations.shows(shown)
         if alone and not storage.is_variable(shown) and not storage.is_held(value):
             self._value = value
             storage.hold(value)

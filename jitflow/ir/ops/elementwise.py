@@ -199,13 +199,9 @@ _ROWS: list[tuple[str, int, str, str, Callable[..., Any], str]] = [
 
 def _power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
     dtype = np.result_type(base, exponent, modulus)
-    mask = (1 << 8 * dtype.itemsize) - 1
-
-    def power(base: int, exponent: int, modulus: int) -> int:
-        return pow(base, exponent & mask, modulus) if modulus else 0
-
-    found = np.frompyfunc(power, 3, 1)(*(np.asarray(number).astype(object) for number in (base, exponent, modulus)))
-    return np.asarray(found).astype(dtype)[()]
+    bits, numbers = (1 << 8 * dtype.itemsize) - 1, np.broadcast_arrays(base, exponent, modulus)
+    power = np.frompyfunc(lambda a, b, c: pow(a, b & bits, c) if c else 0, 3, 1)
+    return np.asarray(power(*(number.astype(object) for number in numbers))).astype(dtype)[()]
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:

@@ -1,0 +1,78 @@
+"""What was wrong without a word: complex numbers with nan, memory that an array shows twice, strides of nothing."""
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+from tests.compare import assert_all_same, assert_same
+
+NAN = float("nan")
+COMPLEX = np.array(
+    [1 + 2j, complex(NAN, 1), complex(1, NAN), complex(NAN, NAN), 1 + 1j, 9j, complex(np.inf, NAN), -0.0j]
+)
+
+
+@pytest.mark.parametrize("bound", [1 + 1.5j, complex(1, NAN), complex(NAN, 0)])
+def test_complex_numbers_are_clipped_as_numpy_compares_them(bound):
+    """A nan in the imaginary part of a bound made it lose."""
+
+    def program(x, low, high):
+        return np.clip(x, low, high), x.clip(high, x[::-1])
+
+    for low, high in ((bound, 2 + 1j), (0j, bound)):
+        got = jitflow.function(program)(COMPLEX, np.complex128(low), np.complex128(high))
+        assert_all_same(got, program(COMPLEX, np.complex128(low), np.complex128(high)))
+
+
+def test_the_first_complex_number_with_a_nan_is_the_largest_and_the_smallest():
+    """It was the one that a lane met first."""
+
+    def program(x):
+        return x.max(), x.min(), np.maximum.reduce(x.reshape(2, -1), axis=1), np.amin(x[4:]), x[:1].max()
+
+    with np.errstate(all="ignore"):
+        assert_all_same(jitflow.function(program)(COMPLEX), program(COMPLEX))
+
+
+def lost_in_place(x):
+    window = np.lib.stride_tricks.as_strided(x, (4, 3), (8, 8))
+    window += 1
+    return x
+
+
+def written_itself(x):
+    x *= 2
+    return x
+
+
+def strides_of_nothing(x):
+    return x.strides, x[:, 1:].strides
+
+
+def test_what_would_write_to_memory_twice_is_refused():
+    """Both were wrong without a word."""
+    with pytest.raises(UserNotImplementedError, match="as_strided is written to"):
+        jitflow.function(lost_in_place)(np.arange(6.0))
+    compiled = jitflow.function(written_itself)
+    base = np.arange(40.0).reshape(5, 8)
+    for apart in (
+        base[:, 1:4],
+        base[::2, ::-2],
+        base.T[1:3],
+        np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2)[:, ::-1],
+    ):
+        wanted = written_itself(apart.copy())
+        assert_same(compiled(apart), wanted)
+    for shape, steps in (((4, 3), (8, 8)), ((4, 3), (0, 8)), ((3,), (0,)), ((2, 2, 2), (8, 64, 8))):
+        meeting = np.lib.stride_tricks.as_strided(base, shape, steps)
+        with pytest.raises(UserNotImplementedError, match="whose elements share memory with each other"):
+            compiled(meeting)
+
+
+def test_strides_of_what_has_elements_are_known():
+    """NumPy's empty arrays have strides of zeros, or those of what they are a slice of."""
+    compiled = jitflow.function(strides_of_nothing)
+    assert compiled(np.ones((3, 4))) == ((32, 8), (32, 8))
+    with pytest.raises(UserNotImplementedError, match="strides of an empty array"):
+        compiled(np.ones((0, 4)))
