@@ -310,7 +310,8 @@ def _evaluate(op: Op, operands: Results, sizes: Mapping[str, int]) -> Results:
     results = definition.evaluate(operands, attributes, [result.type for result in op.results])
     if not op.results:
         return ()
-    if isinstance(op.results[0].type, Place) and results.size and not np.may_share_memory(results, operands[0]):
+    shown = operands[0].elements if op.name == "show_items" else operands[0] if operands else None
+    if isinstance(op.results[0].type, Place) and results.size and not np.may_share_memory(results, shown):
         raise CompilerBug("expected a view of the place, got a copy", operation=print_op(op), location=op.loc)
     return (results,) if len(op.results) == 1 else tuple(results)
 

@@ -433,13 +433,6 @@ def test_a_star_on_random_grids():
         assert compiled(walls, (0, 0), goal) == shortest_way(walls, (0, 0), goal)
 
 
-def holding_arrays(n):
-    head = None
-    for i in range(n):
-        head = Link(np.ones(3) * i, head)
-    return head.value
-
-
 def read_as_dict(n):
     items = []
     while len(items) < n:
@@ -450,7 +443,6 @@ def read_as_dict(n):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (holding_arrays, "what value of an object of class Link holds, of which the run decides which it is"),
         (read_as_dict, "the __dict__ of an object of class Link, of which the run decides which it is"),
     ],
 )

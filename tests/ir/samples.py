@@ -276,6 +276,13 @@ _HOST_BODIES = {
     "attach": 'attach {device="cuda:0"}\n yield',
     "inspect": "%0: index = size {dim=128}\n %1: buffer i64 = alloc %0 {dtype=i64}\n inspect %1\n yield",
     "heap": "%0: index = heap\n yield",
+    "item_memory": """%0: index = heap
+      %1: array<f64> = make_container %0 {type=<array<f64>>}
+      %2: i64 = constant {value=3, type=<i64>}
+      add_items %1, %2
+      %3: buffer f64 = item_memory %1 {kept=true}
+      yield""",
+    "hold": "%0: index = heap\n %1: array<f64> = make_container %0 {type=<array<f64>>}\n hold %1\n yield",
     "clock": "%0: index = clock\n yield",
     "note": "%0: index = clock\n %1: index = size {dim=64}\n"
     ' note %0, %1, %1 {kind="kernel", work="kernel_0", lines=["a.py:1"]}\n yield',
@@ -346,6 +353,15 @@ _OF_CONTAINERS = {
     "pass_container": "%0: list<list<int>> = pass_container %t {number=0, type=<list<list<int>>>}\n yield",
     "give_containers": "give_containers %t, %list\n yield",
     "tell_containers": "tell_containers %t\n yield",
+    "add_items": """%0: array<f64> = make_container {type=<array<f64>>}
+      add_items %0, %j
+      %1: list<i64> = pack_containers %0
+      yield""",
+    "show_items": """%0: array<f32> = make_container {type=<array<f32>>}
+      add_items %0, %j
+      %1: place f32[7] = show_items %0 {dims=[7]}
+      %2: f32[7] = load %1
+      yield %2""",
 }
 _TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}
 

@@ -136,7 +136,8 @@ def _note_write(held: Container) -> None:
 def _refuse_to_write(held: Container) -> NoReturn:
     error = located(
         UserNotImplementedError(
-            f"a write to one of the arrays in containers, of type {held.item}, of which one is a view or an argument",
+            f"a write to an array that is an item of a container, of type {held.item}, where another such item is a "
+            "copy of a view or an argument",
             mend="put a copy into the container: x.copy()",
         )
     )
