@@ -62,7 +62,7 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
                 merged.append(thing)
                 continue
             arrays[reference] = thing
-            require_own(reference.type)  # type: ignore[arg-type]
+            require_own(_type_of(reference))
             is_chosen |= chosen
         elif thing.is_known:
             _require_factories(thing.held, set())
@@ -70,14 +70,19 @@ def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Retu
             is_chosen |= chosen
         else:
             found[type(thing)] = partial(unfilled, thing.held), []
-    _require_apart(merged, [*held.values(), *(reference.type for reference in arrays)], has_pooled=has_pooled)
+    _require_apart(merged, [*held.values(), *map(_type_of, arrays)], has_pooled=has_pooled)
     if len(arrays) == 1 and not held and not has_pooled:
         return found  # the array is copied
-    held |= {reference: reference.type for reference in arrays}  # type: ignore[misc]
+    held |= {reference: _type_of(reference) for reference in arrays}
     return found | {
         value: _with_shape(arrays[value], returned) if value in arrays else returned
         for value, returned in _returned(held, has_pooled=has_pooled, is_chosen=is_chosen).items()
     }
+
+
+def _type_of(reference: Value) -> Container:
+    assert isinstance(reference.type, Container)
+    return reference.type
 
 
 def _require_apart(merged: Sequence[ArrayTracer], others: list[Any], *, has_pooled: bool) -> None:
