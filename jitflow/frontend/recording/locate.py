@@ -75,7 +75,7 @@ def package_of(file: str) -> str:
 _ON_BEHALF = (
     *(
         _jitflow_path(f"frontend{os.sep}{name}")
-        for name in ("arrays", "control", "numpy", "outside", "python", "texts", "tracers")
+        for name in ("arrays", "containers", "control", "numpy", "outside", "python", "texts", "tracers")
     ),
     _jitflow_path("random"),
 )
