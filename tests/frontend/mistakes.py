@@ -55,7 +55,7 @@ def decides_by_chaining(x):
 
 
 def indexes_a_list(x):
-    return [x, x][: int(x[0])]
+    return (x, x)[: int(x[0])]
 
 
 def formats(x):

@@ -231,7 +231,7 @@ def sorts_a_list_of_values(x, y):
 
 
 def indexes_a_list_by_a_value(x):
-    choices = [x, x * 2, x * 3]
+    choices = (x, x * 2, x * 3)
     return choices[: x.argmax()]
 
 
@@ -245,8 +245,8 @@ def uses_a_value_as_a_key(x):
 def unrolls_too_far(x):
     found = []
     for i in range(100_000):
-        found.append([x * i])
-    return found
+        found.append(lambda: x * i)
+    return [make() for make in found]
 
 
 def compares_text(x):

@@ -111,7 +111,7 @@ def puts_equal_keys_mended(x, table):
 
 
 def takes_some_of_two(x):
-    return [x, x][: int(x[0])]
+    return (x, x)[: int(x[0])]
 
 
 def takes_some_of_two_mended(x):

@@ -34,6 +34,7 @@ from jitflow.records import dataclass
 
 __all__ = [
     "Kept",
+    "are_keys_of_one_kind",
     "are_sorted_as_items",
     "as_key",
     "common_dtype",
@@ -223,6 +224,12 @@ def as_key(item: Item) -> Item | None:
     return item if item.dtype.bits == 64 else Several((item,))
 
 
+def are_keys_of_one_kind(keys: Iterable[Any]) -> bool:
+    """Whether one dict of the running program can have all these keys."""
+    kind = _all_joined(map(item_type, keys))
+    return kind is not None and as_key(kind) is not None
+
+
 def _is_number(item: Item) -> bool:
     return isinstance(item, Scalar) and not isinstance(item, Container | Reference) and not item.dtype.is_complex
 
@@ -264,9 +271,18 @@ def leads_to_objects(held: Container) -> bool:
 
 
 def are_sorted_as_items(items: list[Any]) -> bool:
-    """Whether items of a list of Python's are put in order as those of a container, and not as numbers of an array."""
+    """Whether items of a list of Python's are put in order as those of a container.
+
+    Numbers are put in order as those of an array, and arrays are chosen, so that they stay what they are.
+    """
     held = type_of_container(items)
-    return held is not None and (isinstance(held.item, Reference) or not isinstance(held.item, Scalar))
+    if held is None or _has_arrays(held.item):
+        return False
+    return isinstance(held.item, Reference) or not isinstance(held.item, Scalar)
+
+
+def _has_arrays(item: Item | None) -> bool:
+    return is_array_item(item) or (isinstance(item, tuple) and any(map(_has_arrays, item)))
 
 
 def common_dtype(item: Item | None) -> DType | None:

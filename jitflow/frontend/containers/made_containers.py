@@ -18,7 +18,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.containers.containers import ProgramContainer, made, refusal
 from jitflow.frontend.containers.growing_lists import Growing, as_growing
 from jitflow.frontend.containers.held_items import KINDS
-from jitflow.frontend.containers.item_types import item_type, type_of_container, widest
+from jitflow.frontend.containers.item_types import are_keys_of_one_kind, item_type, type_of_container, widest
 from jitflow.frontend.containers.list_operations import require_memory
 from jitflow.frontend.containers.list_tapes import Form
 from jitflow.frontend.containers.lists import Listed, ListedRows
@@ -96,7 +96,8 @@ def made_dict(name: str, *parts: tuple[Any, ...]) -> Any:
     trace = active_trace()
     if trace is not None:
         site = site_of_making(name)
-        if not trace.choices.is_settled(site) and any(is_running_key(part[0]) for part in parts if len(part) > 1):
+        keys = [part[0] for part in parts if len(part) > 1]
+        if not trace.choices.is_settled(site) and any(map(is_running_key, keys)) and are_keys_of_one_kind(keys):
             raise trace.begin_anew(Restart(site, is_wish=True))
         answer = trace.choices.answer(site)
         if answer is not None or any(isinstance(part[0], Recorded) for part in parts if len(part) == 1):
@@ -341,10 +342,8 @@ def _sorted(items: Any, key: Any, reverse: Any) -> Any:
     return found
 
 
-surface.install(
-    sorted_container=_sorted, constructor_of=lambda kind: CONSTRUCTORS.get(kind, kind), repeated=_repeated,
-    container_made_anew=_of_program,
-)  # fmt: skip
+surface.install(sorted_container=_sorted, constructor_of=lambda kind: CONSTRUCTORS.get(kind, kind),
+                repeated=_repeated, container_made_anew=_of_program)  # fmt: skip
 
 KINDS.update(OrderedDict=ProgramOrderedDict)
 

@@ -72,7 +72,9 @@ _layout = cache(_Layout)
 
 
 def _class_of(held: Container) -> type:
-    found: type = getattr(builtins, held.kind, None) or getattr(collections, held.kind)
+    found: type | None = getattr(builtins, held.kind, None) or getattr(collections, held.kind, None)
+    if found is None:
+        raise TypeError(f"expected a container without arrays, got {held}")
     return found
 
 

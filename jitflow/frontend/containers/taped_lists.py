@@ -21,7 +21,7 @@ from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.containers.giving_way import begin_anew_in_heap
 from jitflow.frontend.containers.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.containers.lists import Listed, ListedArrays, ListedScalars, NumberedArrays, tuples_of
-from jitflow.frontend.containers.told_items import give, may_hold, with_givers
+from jitflow.frontend.containers.told_items import give, may_hold, require_nothing_passed, with_givers
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.same import Numbers
@@ -172,12 +172,7 @@ class TapedList(Listed):
 
     def returned(self) -> Listed:
         """What the program returns of it: a list of its own."""
-        if any(map(self._trace.storage.is_parameter, self.may_hold())):
-            begin_anew_with_slots(self.made_at)
-            raise refusal(
-                f"a list that the running program changes, {self.name}, which is returned and has an argument in it",
-                "append a copy of it, x.copy(), or return np.array of the list",
-            )
+        require_nothing_passed(with_givers(self))
         return self.settled()
 
     def may_hold(self) -> set[Value]:

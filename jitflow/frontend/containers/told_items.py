@@ -25,7 +25,8 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 
-__all__ = ["Given", "Giver", "give", "give_again", "may_hold", "number_of_item", "require_items_told", "with_givers"]
+__all__ = ["Given", "Giver", "give", "give_again", "may_hold", "number_of_item", "require_items_told",
+           "require_nothing_passed", "with_givers"]  # fmt: skip
 
 
 class Giver(Protocol):
@@ -86,6 +87,21 @@ def may_hold(givers: Sequence[Giver]) -> set[Value]:
     return current_trace().storage.behind(*(value for giver in givers for value, _ in giver.put))
 
 
+def require_nothing_passed(givers: Sequence[Giver]) -> None:
+    """Raise where an argument may be among the items of lists, of which the caller would get a copy."""
+    if any(map(current_trace().storage.is_parameter, may_hold(givers))):
+        begin_anew_with_slots(givers[0].made_at)
+        name = givers[0].name
+        error = located(
+            UserNotImplementedError(
+                f"a list that the running program changes, {name}, which is returned and has an argument in it",
+                mend="append a copy of it, x.copy(), or return np.array of the list",
+            )
+        )
+        assert isinstance(error, UserNotImplementedError)
+        raise error
+
+
 def require_items_told(returned: Sequence[tracers.ArrayTracer], lists: Sequence[Any]) -> None:
     """Start the trace anew where the caller may get one array in two places, one of them a list, and no number tells.
 
@@ -97,6 +113,7 @@ def require_items_told(returned: Sequence[tracers.ArrayTracer], lists: Sequence[
     held = [givers for givers in held if givers]
     asked: dict[Site, None] = {}
     for givers in held:
+        require_nothing_passed(givers)
         if any(map(_may_repeat, givers)):
             asked |= _sites(givers)
     for givers, others in itertools.combinations(held, 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitflow.frontend.arrays.runtime_sizes import integer
+from jitflow.frontend.control.telling import Moments
 from jitflow.frontend.control.trying import Handlers, raised_by
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -37,9 +38,11 @@ def foretold(op: Op) -> Value | None:
 
 
 def can_follow(op: Op) -> bool:
-    """Whether a call may be made behind an op, where that fails: behind functions of libraries."""
-    is_differentiated = any(scope.is_differentiated for scope in current_trace().scope.around())
-    return op.name == "host_call" and type(op.attributes["routine"]) is str and not is_differentiated
+    """Whether a call may be made behind an op, where that fails: behind functions of libraries, outside of ``try``."""
+    trace = current_trace()
+    if trace.state(Moments) or any(scope.is_differentiated for scope in trace.scope.around()):
+        return False
+    return op.name == "host_call" and type(op.attributes["routine"]) is str
 
 
 def _holds(op: Op) -> Value:
