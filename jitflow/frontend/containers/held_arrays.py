@@ -56,8 +56,8 @@ def _in_heap(array: tracers.ArrayTracer, held: Container) -> Value:
         arrays.enter(root, place, reference, partial(_note_write, held))
     else:
         arrays.copied.add(held)
-        if any(map(storage.is_parameter, storage.behind(array._value))):
-            arrays.passed.add(held)
+        if not storage.is_a_view(array._value) or any(map(storage.is_parameter, storage.behind(array._value))):
+            arrays.known.add(held)
         storage.keep(array._value, partial(_refuse_to_write, held))
         if held in arrays.written:
             _refuse_to_write(held)
@@ -115,10 +115,11 @@ def _dim(size: int | None, word: Value) -> Dim:
 
 def require_own(held: Container) -> None:
     """Raise where a container that is returned may hold a copy of an array that the caller has."""
-    if held in current_trace().state(HeapArrays).passed:
+    if held in current_trace().state(HeapArrays).known:
         error = located(
             UserNotImplementedError(
-                "arrays in containers that are returned, among which is an argument or a view of one",
+                "arrays in containers that are returned, among which is an argument, a view of one, or an array that "
+                "was made before the loop or branch in which it is put there",
                 mend="put a copy into the container: x.copy()",
             )
         )

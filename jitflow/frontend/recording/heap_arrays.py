@@ -22,8 +22,8 @@ class HeapArrays:
         """The types of those to which the program writes."""
         self.copied: set[Container] = set()
         """The types of those that are copies, for which something else stands as well."""
-        self.passed: set[Container] = set()
-        """The types of those that are copies of what the caller passes."""
+        self.known: set[Container] = set()
+        """The types of those that are copies of what may be known by another name, to the caller as well."""
         self.everything: dict[Container, Value] = {}
         """What stands for the memory of all of a type: a write to one may show in any other."""
 
