@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def first_unknown(folded: Value, value: Value, axes: tuple[int, ...]) -> Value:
         return folded
     kept = tuple(axis for axis in range(values.rank(value)) if axis not in axes)
     moved = tracers.wrap(values.as_array(values.transpose(value, (*kept, *axes))))
-    flat = moved.reshape((*moved.shape[: len(kept)], -1))
+    sizes = moved.shape
+    flat = moved.reshape((*sizes[: len(kept)], prod(sizes[len(kept) :])))  # -1 would divide by the others
     place = np.isnan(flat).argmax(-1)
     found = np.take_along_axis(flat, place[..., np.newaxis], -1)[..., 0]
     chosen = as_value(np.where(np.isnan(found), found, tracers.wrap(folded)))

@@ -191,11 +191,11 @@ REFUSED = [
     asks_an_iterator_on_a_path,
     asks_a_generator_on_a_path,
     asks_a_zip_in_some_turns,
-    sets_a_field_in_its_test,
 ]
 COMPILED = [
     adds_to_a_set_on_a_path,
     sets_a_field_while,
+    sets_a_field_in_its_test,
     sets_an_item_on_a_path,
     sets_a_field_on_a_path,
     chooses_what_a_list_gives,
