@@ -89,7 +89,7 @@ IN_KERNELS = {name for name, op in OPS.items() if "reduction" in op.traits} | {"
 GONE = {*DERIVATIVE_NAMES, "recompute", "stop_gradient", "mark", "yield"}
 OF_HOST_PROGRAMS = {"share", "multiply_high", "add_overflows", "subtract_overflows", "multiply_overflows",
                     "divide_truncated", "remainder_truncated", "clear",
-                    "read", "read_pair", "write", "write_pair"}  # fmt: skip
+                    "read", "read_pair", "write", "write_pair", "item_memory", "hold"}  # fmt: skip
 
 
 def test_every_op_of_a_fused_function_has_a_lowering() -> None:
