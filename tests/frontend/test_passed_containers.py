@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import threading
 from collections import Counter, defaultdict, deque, namedtuple
 
 import pytest
@@ -219,3 +220,23 @@ def test_tuples_of_what_the_caller_passes():
         return tuple(items), items, tuple(tuple(item) for item in items), pairs, tuple(more[:0])
 
     check(grown, *(lambda n=n: ([[7]], [3, 1, 2, 5][:n]) for n in (4, 0, 1)), misses=3)
+
+
+def test_a_dict_that_another_thread_changes_meanwhile():
+    table, over = dict.fromkeys(range(300), 1.0), threading.Event()
+
+    def change():
+        while not over.is_set():
+            for key in range(1000, 1400):
+                table[key] = 1.0
+            for key in range(1000, 1400):
+                del table[key]
+
+    compiled, changing = jitflow.function(lambda table: sum(table.values())), threading.Thread(target=change)
+    compiled(table)
+    changing.start()
+    try:
+        assert all(300 <= compiled(table) <= 700 for _ in range(200))
+    finally:
+        over.set()
+        changing.join()

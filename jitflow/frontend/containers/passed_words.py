@@ -170,6 +170,8 @@ class PassedWords:
             return
         group.sizes[::3] = lengths = array("q", map(len, things))
         flat = [*chain.from_iterable(things)]
+        if sum(lengths) != len(flat):  # as another thread has changed one
+            raise TypeError("expected containers that stay as they are")
         group.entries = words = array("q", bytes(8 * layout.width * len(flat)))
         if held.key is not None:
             if held.kind == "defaultdict" and not all(has_factory(thing, held) for thing in things):

@@ -65,8 +65,11 @@ class Shape:
 def read_words(things: list[Any], shape: Shape, words: array[int], first: int, step: int) -> None:
     """Put the words of objects into an array, those of the first from a place on, ``step`` places from one to the next.
 
-    Raises TypeError where an object has another shape, and where an int has more than 64 bits.
+    Raises TypeError where an object has another shape, where an int has more than 64 bits, and where there are not as
+    many as the array has room for: another thread has changed the container that they come from.
     """
+    if step * len(things) != len(words):
+        raise TypeError("expected containers that stay as they are")
     read, api = _reader()
     if not read(api, things, shape.address, words.buffer_info()[0] + 8 * first, 8 * step):
         raise TypeError("expected things of another type, or ints of up to 64 bits")
