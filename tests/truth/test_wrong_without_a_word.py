@@ -76,3 +76,28 @@ def test_strides_of_what_has_elements_are_known():
     assert compiled(np.ones((3, 4))) == ((32, 8), (32, 8))
     with pytest.raises(UserNotImplementedError, match="strides of an empty array"):
         compiled(np.ones((0, 4)))
+
+
+def chosen_then_changed(x, n):
+    a, b = x + 1, x * 0
+    if n > 2:
+        a = b
+    b += 0.5
+    return a
+
+
+def bound_in_a_loop_then_changed(x, n):
+    a, b = x + 1, x * 0
+    for _ in range(n):
+        a = b
+    np.add(b, x, out=b)
+    return a, b
+
+
+@pytest.mark.parametrize("program", [chosen_then_changed, bound_in_a_loop_then_changed])
+@pytest.mark.parametrize("n", [0, 4])
+def test_an_array_that_a_path_gave_another_name_is_changed_by_both(program, n):
+    """The other name showed the array as it was before."""
+    assert_all_same(
+        np.atleast_2d(jitflow.function(program)(np.arange(3.0), n)), np.atleast_2d(program(np.arange(3.0), n))
+    )

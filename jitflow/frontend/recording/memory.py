@@ -78,7 +78,7 @@ class Storage(Views):
         """From roots to the variable or place that they became."""
         self.written: list[Value] = []
         """The roots that were written to, in the order of the program."""
-        self._copied: dict[Value, Site] = {}
+        self.copied: dict[Value, Site] = {}
         """Roots of arrays that were merged as values although other names may show them, and where."""
         self._kept: dict[Value, Callable[[], None]] = {}
         """Arrays of which a list has a copy, and what to call where one is written to."""
@@ -276,8 +276,8 @@ class Storage(Views):
 
     def _require_no_copy(self, *written: Value) -> None:
         for shown in self.behind(*written):
-            if shown in self._copied:
-                self._merge_as_places(self._copied[shown])
+            if shown in self.copied:
+                self._merge_as_places(self.copied[shown])
             if shown in self._returned and not _is_running(self._returned[shown][1]):
                 self._merge_as_places(self._returned[shown][0])
 
@@ -338,7 +338,7 @@ class Storage(Views):
             self._returned.update(dict.fromkeys(behind, (site, returning)))
             return
         for shown in behind:
-            self._copied.setdefault(shown, site)
+            self.copied.setdefault(shown, site)
         if turn is not None:
             later = self.behind(*self.written[since[0] :])
             if any(root in self._arrived or not self.is_made_in(turn, root) for root in later & behind):
@@ -354,7 +354,7 @@ class Storage(Views):
     def may_move(self, value: Value) -> bool:
         """Whether an array has memory that the region has made, and that is as yet no matter to anybody else."""
         root, known = self.root(value), (self._adopted, self.parts.of, self.parts.made, self.imitations.of)
-        asked = (self._kept, self._protected, self._copied, self._returned)
+        asked = (self._kept, self._protected, self.copied, self._returned)
         if any(root in found for found in (*known, *asked)) or self.is_a_view(value) or self.is_seen_otherwise(value):
             return False
         return self.homes.get(root) is self._trace.scope and not self.is_parameter(root) and not self.came_shared(root)

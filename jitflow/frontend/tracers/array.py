@@ -117,7 +117,7 @@ class ArrayTracer(Tracer):
         storage, shown = self._trace.storage, self._value
         alone = self.owned and not storage.is_shared(shown) and storage.is_local(shown)
         alone = alone and not storage.came_shared(shown) and not storage.is_seen_otherwise(shown)
-        alone = alone and not storage.imitations.shows(shown)
+        alone = alone and not storage.imitations.shows(shown) and shown not in storage.copied
         if alone and not storage.is_variable(shown) and not storage.is_held(value):
             self._value = value
             storage.hold(value)
