@@ -742,6 +742,19 @@ def test_what_shows_that_tuples_have_copies_is_refused():
         jitflow.function(writes)(np.ones((40, 2)))
 
 
+def test_tuples_with_arrays_of_their_own_are_returned():
+    def returns(x):
+        kept = []
+        for place, row in enumerate(x):
+            kept.append((row * 2, place))
+        return kept
+
+    x = np.arange(80.0).reshape(40, 2)
+    found, wanted = jitflow.function(returns)(x), returns(x)
+    assert [(type(pair), type(pair[1]), pair[1]) for pair in found] == [(tuple, int, place) for _, place in wanted]
+    np.testing.assert_array_equal([row for row, _ in found], [row for row, _ in wanted])
+
+
 def returns_its_last_state(u, k):
     states = [u, u + 1]
     for _ in range(k):

@@ -178,8 +178,8 @@ def problem_of(seed: int) -> str | None:
         call = seed + number
         wanted, error, before = outcome(plain, call, layout, of_integers(seed))
         got, raised, after = outcome(compiled, call, layout, of_integers(seed))
-        if isinstance(raised, jitflow.UserError) and isinstance(raised, NotImplementedError):
-            return None
+        if layout == "folded" and isinstance(raised, NotImplementedError) and "share memory" in str(raised):
+            continue
         if isinstance(raised, jitflow.CompilerBug) or (isinstance(raised, Exception) and error is None):
             if isinstance(raised, jitflow.UserError):
                 return None

@@ -42,6 +42,4 @@ class PythonProtocol:
 
     def _unknown(self, what: str, mend: str) -> UserNotImplementedError:
         message = f"{what} a {self.held.kind} that the running program changes"
-        error = located(UserNotImplementedError(message, mend=mend))
-        assert isinstance(error, UserNotImplementedError)
-        return error
+        return located(UserNotImplementedError(message, mend=mend))

@@ -38,6 +38,7 @@ from jitflow.frontend.containers.named_items import is_named_tuple
 from jitflow.frontend.containers.untold import note_untold
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_displayed, begin_anew_with_slots
 from jitflow.frontend.control.raising import fail
+from jitflow.frontend.outside.made_objects import CONTAINERS
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import begin_anew_pooled
 from jitflow.frontend.recording import values
@@ -355,12 +356,7 @@ def begin_anew_as(types: Mapping[Container, Container]) -> None:
 
 def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
     """The error for what such a container cannot do, at the user's line."""
-    error = located(UserNotImplementedError(what, found=found, mend=mend))
-    assert isinstance(error, UserNotImplementedError)
-    return error
-
-
-_OF_PYTHON = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter, collections.OrderedDict)
+    return located(UserNotImplementedError(what, found=found, mend=mend))
 
 
 def as_item(thing: Any) -> Any:
@@ -369,7 +365,7 @@ def as_item(thing: Any) -> Any:
         return tuple.__new__(type(thing), map(as_item, thing))
     if (begin_anew_in_heap := getattr(type(thing), "begin_anew_in_heap", None)) is not None:
         begin_anew_in_heap(thing)
-    if type(thing) not in _OF_PYTHON:
+    if type(thing) not in CONTAINERS:
         return thing
     trace = current_trace()
     known = trace.state(ProgramLists).made.get(id(thing))

@@ -20,6 +20,7 @@ from jitflow.frontend.containers.item_types import containers_in
 from jitflow.frontend.containers.lists import Listed
 from jitflow.frontend.containers.made_containers import made_container
 from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.outside.made_objects import CONTAINERS
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import is_pooled, pool_of
 from jitflow.frontend.outside.proxies import (
@@ -42,15 +43,6 @@ from jitflow.ir.types import TEXT, Container, Scalar
 __all__ = ["COPIES"]
 
 _Memo = dict[Any, Any]
-_CONTAINERS = (
-    list,
-    dict,
-    set,
-    collections.deque,
-    collections.defaultdict,
-    collections.Counter,
-    collections.OrderedDict,
-)
 
 
 def _copied(thing: Any) -> Any:
@@ -63,7 +55,7 @@ def _copied(thing: Any) -> Any:
         return thing
     if is_pooled(thing) and written_method(thing, "__copy__") is None:
         return pool_of(thing).copied(thing)  # type: ignore[union-attr]
-    if type(thing) in (*_CONTAINERS, OutsideList, OutsideDict) or isinstance(thing, OutsideSet):
+    if type(thing) in (*CONTAINERS, OutsideList, OutsideDict) or isinstance(thing, OutsideSet):
         return made_container(thing.copy(), "copy.copy()")
     return copy.copy(thing)
 
@@ -92,10 +84,10 @@ def _anew(thing: Any, memo: _Memo, name: str) -> Any:
         return _of_program(thing, memo)
     if isinstance(thing, Recorded):
         return thing.copy()  # type: ignore[attr-defined]
-    if isinstance(thing, (list, collections.deque)) and type(thing) in (*_CONTAINERS, OutsideList):
+    if isinstance(thing, (list, collections.deque)) and type(thing) in (*CONTAINERS, OutsideList):
         items = [_deeply_copied(item, memo, f"{name}[{place}]") for place, item in enumerate(thing)]
         return made_container(items if isinstance(thing, list) else collections.deque(items, thing.maxlen), name)
-    if type(thing) in (*_CONTAINERS, OutsideDict) and isinstance(thing, dict):
+    if type(thing) in (*CONTAINERS, OutsideDict) and isinstance(thing, dict):
         found = thing.copy()
         for key, item in thing.items():
             found[key] = _deeply_copied(item, memo, f"{name}[{key!r}]")

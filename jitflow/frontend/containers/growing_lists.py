@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
-from jitflow.frontend.containers.containers import made
+from jitflow.frontend.containers.containers import made, refusal
 from jitflow.frontend.containers.giving_way import begin_anew_in_heap, made_in_heap
 from jitflow.frontend.containers.list_tapes import Form, number_less, repeat
 from jitflow.frontend.containers.lists import Listed, ListedScalars, in_order
-from jitflow.frontend.containers.taped_lists import TapedList, refusal, size_of
+from jitflow.frontend.containers.taped_lists import TapedList, size_of
 from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail

@@ -32,7 +32,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.named_types import Named
 from jitflow.ir.types import Container, Tensor
 
-__all__ = ["array_of_words", "array_words", "stacked"]
+__all__ = ["array_of_words", "array_words", "require_one_size", "require_own", "stacked"]
 
 
 def array_words(array: tracers.ArrayTracer, item: Named) -> Iterator[Value]:
@@ -86,27 +86,27 @@ def stacked(items: Any, item: Named) -> Any:
     size = size_of(bind(items.number(), "length"))
     dtype = elements_of(item).item.dtype.numpy  # type: ignore[union-attr]
     found = surface.apply_function(np.empty, ((size, *shape),), {"dtype": dtype})
-    is_open = [axis for axis, size in enumerate(sizes_of(item)) if size is None]
+    depths = [axis + 1 for axis, size in enumerate(sizes_of(item)) if size is None]
+    sizes = [integer(known) for known in (size, *shape)]
 
     def put(position: Any) -> None:
         one = items.item(position)
-        for axis in is_open:
-            _require_one_size(one.shape[axis], axis, (size, *shape))
+        for depth in depths:
+            require_one_size(integer(one.shape[depth - 1]), sizes, depth)
         found[position] = one
 
     own_loop(traced_range(0, size), put)
     return found
 
 
-def _require_one_size(size: Any, axis: int, shape: Sequence[Any]) -> None:
-    """Raise NumPy's error where an array has another size on an axis than the first one."""
-    detected = ", ".join("{}" for _ in range(axis + 1)) + "," * (axis == 0)
+def require_one_size(size: Value, shape: Sequence[Value], depth: int) -> None:
+    """Raise NumPy's error where an item of an array to be has another size at a depth than the first one there."""
+    detected = ", ".join(["{}"] * depth) + "," * (depth == 1)
     message = (
-        "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
-        f"{axis + 1} dimensions. The detected shape was ({detected}) + inhomogeneous part."
+        f"setting an array element with a sequence. The requested array has an inhomogeneous shape after {depth} "
+        f"dimensions. The detected shape was ({detected}) + inhomogeneous part."
     )
-    numbers = [integer(known) for known in shape[: axis + 1]]
-    values.check(values.emit("equal", integer(size), integer(shape[axis + 1])), ValueError, message, *numbers)
+    values.check(values.emit("equal", size, shape[depth]), ValueError, message, *shape[:depth])
 
 
 def _dim(size: int | None, word: Value) -> Dim:
@@ -116,15 +116,13 @@ def _dim(size: int | None, word: Value) -> Dim:
 def require_own(held: Container) -> None:
     """Raise where a container that is returned may hold a copy of an array that the caller has."""
     if held in current_trace().state(HeapArrays).known:
-        error = located(
+        raise located(
             UserNotImplementedError(
                 "arrays in containers that are returned, among which is an argument, a view of one, or an array that "
                 "was made before the loop or branch in which it is put there",
                 mend="put a copy into the container: x.copy()",
             )
         )
-        assert isinstance(error, UserNotImplementedError)
-        raise error
 
 
 def _note_write(held: Container) -> None:
@@ -135,12 +133,10 @@ def _note_write(held: Container) -> None:
 
 
 def _refuse_to_write(held: Container) -> NoReturn:
-    error = located(
+    raise located(
         UserNotImplementedError(
             f"a write to an array that is an item of a container, of type {held.item}, where another such item is a "
             "copy of a view or an argument",
             mend="put a copy into the container: x.copy()",
         )
     )
-    assert isinstance(error, UserNotImplementedError)
-    raise error

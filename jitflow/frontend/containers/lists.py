@@ -19,6 +19,7 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.arrays.operands import ArraySource
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.containers import conversions
+from jitflow.frontend.containers.containers import refusal
 from jitflow.frontend.containers.told_items import give_again
 from jitflow.frontend.control.same import Numbers
 from jitflow.frontend.control.steps import Source
@@ -26,7 +27,6 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -117,7 +117,7 @@ def _require_order(items: Listed, comparison: str) -> None:
 
 def _require_numbers(array: Any, done: str, mend: str) -> None:
     if array.ndim > 1:
-        raise _refusal(f"a list of lists or tuples that is {done}", mend)
+        raise refusal(f"a list of lists or tuples that is {done}", mend)
 
 
 class Listed(Recorded, Source, ArraySource):
@@ -201,7 +201,7 @@ class Listed(Recorded, Source, ArraySource):
         return self.item(position)
 
     def __contains__(self, item: Any) -> Any:
-        raise _refusal("`in` of a list that only the running program knows", "write (x == item).any() of the array")
+        raise refusal("`in` of a list that only the running program knows", "write (x == item).any() of the array")
 
     def copy(self) -> Listed:
         """``list.copy``."""
@@ -211,7 +211,7 @@ class Listed(Recorded, Source, ArraySource):
         """Start the trace anew with a list that can change, if it may be one."""
         if self.site is not None and not current_trace().choices.is_settled(self.site):
             raise current_trace().begin_anew(Restart(self.site))
-        raise _refusal("arithmetic with, or a change of, a list of which only the running program knows the length",
+        raise refusal("arithmetic with, or a change of, a list of which only the running program knows the length",
                        "keep the array, and use NumPy's functions on it")  # fmt: skip
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = change
@@ -284,7 +284,7 @@ def require_rows_apart(returned: Sequence[Any]) -> None:
     """Raise where the caller would get a view of a row twice, which the list makes once."""
     for family in current_trace().state(RowFamilies):
         if sum(any(one is thing for thing in returned) for one in family) > 1:
-            raise _refusal("a list of the rows of an array, or a row of it, returned beside another of its rows",
+            raise refusal("a list of the rows of an array, or a row of it, returned beside another of its rows",
                            "return the array, and rows of it: x, x[0]")  # fmt: skip
 
 
@@ -379,13 +379,7 @@ class ListedTuples(Listed):
 
 
 def _refuse_to_write() -> NoReturn:
-    raise _refusal("a write to an array that is an item of a list", "copy what the list gives before writing to it")
-
-
-def _refusal(what: str, mend: str) -> UserNotImplementedError:
-    error = located(UserNotImplementedError(what, mend=mend))
-    assert isinstance(error, UserNotImplementedError)
-    return error
+    raise refusal("a write to an array that is an item of a list", "copy what the list gives before writing to it")
 
 
 def size_of_list(items: Listed) -> Any:

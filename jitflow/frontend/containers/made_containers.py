@@ -46,6 +46,7 @@ from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.control.told import is_merged
+from jitflow.frontend.outside.made_objects import CONTAINERS
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
@@ -65,7 +66,7 @@ __all__ = ["CONSTRUCTORS", "changeable", "keyed", "like_of", "list_at", "list_of
 
 def made_container(items: Any, name: str) -> Any:
     """``name = [...]``: the object itself, or one of the running program if that has to be."""
-    if active_trace() is None or type(items) not in _OWN:
+    if active_trace() is None or type(items) not in CONTAINERS:
         return items
     return _made(items, site_of_making(name))
 
@@ -351,9 +352,9 @@ KINDS.update(OrderedDict=ProgramOrderedDict)
 # -- Python's own, asked for what only the running program knows -----------------------------------------------
 
 
-_OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter, collections.OrderedDict)
-
-CONSTRUCTORS: dict[Any, Callable[..., Any]] = {kind: partial(_constructed, kind) for kind in _OWN} | {frozenset: frozen}
+CONSTRUCTORS: dict[Any, Callable[..., Any]] = {kind: partial(_constructed, kind) for kind in CONTAINERS} | {
+    frozenset: frozen
+}
 
 
 _OF_SETS = ("intersection", "intersection_update", "symmetric_difference", "symmetric_difference_update", "union",
@@ -378,7 +379,7 @@ def keyed(owner: Any, name: str) -> Any:
     if name == "copy" and isinstance(owner, list | dict | set):
         return lambda: made_container(method(), "copy()")
     is_placed = type(owner) is OutsideList and name in ("insert", "pop")
-    if not (is_placed or type(owner) in (*_OWN, OutsideDict)) or active_trace() is None:
+    if not (is_placed or type(owner) in (*CONTAINERS, OutsideDict)) or active_trace() is None:
         return method
 
     @raising_for_the_program

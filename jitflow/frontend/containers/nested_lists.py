@@ -12,13 +12,13 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.containers.containers import refusal
+from jitflow.frontend.containers.held_arrays import require_one_size
 from jitflow.frontend.containers.held_items import columns_of, size_of
 from jitflow.frontend.containers.item_types import common_dtype
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.recording import values
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.core import Value
 from jitflow.ir.dtypes import F64, DType
 from jitflow.ir.types import Container, Item, Scalar, Several
 
@@ -51,7 +51,7 @@ def array_of_lists(rows: Any, said: DType | None) -> Any:
     def fill(items: Any, place: tuple[Any, ...]) -> None:
         depth = len(place)
         if depth:
-            _require_length(items, lengths, depth)
+            require_one_size(items.number(), lengths, depth)
         if seen is not None and not isinstance(items.held.item, Container):
             tags = columns_of(items)[0]
             for number in range(len(kind.kinds)):  # type: ignore[union-attr]
@@ -71,16 +71,6 @@ def array_of_lists(rows: Any, said: DType | None) -> Any:
         assert isinstance(kind, Several)
         require_kinds(kind, dtype, lambda number: seen[number])
     return found
-
-
-def _require_length(items: Any, lengths: list[Value], depth: int) -> None:
-    """Raise what NumPy raises of lists of several lengths."""
-    shape = ", ".join(["{}"] * depth) + ("," if depth == 1 else "")
-    message = (
-        f"setting an array element with a sequence. The requested array has an inhomogeneous shape after {depth} "
-        f"dimensions. The detected shape was ({shape}) + inhomogeneous part."
-    )
-    values.check(values.emit("equal", items.number(), lengths[depth]), ValueError, message, *lengths[:depth])
 
 
 def require_kinds(kind: Several, dtype: DType, is_there: Any) -> None:

@@ -1,9 +1,9 @@
 """Containers that the caller passes, as words and back: what a call does with them in front of the program and behind.
 
 The words are those of `jitflow.backends.llvm.heap.passed`. All containers of one type are a group, which is converted
-at once: what they hold is put one behind the other, and native code reads it (`runtime.object_words`) into Python's own
-arrays: most calls pass a few small containers, and NumPy takes a microsecond for each array. Where an object is not of
-the type that it has in the compiled code, the call does not fit.
+at once: what they hold is put one behind the other, and native code reads it (`runtime.objects.object_words`) into
+Python's own arrays: most calls pass a few small containers, and NumPy takes a microsecond for each array. Where an
+object is not of the type that it has in the compiled code, the call does not fit.
 
 Behind the program a container that has changed gets those items that are others than they were, and all others stay the
 very objects; a reference to a container of the caller's becomes that very object.
@@ -29,7 +29,7 @@ from jitflow.frontend.containers.passed_types import has_factory, is_as_long
 from jitflow.ir.types import TEXT, Container, containers_in
 from jitflow.runtime.entry.python_results import pool_free
 from jitflow.runtime.objects.object_words import Shape, read_words
-from jitflow.runtime.objects.returned_containers import array_of_words, elements_of_array, unfilled
+from jitflow.runtime.objects.returned_containers import elements_of_array, unfilled
 from jitflow.runtime.objects.stores import MetOtherwise
 from jitflow.runtime.objects.told_words import Entries, Told, entries_of
 from jitflow.runtime.objects.written_back import write_back
@@ -249,9 +249,7 @@ class PassedWords:
             if entries.held.kind in ("str", "tuple"):
                 continue
             if entries.held.kind == "array":
-                objects[number].reshape(-1)[:] = array_of_words(
-                    entries.held, told[start : start + rows * entries.width]
-                )
+                objects[number].reshape(-1)[:] = reader.array(entries.held, entries.places(start, rows))
                 continue
             now = words[start : start + rows * entries.width]
             write_back(objects[number], entries, reader, entries.places(start, rows), self._before(number), now)

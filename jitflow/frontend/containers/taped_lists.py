@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserError, UserNotImplementedError, UserRuntimeError
+from jitflow.errors import UserError, UserRuntimeError
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
+from jitflow.frontend.containers.containers import refusal
 from jitflow.frontend.containers.giving_way import begin_anew_in_heap
 from jitflow.frontend.containers.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.containers.lists import Listed, ListedArrays, ListedScalars, NumberedArrays, tuples_of
@@ -29,7 +30,6 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
-from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -37,7 +37,7 @@ from jitflow.ir.dtypes import BOOL, F64, I64, DType
 from jitflow.ir.types import Scalar, Tape, Tensor
 from jitflow.records import dataclass
 
-__all__ = ["TapedList", "refusal", "size_of"]
+__all__ = ["TapedList", "size_of"]
 
 
 def _dims(form: Form) -> Iterator[Dim]:
@@ -349,10 +349,3 @@ class TapedList(Listed):
 def size_of(number: Value) -> Any:
     """A number of items as a size."""
     return tracers.size_of(bind(number, "length"))
-
-
-def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
-    """The error for what such a list cannot do, at the user's line."""
-    error = located(UserNotImplementedError(what, found=found, mend=mend))
-    assert isinstance(error, UserNotImplementedError)
-    return error

@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.containers.containers import refusal
 from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with_slots
 from jitflow.frontend.control.same import EACH, Numbers
 from jitflow.frontend.control.told import Origin, numbered_sites
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 
 __all__ = ["Given", "Giver", "give", "give_again", "may_hold", "number_of_item", "require_items_told",
@@ -91,15 +91,10 @@ def require_nothing_passed(givers: Sequence[Giver]) -> None:
     """Raise where an argument may be among the items of lists, of which the caller would get a copy."""
     if any(map(current_trace().storage.is_parameter, may_hold(givers))):
         begin_anew_with_slots(givers[0].made_at)
-        name = givers[0].name
-        error = located(
-            UserNotImplementedError(
-                f"a list that the running program changes, {name}, which is returned and has an argument in it",
-                mend="append a copy of it, x.copy(), or return np.array of the list",
-            )
+        raise refusal(
+            f"a list that the running program changes, {givers[0].name}, which is returned and has an argument in it",
+            "append a copy of it, x.copy(), or return np.array of the list",
         )
-        assert isinstance(error, UserNotImplementedError)
-        raise error
 
 
 def require_items_told(returned: Sequence[tracers.ArrayTracer], lists: Sequence[Any]) -> None:
@@ -220,12 +215,8 @@ def _require_told(
 
 def _refusal(giver: Giver, what: str) -> UserNotImplementedError:
     begin_anew_with_slots(giver.made_at)
-    error = located(
-        UserNotImplementedError(
-            f"an item of a list that the running program changes, {giver.name}, which is returned, and is that of "
-            f"{what} as well",
-            mend="return a copy of it: x.copy()",
-        )
+    return refusal(
+        f"an item of a list that the running program changes, {giver.name}, which is returned, and is that of "
+        f"{what} as well",
+        "return a copy of it: x.copy()",
     )
-    assert isinstance(error, UserNotImplementedError)
-    return error

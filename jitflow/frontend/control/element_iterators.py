@@ -109,6 +109,4 @@ class _Elements(Source):
 
 
 def _refusal(what: str, mend: str) -> UserNotImplementedError:
-    error = located(UserNotImplementedError(f"{what} is not compiled", mend=mend))
-    assert isinstance(error, UserNotImplementedError)
-    return error
+    return located(UserNotImplementedError(f"{what} is not compiled", mend=mend))

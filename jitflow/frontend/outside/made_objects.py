@@ -30,8 +30,9 @@ from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import walk
 
-__all__ = ["MADE_OF", "STANDS_FOR", "Classes", "bound_member", "fields_of", "functions_in", "is_made_object",
-           "known_as", "made_class", "made_with", "runs_unseen", "unbound_partial", "users_class"]  # fmt: skip
+__all__ = ["CONTAINERS", "MADE_OF", "STANDS_FOR", "Classes", "bound_member", "fields_of", "functions_in",
+           "is_made_object", "known_as", "made_class", "made_with", "runs_unseen", "unbound_partial",
+           "users_class"]  # fmt: skip
 
 _DECISIVE = frozenset(
     ["__new__", "__init_subclass__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"]
@@ -200,18 +201,11 @@ def _holds_what_is_read(function: FunctionType) -> bool:
         return False
     held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     held += [cell.cell_contents for cell in function.__closure__ or ()]
-    return not all(is_frozen(thing) and not any(thing is kind for kind in _CONTAINERS) for thing in held)
+    return not all(is_frozen(thing) and not any(thing is kind for kind in CONTAINERS) for thing in held)
 
 
-_CONTAINERS = (
-    list,
-    dict,
-    set,
-    collections.deque,
-    collections.defaultdict,
-    collections.Counter,
-    collections.OrderedDict,
-)
+CONTAINERS = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter, collections.OrderedDict)
+"""Python's classes of containers that the running program may have some of, too."""
 
 
 def functions_in(member: Any) -> list[FunctionType]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from types import CodeType, FrameType, MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.frontend.recording.budget import MOST_WORK, REGION_WORK, Budget, spent
@@ -28,6 +28,8 @@ from jitflow.records import dataclass
 
 __all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site",
            "refused_in_batch"]  # fmt: skip
+
+_Error = TypeVar("_Error", bound=UserError)
 
 _DEEP = 64
 """How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
@@ -344,7 +346,7 @@ class Regions(Restarts):
         """The frames of the user's lines that are running, innermost first."""
         return self._locator.frames(self._bottom)
 
-    def locate(self, error: UserError) -> UserError:
+    def locate(self, error: _Error) -> _Error:
         """``error`` at the user's line that is running, with the calls that led there."""
         asks = isinstance(error, AttributeError)  # whoever looks for an attribute that need not be there
         if error.is_refusal and not asks and error not in self.refusals:

@@ -109,8 +109,8 @@ class ArrayTracer(Tracer):
         """Make the array be ``value``, of the same type, for everybody who shows its memory.
 
         An array that nobody else shows, made in the region that is being recorded, just becomes another value. One that
-        came out of a branch or loop may be what another name shows; one of which the program has a part is, and an
-        imitated view.
+        went into a branch or loop, or came out of one, may be what another name shows; one of which the program has a
+        part is, and an imitated view.
         """
         if value.type != self._value.type:
             raise CompilerBug(f"expected a value of type {self._value.type} to assign, got {value.type}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -153,7 +153,10 @@ def ufunc_in_place(name: str, target: Any, operand: Any) -> Any:
 # -- errors
 
 
-def located(error: UserError) -> UserError:
+_Error = TypeVar("_Error", bound=UserError)
+
+
+def located(error: _Error) -> _Error:
     """``error`` at the user's line, if something is being traced."""
     trace = active_trace()
     return error if trace is None else trace.locate(error)

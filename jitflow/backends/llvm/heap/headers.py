@@ -19,8 +19,7 @@ HEADER = {
 ``LIMIT`` are where the memory begins and ends. ``INDEX`` of a dict is a table of ``MASK`` + 1 words; of a set, whose
 entries are a table themselves, it is the number of places that were ever taken, and ``FINGER`` is the place from which
 on the next key is popped; of a text whose block others share, it is the record of that (`texts`). ``STATE`` is 0 of
-what is free, 1 of what is not, 2 of what can be reached, 3 of what
-is kept until the call ends."""
+what is free, 1 of what is not, 2 of what can be reached, 3 of what is kept until the call ends."""
 DATA, ROWS, LIVE, BLOCK, LIMIT, HEAP, CHANGES = (
     HEADER[name] for name in ("DATA", "ROWS", "LIVE", "BLOCK", "LIMIT", "HEAP", "CHANGES")
 )
