@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.cache.hash_order import Incomparable, require_no_order
+from jitflow.cache.hash_order import SETS, Incomparable, require_no_order
 from jitflow.loaded import loaded
 
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
@@ -179,7 +179,7 @@ class _Writer:
                       code.co_flags))  # fmt: skip
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         self.write(names)
-        if is_traced:
+        if is_traced and self._is_inside():  # else a trace has looked into its sets (`PlanWriter`)
             require_no_order(code)
         self._put("constants", str(len(code.co_consts)))
         for constant in code.co_consts:
@@ -311,7 +311,7 @@ class _Writer:
 
     def _object(self, thing: Any) -> None:
         kind = type(thing)
-        if any(thing is one for one in (set, frozenset, hash)):
+        if thing is hash or (self._is_inside() and any(thing is one for one in SETS)):
             raise Incomparable(f"{thing.__name__}: the order of sets is another one in each process")
         if isinstance(thing, type):
             self._class(thing)

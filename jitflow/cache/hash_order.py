@@ -3,26 +3,35 @@
 Texts have other hashes in each process, and most objects hash by their address. So a set of them is gone through in
 another order, and a trace writes the order of its process out. Sets come of displays, of `set` and `frozenset`, and of
 arithmetic on the keys and items of dicts (``a.keys() & b.keys()``); a dict itself keeps the order of its insertions.
-This is asked of the code alone, which cannot tell texts from numbers, so it says more than is so.
+This is asked of the code alone, which cannot tell texts from numbers, so it says more than is so. Where code is
+rewritten, a trace looks into the sets that displays, calls and methods make (`frontend.outside.keys_of_sets`), and only
+what makes sets in other ways counts.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from dis import Instruction, get_instructions, opmap
 from itertools import pairwise
 from types import CodeType
+from typing import Any
 
 import numpy as np
 
 import jitflow
 
-__all__ = ["Incomparable", "require_no_order"]
+__all__ = ["SETS", "Incomparable", "require_no_order"]
 
 _OWN = tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in (jitflow.__file__, np.__file__))
 _PROGRAMS = os.path.join(_OWN[0], "benchmarks")
 """Programs that are packed with jitflow, but written as a user writes them."""
-_NAMES = frozenset({"set", "frozenset", "hash", "__hash__"})
+SETS = set, frozenset
+_KINDS, _HASHES = frozenset(kind.__name__ for kind in SETS), frozenset({"hash", "__hash__"})
+_ADD = frozenset({"add", "symmetric_difference", "symmetric_difference_update", "union", "update"})
+"""Methods of sets that put keys there, which a trace sees where they are called by their names."""
+_CLASSES = frozenset({"type", "__class__"})
+"""What gives the class of a set, which makes another one unseen."""
 _MAKE_SETS = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
 _VIEWS = frozenset({"keys", "items"})
 _NO_ARITHMETIC = frozenset({"GET_ITER", "CONTAINS_OP", "POP_TOP"})
@@ -42,24 +51,46 @@ class Incomparable(Exception):
     """An object has no content that could be compared; the message says what it is."""
 
 
-def require_no_order(code: CodeType) -> None:
+def require_no_order(code: CodeType, *, is_told: bool = False) -> None:
     """Raise `Incomparable` for code that may depend on the order of a set, or asks for a hash.
 
-    What jitflow and NumPy do with sets does not depend on it.
+    ``is_told``: the trace has looked into the sets that are made where it would see them. What jitflow and NumPy do
+    with sets does not depend on their order.
     """
     if code.co_filename.startswith(_OWN) and not code.co_filename.startswith(_PROGRAMS):
         return
-    if not _MAKE_SETS.isdisjoint(code.co_code[::2]) or not _NAMES.isdisjoint(code.co_names):
+    names = frozenset(code.co_names)
+    makes_sets = not _MAKE_SETS.isdisjoint(code.co_code[::2]) or not _KINDS.isdisjoint(names)
+    if not _HASHES.isdisjoint(names) or (makes_sets and not (is_told and _CLASSES.isdisjoint(names))):
         raise _refusal(code)
     has_sets = any(type(constant) is frozenset for constant in code.co_consts)
-    has_views = not _VIEWS.isdisjoint(code.co_names)
-    if has_sets or has_views:
+    has_views, may_add = not _VIEWS.isdisjoint(names), is_told and not _ADD.isdisjoint(names)
+    if makes_sets or has_sets or has_views or may_add:
         instructions = [one for one in get_instructions(code) if one.opname not in _NOTHING]
         for one, following in pairwise(instructions):
-            if type(one.argval) is frozenset and following.opname != "CONTAINS_OP":
+            is_gone_through = type(one.argval) is frozenset and following.opname != "CONTAINS_OP"
+            if is_gone_through and not (is_told and _has_lasting_order(one.argval)):
+                raise _refusal(code)
+            is_named = following.opname == "LOAD_ATTR" and following.argval in _ADD and not _is_called(following)
+            if (one.argval in _KINDS and not _is_called(one)) or (is_named and one.opname != "LOAD_GLOBAL"):
                 raise _refusal(code)
         if has_views:
             _require_no_arithmetic(code, instructions)
+
+
+def _has_lasting_order(keys: frozenset[Any]) -> bool:
+    from jitflow.frontend.outside.keys_of_sets import has_lasting_order
+
+    return has_lasting_order(keys)
+
+
+def _is_called(name: Instruction) -> bool:
+    """Whether a global or an attribute is read to be called, and for nothing else."""
+    return name.opname in ("LOAD_GLOBAL", "LOAD_ATTR") and bool(name.arg and name.arg & 1 and _MARKS[name.opname])
+
+
+_MARKS = {"LOAD_GLOBAL": True, "LOAD_ATTR": sys.version_info >= (3, 12)}
+"""Whether the argument of an instruction marks what is read to be called. Before 3.12 there is `LOAD_METHOD`."""
 
 
 def _refusal(code: CodeType) -> Incomparable:

@@ -186,6 +186,8 @@ def _entry(function: FunctionType, compilation: Compilation, arguments: Sequence
     traced, executable = compilation.traced, compilation.executable
     if traced.stores is not None:
         raise Unstorable("it stores to objects from outside, of which a call that fails takes notes")
+    if traced.changing_order:
+        raise Unstorable(f"{traced.changing_order}, whose order is another one in each process")
     if executable is None or len(compilation.devices) != 1 or compilation.notes:
         raise Unstorable("it runs on several devices, or tells a profile what it does")
     assert compilation.plan is not None

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitflow.cache.codec import Unstorable, pack
 from jitflow.cache.content import Incomparable, content_of
+from jitflow.cache.hash_order import SETS, require_no_order
 from jitflow.cache.walk import ROOT, Mismatch, Walk, contents_of_defaults
 from jitflow.runtime.entry import plan as p
 
@@ -145,6 +146,10 @@ class PlanWriter(Walk):
         register = check.register
         match check:
             case p.IsObject(_, expected):
+                if any(expected is kind for kind in SETS) and self._paths[register] != expected.__name__:
+                    raise Unstorable(
+                        f"another name of {expected.__name__}: sets may have another order in each process"
+                    )
                 self._guarded.setdefault(id(expected), ["object", register])
                 return ["IsObject", register, content_of(expected)]
             case p.IsType(_, expected):
@@ -160,12 +165,19 @@ class PlanWriter(Walk):
                 return self._function(check, thing)
         return pack(check)
 
+    def _require_no_order(self, code: CodeType, is_told: bool) -> None:
+        require_no_order(code, is_told=is_told)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self._require_no_order(constant, is_told)
+
     def _function(self, guard: p.FunctionIs, function: Any) -> Any:
         from jitflow.frontend.outside.objects import is_frozen
 
         if type(function) is not FunctionType or function.__code__ is not guard.code:
             raise Mismatch("the function is another one by now")
         self._meet(guard.register, function)
+        self._require_no_order(guard.code, guard.code in self._traced.rewritten)
         for value in (*(guard.defaults or ()), *dict(guard.keyword_defaults or ()).values()):
             if is_frozen(value):  # which a trace takes as it is
                 content_of(value)

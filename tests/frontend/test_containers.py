@@ -237,7 +237,21 @@ def makes_them_where_nothing_is_raised(n):
     return counts[0], len(found), sum([key * count for key, count in pairs]), again is found
 
 
+def takes_from_sets_until_they_are_empty(n):
+    """Of which a trace takes in vain as well, and gives back what it took."""
+    numbers, texts, found = {5, 3, 9, 17}, {"a", "b", "c"}, 0
+    numbers.discard(3)
+    while numbers:
+        found = found * 3 + numbers.pop() * n
+        if found == 5 * n:
+            numbers.update((3, 11))
+    while texts:
+        found = found * 3 + ord(texts.pop()) * n
+    return found
+
+
 PROGRAMS = {
+    takes_from_sets_until_they_are_empty: [(1,), (2,)],
     makes_them_where_nothing_is_raised: [(7,), (0,)],
     searches_breadth_first: [(40,), (1,)],
     counts_and_groups: [(12,), (1,)],

@@ -46,6 +46,7 @@ from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source, is_open
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.control.told import is_merged
+from jitflow.frontend.outside.keys_of_sets import note_keys
 from jitflow.frontend.outside.made_objects import CONTAINERS
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
@@ -123,6 +124,7 @@ def is_of_program(name: str) -> bool:
 
 def _made(items: Any, site: Site) -> Any:
     trace = current_trace()
+    note_keys(items)
     answer = trace.choices.answer(site)
     slotted = trace.choices.answer(slotted_site(site)) if type(items) in SLOTTED_KINDS else None
     if answer is None or slotted == AT_LAST:
@@ -351,11 +353,8 @@ KINDS.update(OrderedDict=ProgramOrderedDict)
 
 # -- Python's own, asked for what only the running program knows -----------------------------------------------
 
-
-CONSTRUCTORS: dict[Any, Callable[..., Any]] = {kind: partial(_constructed, kind) for kind in CONTAINERS} | {
-    frozenset: frozen
-}
-
+CONSTRUCTORS: dict[Any, Callable[..., Any]] = {kind: partial(_constructed, kind) for kind in CONTAINERS}
+CONSTRUCTORS[frozenset] = frozen
 
 _OF_SETS = ("intersection", "intersection_update", "symmetric_difference", "symmetric_difference_update", "union",
             "update")  # fmt: skip

@@ -31,6 +31,7 @@ from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.records import dataclass
+from jitflow.runtime.objects.python_set_tables import RememberedSet, give_back
 
 __all__ = ["Held", "Mutables", "container_in", "held"]
 
@@ -107,9 +108,11 @@ class Held:
             thing.clear()
             for key, item in content.items():
                 thing[key] = item
-        elif isinstance(thing, set | deque):
+        elif isinstance(thing, set):
+            give_back(thing, content)
+        elif isinstance(thing, deque):
             thing.clear()
-            (thing.update if isinstance(thing, set) else thing.extend)(content)
+            thing.extend(content)
         else:
             for name in _attributes(thing).keys() - content.keys():
                 delattr(thing, name)
@@ -295,7 +298,7 @@ def _content(thing: Any) -> Any:
     if isinstance(thing, list | deque):
         return list(thing)
     if isinstance(thing, set):
-        return set(thing)
+        return RememberedSet(thing)
     if isinstance(thing, np.ndarray):  # one that NumPy computed of lists of numbers
         return thing.copy()
     if isinstance(thing, CellType):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import partial
-from types import CellType, FunctionType, MappingProxyType, TracebackType
+from types import CellType, CodeType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
@@ -35,6 +35,7 @@ from jitflow.frontend.entry.result_tree import ResultTree
 from jitflow.frontend.entry.results import Results, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
+from jitflow.frontend.outside.keys_of_sets import KeysOfSets
 from jitflow.frontend.outside.pooled_objects import MadeInside, Pools
 from jitflow.frontend.outside.proxies import ObjectProxy
 from jitflow.frontend.outside.stores import Stores
@@ -109,6 +110,10 @@ class TracedFunction:
     """What was made ready outside."""
     slots: Mapping[int, Slot] = field(default_factory=dict)
     """Where the variables in registers are that are found by no path of the program's."""
+    rewritten: frozenset[CodeType] = frozenset()
+    """The code of those functions whose sets the trace has looked into."""
+    changing_order: str = ""
+    """A set among these whose order is another one in each process; empty if there is none."""
 
 
 def trace(
@@ -325,6 +330,8 @@ def _trace(
         tuple(inputs.computed_registers),
         tuple(state.state(Preparations).made),
         state.state(Preparations).slots,
+        frozenset(state.rewritten),
+        state.state(KeysOfSets).changing,
     )
 
 

@@ -111,6 +111,7 @@ class RecordedFunctions:
         site = Site(Choice.REWRITTEN, code.co_filename, code.co_firstlineno)
         found = rewritten(function, bool(self.inputs.trace.choices.answer(site)))
         if found is not None:
+            self.inputs.trace.rewritten.add(code)
             code = found.code
             cells[CELL] = CellType(_hooks())
         else:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from jitflow.errors import UserAttributeError, UserNotImplementedError, UserTypeError
+from jitflow.frontend.outside.keys_of_sets import note_keys
 from jitflow.frontend.outside.stores import refusal
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
@@ -127,8 +128,11 @@ def python_set(thing: Any) -> Any:
 @raising_for_the_program
 def frozen(*things: Any) -> Any:
     """`frozenset`."""
-    is_one = len(things) == 1 and type(things[0]) is OutsideFrozenSet
-    return things[0] if is_one else frozenset(*map(python_set, things))
+    if len(things) == 1 and type(things[0]) is OutsideFrozenSet:
+        return things[0]
+    found: frozenset[Any] = frozenset(*map(python_set, things))
+    note_keys(found)
+    return found
 
 
 def in_any_order(thing: Any) -> Any:

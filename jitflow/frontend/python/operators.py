@@ -13,6 +13,7 @@ from jitflow.frontend.arrays.operands import require_integer
 from jitflow.frontend.containers.made_containers import keyed
 from jitflow.frontend.control.comparisons import compared, contains, is_
 from jitflow.frontend.control.logic import as_bool, not_
+from jitflow.frontend.outside.keys_of_sets import noting_keys
 from jitflow.frontend.outside.special_methods import answer_of
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.recording.values import dtype_of_value
@@ -41,7 +42,7 @@ def index(number: Any) -> Any:
 
 def methodcaller(name: str, /, *args: Any, **keywords: Any) -> Callable[[Any], Any]:
     """`operator.methodcaller`."""
-    return lambda thing: keyed(thing, name)(*args, **keywords)
+    return lambda thing: noting_keys(thing, keyed(thing, name))(*args, **keywords)
 
 
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

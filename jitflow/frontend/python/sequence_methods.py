@@ -18,6 +18,7 @@ from jitflow.frontend.containers.slotted_lists import raise_absent
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.comparisons import equal, is_decided_by_run, is_traced
+from jitflow.frontend.outside.keys_of_sets import noting_keys
 from jitflow.frontend.outside.pooled_objects import compared_in_python
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.orders import sorted_
@@ -46,7 +47,7 @@ def method(owner: Any, name: str) -> Any:
         return partial(_of_each_kind, owner, name)
     if kind in (list, tuple, OutsideList) and name in _OF_SEQUENCES and (name != "sort" or kind is list):
         return partial(_OF_SEQUENCES[name], owner)
-    return keyed(owner, name)
+    return noting_keys(owner, keyed(owner, name))
 
 
 def _of_each_kind(owner: Alternatives, name: str, *args: Any, **keywords: Any) -> Any:

@@ -206,6 +206,8 @@ class Regions(Restarts):
         """What Python calls the type of the number that an operator did not take last."""
         self.straight: dict[CodeType, None] = {}
         """The code of the functions that are not rewritten."""
+        self.rewritten: set[CodeType] = set()
+        """The user's code of those that are."""
         self._locator = Locator()
         self._bottom = bottom
         self.caller: FrameType | None = None

@@ -371,7 +371,7 @@ class Expressions(ast.NodeTransformer):
     def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> ast.expr:
         name, forms = constant(ast.unparse(node)), self._forms(node)
         if forms is None:
-            return self._comprehension(node)
+            return self.hook("made_container", node, self._comprehension(node), name)
         forms[-1] = constant(None)  # how many keys there are it tells itself
         return self.hook("listed", node, *forms, name)
 

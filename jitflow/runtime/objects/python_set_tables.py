@@ -1,0 +1,96 @@
+"""The tables of Python's own sets, remembered and given back entry by entry.
+
+The order in which a set goes through its keys, and which one `pop` takes next, follow from all that was ever done to
+it: removed keys leave their places behind, a table that has grown stays large, and `pop` goes on where it was. The keys
+tell nothing of that. So what a trace does to a set in vain is taken back in its memory, as CPython lays it out: the
+header of ``setobject.h``, and the table of keys and hashes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from functools import cache
+from typing import Any
+
+from jitflow.runtime.objects.set_orders import fill_in_order
+
+__all__ = ["RememberedSet", "give_back"]
+
+_WORD, _ENTRY = ctypes.sizeof(ctypes.c_ssize_t), 2 * ctypes.sizeof(ctypes.c_ssize_t)
+_SMALLEST = 8
+"""Entries of the table of an empty set."""
+
+
+class _Header(ctypes.Structure):
+    _fields_ = [
+        ("fill", ctypes.c_ssize_t),
+        ("used", ctypes.c_ssize_t),
+        ("mask", ctypes.c_ssize_t),
+        ("table", ctypes.c_void_p),
+        ("hash", ctypes.c_ssize_t),
+        ("finger", ctypes.c_ssize_t),
+    ]
+
+
+class RememberedSet(set[Any]):
+    """What a set held, and how it lay. Equal to what lies alike."""
+
+    def __init__(self, thing: set[Any]) -> None:
+        super().__init__(thing)
+        self.table = _table_of(thing) if _is_known() else (0, 0, repr([*thing]).encode())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RememberedSet) and self.table == other.table
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def give_back(thing: set[Any], remembered: RememberedSet) -> None:
+    """Let a set hold what it held, as it lay. The keys are those that are remembered."""
+    fill, finger, entries = remembered.table
+    thing.clear()
+    size = len(entries) // _ENTRY
+    if size > _SMALLEST:  # so many keys at once get a table of this size, which stays when each is removed by itself
+        passing = dict.fromkeys(range(size // 2 - 1))
+        thing.update(passing)
+        for key in passing:
+            thing.discard(key)
+    if not _is_known() or len(_table_of(thing)[2]) != len(entries):
+        thing.clear()
+        fill_in_order(thing, [*remembered])
+        return
+    header = _header(thing)
+    ctypes.memmove(header.table, entries, len(entries))
+    for key in remembered:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(key))
+    header.fill, header.used, header.finger = fill, len(remembered), finger
+
+
+def _header(thing: set[Any]) -> _Header:
+    return _Header.from_address(id(thing) + object.__basicsize__)
+
+
+def _table_of(thing: set[Any]) -> tuple[int, int, bytes]:
+    """The number of taken places, where `pop` goes on, and the entries."""
+    header = _header(thing)
+    return header.fill, header.finger, ctypes.string_at(header.table, (header.mask + 1) * _ENTRY)
+
+
+@cache
+def _is_known() -> bool:
+    """Whether sets lie as expected: asked of one with keys that want one place, of which some are removed."""
+    if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * _WORD:
+        return False
+    thing = {0, 64, 3, 128, 5, 192, 7, 256, 11}
+    thing.discard(64)
+    popped = thing.pop()
+    header = _header(thing)
+    if (header.used, header.fill - header.used) != (len(thing), 2) or header.mask + 1 not in (16, 32, 64):
+        return False
+    entries = [*struct.iter_unpack("nn", _table_of(thing)[2])]
+    living = [id(key) for key in thing]
+    is_in_order = [key for key, _ in entries if key in living] == living
+    return is_in_order and entries[header.finger - 1][1] == -1 and popped == 0
