@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import random
 import threading
 from collections import Counter, defaultdict, deque, namedtuple
 
@@ -240,3 +241,42 @@ def test_a_dict_that_another_thread_changes_meanwhile():
     finally:
         over.set()
         changing.join()
+
+
+def moves_keys_between_sets(sets, n):
+    for i in range(n):
+        sets[i % len(sets)].add(i * 8)
+        if sets[0]:
+            sets[-1].add(sets[0].pop())
+        sets[1].discard(i * 16)
+
+
+def with_a_history(draw):
+    """A set whose table tells of keys that were there."""
+    keys = set()
+    for _ in range(draw.randint(0, 60)):
+        what = draw.randrange(6)
+        if what < 3:
+            keys.add(draw.randint(0, 12) * 8)
+        elif what == 3:
+            keys.discard(draw.randint(0, 12) * 8)
+        elif what == 4 and keys:
+            keys.pop()
+        elif draw.random() < 0.3:
+            keys.update(range(0, draw.randint(0, 400), 8))
+    return keys
+
+
+def test_sets_lie_as_if_python_had_changed_them():
+    """What is popped next and where further keys come to stand follow from all that was ever done to a set."""
+    compiled = jitflow.function(moves_keys_between_sets)
+    for seed in range(60):
+        draws = random.Random(seed), random.Random(seed)
+        ours, plain = ([with_a_history(draw) for _ in range(3)] for draw in draws)
+        compiled(ours, seed % 15)
+        moves_keys_between_sets(plain, seed % 15)
+        for keys in (*ours, *plain):
+            keys.update(range(0, 8 * (seed % 40), 24))
+        assert [[keys.pop() for _ in range(len(keys))] for keys in ours] == [
+            [keys.pop() for _ in range(len(keys))] for keys in plain
+        ]

@@ -32,7 +32,7 @@ from jitflow.runtime.objects.object_words import Shape, read_words
 from jitflow.runtime.objects.returned_containers import elements_of_array, unfilled
 from jitflow.runtime.objects.stores import MetOtherwise
 from jitflow.runtime.objects.told_words import Entries, Told, entries_of
-from jitflow.runtime.objects.written_back import write_back
+from jitflow.runtime.objects.written_back import write_back, write_set
 
 __all__ = ["PassedWords"]
 
@@ -232,10 +232,15 @@ class PassedWords:
         place = 2 + words[1]
         self._returned = words[2:place]
         tables: dict[int, tuple[int, int]] = {}
+        lying: dict[int, int] = {}
+        """Where the tables of sets are told."""
         while number := words[place]:
             width, rows = words[place + 1 : place + 3]
             tables[number] = place + 3, rows
             place += 3 + width * rows
+            if number <= len(self._objects) and self._group_of(number).held.kind == "set":
+                lying[number] = place
+                place += 3 + words[place]
         self._make_fresh(words, tables)
         objects = [None, *self._objects, *(self._fresh[number][0] for number in sorted(self._fresh))]
         reader = Told(told, objects)  # which reads them as they become whole
@@ -250,6 +255,9 @@ class PassedWords:
                 continue
             if entries.held.kind == "array":
                 objects[number].reshape(-1)[:] = reader.array(entries.held, entries.places(start, rows))
+                continue
+            if number in lying:
+                write_set(objects[number], entries, reader, entries.places(start, rows), words[lying[number] :])
                 continue
             now = words[start : start + rows * entries.width]
             write_back(objects[number], entries, reader, entries.places(start, rows), self._before(number), now)
@@ -315,9 +323,10 @@ def _tables(things: list[Any], sizes: array[int], layout: _Layout) -> array[int]
     """
     found = array("q")
     for number, thing in enumerate(things):
-        fill, used, mask, address = (ctypes.c_int64 * 4).from_address(id(thing) + object.__basicsize__)
+        fill, used, mask, address, _, finger = (ctypes.c_int64 * 6).from_address(id(thing) + object.__basicsize__)
         if used != len(thing) or mask < fill:
             raise TypeError("expected sets as CPython has them")
+        sizes[3 * number + 2] = fill | finger << 32
         if not fill:
             continue
         places = np.ctypeslib.as_array((ctypes.c_int64 * (2 * mask + 2)).from_address(address)).reshape(-1, 2)
@@ -330,6 +339,6 @@ def _tables(things: list[Any], sizes: array[int], layout: _Layout) -> array[int]
         keys = array("q", bytes(8 * layout.words * used))
         read_words([*thing], layout.key, keys, 0, layout.words)
         table[filled, 2:] = np.frombuffer(keys, np.int64).reshape(used, layout.words)
-        sizes[3 * number : 3 * number + 3] = array("q", (mask + 1, used, fill))
+        sizes[3 * number : 3 * number + 2] = array("q", (mask + 1, used))
         found.frombytes(table.tobytes())
     return found

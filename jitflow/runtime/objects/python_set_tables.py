@@ -1,9 +1,10 @@
-"""The tables of Python's own sets, remembered and given back entry by entry.
+"""The tables of Python's own sets, remembered and laid out entry by entry.
 
 The order in which a set goes through its keys, and which one `pop` takes next, follow from all that was ever done to
 it: removed keys leave their places behind, a table that has grown stays large, and `pop` goes on where it was. The keys
 tell nothing of that. So what a trace does to a set in vain is taken back in its memory, as CPython lays it out: the
-header of ``setobject.h``, and the table of keys and hashes.
+header of ``setobject.h``, and the table of keys and hashes. What a program does to a set of the caller's is written
+there, too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+from array import array
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
 from jitflow.runtime.objects.set_orders import fill_in_order
 
-__all__ = ["RememberedSet", "give_back"]
+__all__ = ["RememberedSet", "give_back", "lay_out"]
 
 _WORD, _ENTRY = ctypes.sizeof(ctypes.c_ssize_t), 2 * ctypes.sizeof(ctypes.c_ssize_t)
 _SMALLEST = 8
@@ -50,23 +53,44 @@ class RememberedSet(set[Any]):
 
 def give_back(thing: set[Any], remembered: RememberedSet) -> None:
     """Let a set hold what it held, as it lay. The keys are those that are remembered."""
-    fill, finger, entries = remembered.table
     thing.clear()
+    if not _lay(thing, remembered, *remembered.table):
+        fill_in_order(thing, [*remembered])
+
+
+def lay_out(thing: set[Any], keys: Sequence[Any], states: Sequence[int], fill: int, finger: int) -> None:
+    """Let a set hold keys that lie as told: of each place of the table whether a key is there (1), or was there (2)."""
+    places, following = array("q"), iter(keys)
+    for state in states or bytes(_SMALLEST):
+        if state == 1:
+            key = next(following)
+            places.extend((id(key), hash(key)))
+        else:
+            places.extend((_dummy(), -1) if state else (0, 0))
+    thing.clear()
+    if not _lay(thing, keys, fill, finger, places.tobytes()):
+        fill_in_order(thing, keys)
+
+
+def _lay(thing: set[Any], keys: Collection[Any], fill: int, finger: int, entries: bytes) -> bool:
+    """Give an empty set a table. False if nothing is known of tables here, and nothing was done."""
     size = len(entries) // _ENTRY
+    if not _is_known():
+        return False
     if size > _SMALLEST:  # so many keys at once get a table of this size, which stays when each is removed by itself
         passing = dict.fromkeys(range(size // 2 - 1))
         thing.update(passing)
         for key in passing:
             thing.discard(key)
-    if not _is_known() or len(_table_of(thing)[2]) != len(entries):
-        thing.clear()
-        fill_in_order(thing, [*remembered])
-        return
     header = _header(thing)
+    if header.mask + 1 != size:
+        thing.clear()
+        return False
     ctypes.memmove(header.table, entries, len(entries))
-    for key in remembered:
+    for key in keys:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(key))
-    header.fill, header.used, header.finger = fill, len(remembered), finger
+    header.fill, header.used, header.finger = fill, len(keys), finger
+    return True
 
 
 def _header(thing: set[Any]) -> _Header:
@@ -90,7 +114,20 @@ def _is_known() -> bool:
     header = _header(thing)
     if (header.used, header.fill - header.used) != (len(thing), 2) or header.mask + 1 not in (16, 32, 64):
         return False
-    entries = [*struct.iter_unpack("nn", _table_of(thing)[2])]
+    entries = _entries(thing)
     living = [id(key) for key in thing]
     is_in_order = [key for key, _ in entries if key in living] == living
     return is_in_order and entries[header.finger - 1][1] == -1 and popped == 0
+
+
+def _entries(thing: set[Any]) -> list[tuple[int, int]]:
+    """The keys and hashes as they stand."""
+    return [*struct.iter_unpack("qq", _table_of(thing)[2])]
+
+
+@cache
+def _dummy() -> int:
+    """What stands where a key was removed."""
+    thing = {1}
+    thing.discard(1)
+    return next(address for address, hashed in _entries(thing) if hashed == -1)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jitflow.runtime.objects.set_orders import fill_in_order
+from jitflow.runtime.objects.python_set_tables import lay_out
 from jitflow.runtime.objects.stores import replace_content
 from jitflow.runtime.objects.told_words import Entries, Told
 
-__all__ = ["write_back"]
+__all__ = ["write_back", "write_set"]
 
 _Things = Sequence[Any]
 _Words = Sequence[int]
@@ -61,20 +61,16 @@ def _write_dict(thing: Any, entries: Entries, keys: _Things, items: _Things, bef
         replace_content(thing, dict(zip(keys, items, strict=True)))
 
 
-def _write_set(thing: Any, entries: Entries, keys: _Things, *_: Any) -> None:
-    """In the order that the program knows, if a set can come to it; one of the caller's has its keys in any case."""
+def write_set(thing: Any, entries: Entries, told: Told, places: range, table: _Words) -> None:
+    """Let a set hold the keys at some places, in a table that is told behind them."""
     known = {key: key for key in thing}
-    keys = [known.get(key, key) for key in keys]
-    thing.clear()
-    try:
-        fill_in_order(thing, keys)
-    except NotImplementedError:
-        if not known:
-            raise
-        thing.clear()
-        thing.update(keys)
+    keys = [known.get(key, key) for key in entries.keys(told, places)]
+    size, taken, finger = table[:3]
+    lay_out(thing, keys, table[3 : 3 + size], taken, finger)
 
 
 _WRITERS: Mapping[str, Callable[..., None]] = {
-    "list": _write_list, "deque": _write_list, "dict": _write_dict, "set": _write_set,
-}  # fmt: skip
+    "list": _write_list,
+    "deque": _write_list,
+    "dict": _write_dict,
+}

@@ -6,7 +6,8 @@ the program takes out of another container.
 
     given     ...id of Python's object, number of containers, of groups, where these begin, then the roots
               a group is all containers of a type: bytes of an entry, which words refer, kind, name of the type,
-              how many, words of entries; of each how many rows, keys, places taken; then their entries
+              how many, words of entries; of each how many rows, keys, places taken (of a set also, in the upper
+              half, from where on the next key is popped); then their entries
 
 A reference is a number, from 1 on.
 """
@@ -189,6 +190,9 @@ one:
   %triple = mul i64 %number, 3
   %size = getelementptr i64, ptr %sizes, i64 %triple
   %rows = field i64 %size 0
+  %filled = field i64 %size 16
+  %finger = lshr i64 %filled, 32
+  set i64 %finger, %header FINGER
   %needed = mul i64 %rows, %width
   %empty = icmp eq i64 %rows, 0
   br i1 %empty, label %next, label %take
@@ -208,7 +212,7 @@ copy:
   br i1 %is.set, label %table, label %refer
 table:
   %mask = sub i64 %rows, 1
-  %taken = field i64 %size 16
+  %taken = and i64 %filled, 4294967295
   %taken.word = inttoptr i64 %taken to ptr
   set i64 %mask, %header MASK
   set ptr %taken.word, %header INDEX

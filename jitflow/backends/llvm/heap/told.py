@@ -5,7 +5,9 @@ with all that was put into them, which is in the registry (`passed`) from then o
 `jitflow.frontend.containers.passed_words` reads the words.
 
     told      length, how many are returned, these; then containers, and 0
-              a container is its number, words of an entry, how many entries, and these
+              a container is its number, words of an entry, how many entries, and these; of a set that was given
+              then come how many places its table has, how many are taken, from where on the next key is popped, and
+              of each place 0 where no key ever was, 1 where one is, 2 where one was
 
 A reference is a number, from 1 on. The first word that was given becomes the address of what is told, 0 if there is
 nothing to tell, 1 if there was no memory to tell it in.
@@ -140,7 +142,13 @@ changed:
   br i1 %number.put, label %hold, label %full
 hold:
   %held = call i1 @jitflow.heap.tell(ptr %out, ptr %registry, ptr %one)
-  br i1 %held, label %member.done, label %full
+  br i1 %held, label %lie, label %full
+lie:
+  %is.set = icmp eq i64 %kind, 3
+  br i1 %is.set, label %table, label %member.done
+table:
+  %tabled = call i1 @jitflow.passed.table(ptr %out, ptr %one)
+  br i1 %tabled, label %member.done, label %full
 member.done:
   %inside.next = add i64 %inside, 1
   %bytes = mul i64 %rows, %width
@@ -171,6 +179,36 @@ fresh.done:
 last:
   %last.put = call i1 @jitflow.heap.put(ptr %out, i64 0)
   br i1 %last.put, label %done, label %full
+full:
+  ret i1 false
+done:
+  ret i1 true
+}
+
+define internal i1 @jitflow.passed.table(ptr %out, ptr %set) #0 {
+start:
+  %places = field i64 %set ROWS
+  %taken = field i64 %set INDEX
+  %finger = field i64 %set FINGER
+  %width = field i64 %set WIDTH
+  %data = field ptr %set DATA
+  %places.put = call i1 @jitflow.heap.put(ptr %out, i64 %places)
+  %taken.put = call i1 @jitflow.heap.put(ptr %out, i64 %taken)
+  %finger.put = call i1 @jitflow.heap.put(ptr %out, i64 %finger)
+  %two.put = and i1 %places.put, %taken.put
+  %all.put = and i1 %two.put, %finger.put
+  br i1 %all.put, label %look, label %full
+look:
+  %place = phi i64 [ 0, %start ], [ %place.next, %put ]
+  %over = icmp eq i64 %place, %places
+  br i1 %over, label %done, label %put
+put:
+  %offset = mul i64 %place, %width
+  %entry = getelementptr i8, ptr %data, i64 %offset
+  %state = load i64, ptr %entry, align 8
+  %place.next = add i64 %place, 1
+  %put.now = call i1 @jitflow.heap.put(ptr %out, i64 %state)
+  br i1 %put.now, label %look, label %full
 full:
   ret i1 false
 done:
