@@ -6,16 +6,19 @@ import ctypes
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
 
+import jitflow
 from jitflow.ir.core import Function
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.pipeline import FUSION_PIPELINE, LASTING_PIPELINE, run_passes
 from jitflow.runtime.native.pool import pool
+from jitflow.runtime.parallel.threads import num_threads
 from tests.compare import assert_all_same, tolerance_of
 from tests.execute import Compiled
 from tests.passes.stateful_programs import stateful_program
@@ -118,3 +121,27 @@ def test_for_want_of_memory() -> None:
             if memory.calls <= memory.fails:
                 break
     assert failed > 12
+
+
+def test_threads_share_attention_behind_a_write() -> None:
+    """There nothing may fail any more, so the turns of the shared loop have no place for what their kernels report."""
+    calls, attended = jitflow.Variable(np.int64(0)), jitflow.Variable(np.zeros((8, 64, 32), np.float32))
+
+    def attention(x: Any) -> Any:
+        scores = x @ np.swapaxes(x, -1, -2)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        return (powers / powers.sum(-1, keepdims=True)) @ x
+
+    @jitflow.function
+    def step(x: Any) -> None:
+        calls.assign(calls + 1)
+        attended.assign(attention(x))
+
+    x, before = np.random.default_rng(0).standard_normal((8, 64, 32), np.float32), num_threads()
+    try:
+        jitflow.set_num_threads(2)
+        step(x)
+    finally:
+        jitflow.set_num_threads(before)
+    np.testing.assert_allclose(attended.numpy(), attention(x), rtol=1e-5)
+    assert calls.numpy() == 1

@@ -111,7 +111,7 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
         [
             *(out.typed(operand) for operand in op.operands),
             *(f"ptr {place}" for place in places),
-            "ptr %error",
+            "ptr %error" if can_fail(kernel) else "ptr null",
             *(["ptr %context"] if takes_context(kernel) else []),
         ]
     )
