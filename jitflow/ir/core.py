@@ -32,12 +32,13 @@ from jitflow.ir.records import (
     walk_inside,
     walk_loops,
     walk_ops,
+    with_sizes,
 )
 from jitflow.ir.types import Type
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Builder", "Effect", "Fact", "Function", "Op", "OpDef", "Region",
            "TypeRuleError", "Value", "clone_op", "free_values", "kernel_operands", "uses",
-           "walk", "walk_inside", "walk_loops", "walk_ops"]  # fmt: skip
+           "walk", "walk_inside", "walk_loops", "walk_ops", "with_sizes"]  # fmt: skip
 
 Function.__str__ = print_function  # type: ignore[method-assign, assignment]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from operator import is_
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from jitflow.records import cached, dataclass
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
            "Value", "clone_op", "free_values", "kernel_operands", "uses", "walk", "walk_inside",
-           "walk_loops", "walk_ops"]  # fmt: skip
+           "walk_loops", "walk_ops", "with_sizes"]  # fmt: skip
 
 Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
@@ -269,15 +270,23 @@ def clone_op(
         )
         for region in op.regions
     )
-    attributes = op.attributes
-    if sizes and attributes:
-        attributes = MappingProxyType({key: _substitute(value, sizes) for key, value in attributes.items()})
-    return Op(op.definition, mapped, tuple(fresh(result) for result in op.results), attributes, regions, op.loc)
+    results = tuple(fresh(result) for result in op.results)
+    return Op(op.definition, mapped, results, with_sizes(op.attributes, sizes or {}), regions, op.loc)
+
+
+def with_sizes(attributes: Attributes, sizes: Mapping[str, Dim]) -> Attributes:
+    """Attributes whose sizes have other names; those that are given where none of them has."""
+    if not sizes or not attributes:
+        return attributes
+    renamed = {key: _substitute(value, sizes) for key, value in attributes.items()}
+    same = all(renamed[key] is value for key, value in attributes.items())
+    return attributes if same else MappingProxyType(renamed)
 
 
 def _substitute(value: Any, sizes: Mapping[str, Dim]) -> Any:
     if isinstance(value, Expression):
         return substitute(value, sizes)
     if isinstance(value, tuple):
-        return tuple(_substitute(item, sizes) for item in value)
+        found = tuple([_substitute(item, sizes) for item in value])
+        return value if all(map(is_, found, value)) else found
     return value

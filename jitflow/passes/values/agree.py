@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeGuard
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, with_sizes
 from jitflow.ir.dims import Dim, Expression, substitute, symbols
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of, map_dims, sizes_of_type
 
@@ -99,16 +99,13 @@ class _Agreeing:
             return
         operands = [self.copies.get(operand, operand) for operand in op.operands]
         if op.name in ("check", "size") or _is_size_test(op):
-            builder.ops.append(clone_op(op, self.copies))
+            builder.ops.append(Op(op.definition, tuple(operands), op.results, op.attributes, (), op.loc))
             return
         operands = [_enter(builder, operand, entered, names) for operand in operands]
-        if not op.regions:
-            same = tuple(operands) == op.operands and not any(name in names for name in op.sizes)
-            builder.ops.append(op if same else clone_op(op, self.copies, names, operands))
-            return
         regions = tuple(self.region(region, names, entered) for region in op.regions)
         results = tuple(self._parameter(result, names) for result in op.results)
-        builder.ops.append(replace(op, operands=tuple(operands), results=results, regions=regions))
+        attributes = with_sizes(op.attributes, names)
+        builder.ops.append(Op(op.definition, tuple(operands), results, attributes, regions, op.loc))
 
     def _parameter(self, value: Value, names: Names) -> Value:
         """A value that an op or a region defines anew, with its sizes by their present names."""
