@@ -27,6 +27,8 @@ from jitflow.ir.records import (
     clone_op,
     free_values,
     kernel_operands,
+    renamed_op,
+    renamed_region,
     uses,
     walk,
     walk_inside,
@@ -37,8 +39,8 @@ from jitflow.ir.records import (
 from jitflow.ir.types import Type
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Builder", "Effect", "Fact", "Function", "Op", "OpDef", "Region",
-           "TypeRuleError", "Value", "clone_op", "free_values", "kernel_operands", "uses",
-           "walk", "walk_inside", "walk_loops", "walk_ops", "with_sizes"]  # fmt: skip
+           "TypeRuleError", "Value", "clone_op", "free_values", "kernel_operands", "renamed_op", "renamed_region",
+           "uses", "walk", "walk_inside", "walk_loops", "walk_ops", "with_sizes"]  # fmt: skip
 
 Function.__str__ = print_function  # type: ignore[method-assign, assignment]
 

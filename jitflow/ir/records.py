@@ -20,8 +20,8 @@ from jitflow.ir.types import Place, Tensor, Type, Variable, map_dims, sizes_of_t
 from jitflow.records import cached, dataclass
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
-           "Value", "clone_op", "free_values", "kernel_operands", "uses", "walk", "walk_inside",
-           "walk_loops", "walk_ops", "with_sizes"]  # fmt: skip
+           "Value", "clone_op", "free_values", "kernel_operands", "renamed_op", "renamed_region",
+           "uses", "walk", "walk_inside", "walk_loops", "walk_ops", "with_sizes"]  # fmt: skip
 
 Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
@@ -272,6 +272,41 @@ def clone_op(
     )
     results = tuple(fresh(result) for result in op.results)
     return Op(op.definition, mapped, results, with_sizes(op.attributes, sizes or {}), regions, op.loc)
+
+
+def renamed_op(op: Op, values: dict[Value, Value], sizes: Mapping[str, Dim] | None = None) -> Op:
+    """``op`` in a place where values and sizes have other names: what mentions none of them stays the object it is.
+
+    So do results; where their types mention such sizes, ``values`` learns what stands for them.
+    """
+    regions = tuple([renamed_region(region, values, sizes) for region in op.regions])
+    stays = values.keys().isdisjoint(op.operands)
+    if not sizes or sizes.keys().isdisjoint(op.sizes):
+        results, attributes = op.results, op.attributes
+        if stays and all(map(is_, regions, op.regions)):
+            return op
+    else:
+        results, attributes = _renamed_values(op.results, values, sizes), with_sizes(op.attributes, sizes)
+    operands = op.operands if stays else tuple([values.get(operand, operand) for operand in op.operands])
+    return Op(op.definition, operands, results, attributes, regions, op.loc)
+
+
+def renamed_region(region: Region, values: dict[Value, Value], sizes: Mapping[str, Dim] | None = None) -> Region:
+    """The same for the ops of a region, and for its parameters."""
+    parameters = _renamed_values(region.parameters, values, sizes) if sizes else region.parameters
+    ops = tuple([renamed_op(op, values, sizes) for op in region.ops])
+    stays = parameters == region.parameters and all(map(is_, ops, region.ops))
+    return region if stays else Region(parameters, ops)
+
+
+def _renamed_values(
+    given: tuple[Value, ...], values: dict[Value, Value], sizes: Mapping[str, Dim]
+) -> tuple[Value, ...]:  # fmt: skip
+    for value in given:
+        kind = map_dims(value.type, lambda dim: substitute(dim, sizes))
+        if kind != value.type:
+            values[value] = Value(kind, value.name)
+    return tuple([values.get(value, value) for value in given])
 
 
 def with_sizes(attributes: Attributes, sizes: Mapping[str, Dim]) -> Attributes:

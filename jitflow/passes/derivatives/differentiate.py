@@ -15,11 +15,11 @@ forward sweep stay in their order, effects included, and the reverse sweep follo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, renamed_op, walk
 from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
@@ -62,7 +62,7 @@ def _prepared(function: Function) -> Function:
     return run(function, _PREPARING)
 
 
-_PREPARING = tuple((one.__name__, one) for one in (agree, simplify, cse, promote, simplify, cse, dce))
+_PREPARING = tuple((one.__name__, one) for one in (agree, cse, simplify, promote, simplify, cse, dce))
 
 
 class _Differentiation:
@@ -91,16 +91,14 @@ class _Differentiation:
         known |= {name for parameter in region.parameters for name in named_sizes(parameter.type)}
         ops: list[Op] = []
         for op in region.ops:
-            if not values.keys().isdisjoint(op.operands):
-                op = replace(op, operands=tuple(values.get(operand, operand) for operand in op.operands))
             if op.name in self.written and not _asks_inside(op):
-                if any(value in values for inner in op.regions for value in _operands(inner)):
-                    op = replace(op, regions=tuple(_with_values(inner, values) for inner in op.regions))
+                op = renamed_op(op, values)
                 ops += _WRITERS[op.name](self, op, known, values)
             else:
-                if op.regions:
-                    op = replace(op, regions=tuple(self.region(inner, known, values) for inner in op.regions))
-                ops.append(op)
+                operands = tuple([values.get(operand, operand) for operand in op.operands])
+                regions = tuple([self.region(inner, known, values) for inner in op.regions])
+                stays = operands == op.operands and not regions
+                ops.append(op if stays else replace(op, operands=operands, regions=regions))
             known |= set(bound_sizes(op))
         return Region(region.parameters, tuple(ops))
 
@@ -178,7 +176,7 @@ class _Differentiation:
     ) -> list[Op]:  # fmt: skip
         """``ops``, in which the inputs stand for the region's parameters, and ``results`` for those of ``op``."""
         mapped = dict(zip(op.regions[0].parameters, inputs, strict=False))
-        written = [clone_op(inner, mapped) for inner in ops]
+        written = [renamed_op(inner, mapped) for inner in ops]
         m = Notation(Builder(loc=op.loc))
         for old, new in zip(op.results, results, strict=True):
             values[old] = _renamed(m, mapped.get(new, new), old.type, known)
@@ -234,25 +232,6 @@ def _renamed(m: Notation, value: Value, kind: Type, known: frozenset[str]) -> Va
 
 def _asks_inside(op: Op) -> bool:
     return any(inner.name in _ASKING for region in op.regions for inner in walk(region))
-
-
-def _operands(region: Region) -> Iterator[Value]:
-    return (operand for op in walk(region) for operand in op.operands)
-
-
-def _with_values(region: Region, values: dict[Value, Value]) -> Region:
-    """A region that mentions other values from outside."""
-    return Region(
-        region.parameters,
-        tuple(
-            replace(
-                op,
-                operands=tuple(values.get(operand, operand) for operand in op.operands),
-                regions=tuple(_with_values(inner, values) for inner in op.regions),
-            )
-            for op in region.ops
-        ),
-    )
 
 
 def _written(region: Region, effects: Effects) -> frozenset[Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
-from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk_inside
+from jitflow.ir.core import Builder, Op, Region, Value, clone_op, renamed_op, walk_inside
 from jitflow.ir.dims import symbol
 from jitflow.ir.effects import is_pure
 from jitflow.passes.analyses.order import bound_sizes, reads_of
@@ -92,7 +92,7 @@ class Calling:
         if self.awaited_binders(op) or not all(map(self.value, needed)):
             return False
         new = {value: self.known[value] for value in needed if self.known[value] is not value}
-        self.ops.append(_with_operands(op, new) if new else op)
+        self.ops.append(renamed_op(op, new))
         self.known.update((result, result) for result in op.results)
         for name in bound_sizes(op):
             self.unbound.pop(name, None)
@@ -128,11 +128,3 @@ class Calling:
         *before, call = builder.ops
         self.ops += [*before, replace(call, results=piece.given)]
         self.known.update((value, value) for value in piece.given)
-
-
-def _with_operands(op: Op, values: Mapping[Value, Value]) -> Op:
-    """An op, and those inside it, that read other values."""
-    regions = tuple(
-        Region(region.parameters, tuple(_with_operands(inner, values) for inner in region.ops)) for region in op.regions
-    )
-    return replace(op, operands=tuple(values.get(one, one) for one in op.operands), regions=regions)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeGuard
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, with_sizes
+from jitflow.ir.core import Builder, Function, Op, Region, Value, renamed_op, walk, with_sizes
 from jitflow.ir.dims import Dim, Expression, substitute, symbols
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of, map_dims, sizes_of_type
 
@@ -99,7 +99,7 @@ class _Agreeing:
             return
         operands = [self.copies.get(operand, operand) for operand in op.operands]
         if op.name in ("check", "size") or _is_size_test(op):
-            builder.ops.append(Op(op.definition, tuple(operands), op.results, op.attributes, (), op.loc))
+            builder.ops.append(renamed_op(op, self.copies))
             return
         operands = [_enter(builder, operand, entered, names) for operand in operands]
         regions = tuple(self.region(region, names, entered) for region in op.regions)

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from jitflow.ir.by_place import ByPlace
-from jitflow.ir.core import Function, Op, Region, Value, clone_op
+from jitflow.ir.core import Function, Op, Region, Value, renamed_region
 from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.effects import Effects
 from jitflow.ir.equality import exact_key
@@ -37,7 +37,7 @@ def cse(function: Function) -> Function:
     """The function with each common subexpression computed once."""
     sweep = _Sweep(Effects(function))
     region = keep_apart(function.region, sweep.region(function.region, {}, _Reads()))
-    return replace(function, region=_renamed(region, sweep.sizes) if sweep.sizes else region)
+    return replace(function, region=renamed_region(region, {}, sweep.sizes) if sweep.sizes else region)
 
 
 class _Reads:
@@ -124,7 +124,8 @@ class _Sweep:
     def mapped(self, op: Op) -> Op:
         if self.values.keys().isdisjoint(op.operands):
             return op
-        return replace(op, operands=tuple(self.values.get(operand, operand) for operand in op.operands))
+        operands = tuple([self.values.get(operand, operand) for operand in op.operands])
+        return Op(op.definition, operands, op.results, op.attributes, op.regions, op.loc)
 
     def key(self, op: Op) -> Key:
         if op.name == "check":  # what it would say it has not said
@@ -162,8 +163,3 @@ class _Sweep:
 
     def number(self, value: Value) -> int:
         return self.numbers.setdefault(value, len(self.numbers))
-
-
-def _renamed(region: Region, sizes: dict[str, Dim]) -> Region:
-    values: dict[Value, Value] = {}
-    return Region(region.parameters, tuple(clone_op(op, values, sizes) for op in region.ops))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from jitflow.backends.llvm.emission.types import register_type
 from jitflow.ir.core import Function, Region, walk
 from jitflow.machines.hardware import is_elsewhere
@@ -39,10 +41,10 @@ def can_fail(function: Function) -> bool:
 
 def region_can_fail(region: Region) -> bool:
     """Whether an op in a region can end the function with such a status."""
-    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke", *_TAKING_MEMORY)
-    return any(op.name in names or "polls" in op.attributes for op in walk(region))
+    return not _FAILING.isdisjoint(_ops_in(region))
 
 
+_POLLS = "an op that polls"
 _TAKING_MEMORY = (
     "make_container",
     "add_items",
@@ -64,9 +66,23 @@ _TAKING_MEMORY = (
     "tell_containers",
     "sort_items",
 )
+_FAILING = frozenset(("check", "broadcast_dims", "push", "pop", "peek", "poke", _POLLS, *_TAKING_MEMORY))
+_TAKING_CONTEXT = frozenset(("push", "clear", "draw", "share", _POLLS))
 
 
 def takes_context(function: Function) -> bool:
     """Whether a kernel calls what the context holds: then this is its last argument."""
-    names = ("push", "clear", "draw", "share")
-    return any("polls" in op.attributes or op.name in names for op in walk(function.region))
+    return not _TAKING_CONTEXT.isdisjoint(_ops_in(function.region))
+
+
+def _ops_in(region: Region) -> frozenset[str]:
+    """The names of the ops in a region, and `_POLLS`: every launch asks for those of its kernel."""
+    found = _KNOWN.get(region)
+    if found is None:
+        ops = list(walk(region))
+        polls = {_POLLS} if any("polls" in op.attributes for op in ops) else set()
+        found = _KNOWN[region] = frozenset(polls.union(op.name for op in ops))
+    return found
+
+
+_KNOWN: WeakKeyDictionary[Region, frozenset[str]] = WeakKeyDictionary()
