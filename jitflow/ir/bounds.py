@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from jitflow.ir.core import Fact
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbol, symbols
-from jitflow.ir.monomials import Monomials, Terms, sizes_in, sum_of
+from jitflow.ir.monomials import Monomials, Terms, factor_of, sum_of
 from jitflow.records import dataclass
 
 __all__ = ["Bounds", "Choice"]
@@ -53,6 +53,7 @@ class Bounds:
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self.facts: list[Dim] = []
         """Dims that are at least 0."""
+        self._among_facts: set[Dim] = set()
         self._known: list[Terms] = []
         """The same, as the search has them."""
         self._places: dict[tuple[int, bool], list[int]] = {}
@@ -70,6 +71,8 @@ class Bounds:
         """From sizes to those that something has been said about that may bound them from above."""
         self._capped: set[str] = set()
         """Sizes that are never above some number."""
+        self._tied: set[str] = set()
+        """Sizes that may have to be larger than 0, for something else to be as large as it is."""
         self._unsigned: set[str] = set()
         """Names of integers that may be above the largest one with a sign, as no size is."""
         self._failed: set[Dim] = set()
@@ -119,11 +122,12 @@ class Bounds:
 
     def learn(self, dim: Dim) -> None:
         """From here on ``dim`` is at least 0, until `forget`."""
-        if not isinstance(dim, int) and dim not in self.facts:
+        if not isinstance(dim, int) and dim not in self._among_facts:
             terms = self._monomials.terms(dim)
             for number, coefficient in terms.items():
                 self._places.setdefault((number, coefficient > 0), []).append(len(self._known))
             self.facts.append(dim)
+            self._among_facts.add(dim)
             self._known.append(terms)
             self._failed.clear()
             self._note_fact(terms)
@@ -139,6 +143,7 @@ class Bounds:
         for terms in self._known[mark:]:
             for number, coefficient in terms.items():
                 self._places[number, coefficient > 0].pop()
+        self._among_facts.difference_update(self.facts[mark:])
         del self.facts[mark:], self._known[mark:]
 
     def _note_above(self, name: str, bound: Dim) -> None:
@@ -149,10 +154,12 @@ class Bounds:
                 self._unsigned.add(name)
         else:
             self._above.setdefault(name, set()).update(symbols(bound))
+            self._tied.update(symbols(bound))
 
     def _note_fact(self, terms: Terms) -> None:
         """What is subtracted in a fact is never above what is added."""
         added, subtracted = self._sides(terms)
+        self._tied |= added
         for name in subtracted:
             self._above.setdefault(name, set()).update(added)
             if added <= {name}:
@@ -201,11 +208,21 @@ class Bounds:
         return name in self._signed or name.startswith("$")
 
     def _is_hopeless(self, terms: Terms) -> bool:
-        """Whether something is subtracted that nothing ties to what is added."""
-        if terms.get(0, 0) > _HUGE:
+        """Whether something is subtracted that nothing ties to what is added, or all that is added may be 0."""
+        constant = terms.get(0, 0)
+        if constant > _HUGE:
             return False
+        if constant < 0 and all(
+            self._is_natural(number) if factor < 0 else self._may_be_zero(number) for number, factor in terms.items()
+        ):
+            return True
         added, subtracted = self._sides(terms)
         return not all(self._reaches(name, added) for name in subtracted)
+
+    def _may_be_zero(self, number: int) -> bool:
+        """Whether nothing says of a monomial, a size, that it is larger than 0."""
+        name = self._monomials.symbol[number]
+        return name is not None and not self._is_signed(name) and name not in self._tied and name not in self._lower
 
     def _reaches(self, name: str, targets: set[str]) -> bool:
         seen = {name}
@@ -347,7 +364,7 @@ class Bounds:
         if not (self._lower.get(name) or self._upper.get(name)):
             return
         dim = self._monomials.dim(terms)
-        factor = _factor(dim, Symbol(name))
+        factor = factor_of(dim, Symbol(name))
         if factor is None:
             return
         rises = self._plainly(self._monomials.terms(factor))
@@ -368,20 +385,6 @@ def _sharper(dim: Dim) -> Iterator[Dim]:
             rest = [operand for operand in atom.operands if not isinstance(operand, int) or operand + number >= 0]
             if len(rest) == 1:
                 yield rest[0] + number
-
-
-def _factor(dim: Dim, atom: Symbol) -> Dim | None:
-    """What ``atom`` is multiplied with in ``dim``; None if it occurs squared, or inside another atom."""
-    factor: Dim = 0
-    for monomial, coefficient in dim.terms if isinstance(dim, Expression) else ():
-        count = monomial.count(atom)
-        if count > 1 or any(atom.name in sizes_in(other) for other in monomial if other != atom):
-            return None
-        if count:
-            rest = list(monomial)
-            rest.remove(atom)
-            factor = factor + (Expression(((tuple(rest), coefficient),)) if rest else coefficient)
-    return factor
 
 
 def _as_dims(facts: Iterable[Fact]) -> Iterator[Dim]:

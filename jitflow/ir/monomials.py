@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from jitflow.ir.dims import Call, Dim, Expression, Monomial, Symbol, symbols
 
-__all__ = ["Monomials", "Terms", "sizes_in", "sum_of"]
+__all__ = ["Monomials", "Terms", "factor_of", "sizes_in", "sum_of"]
 
 Terms = Mapping[int, int]
 """From the numbers of monomials to their coefficients, none of which is 0."""
@@ -75,3 +75,17 @@ def sizes_in(atom: Symbol | Call) -> Iterator[str]:
             yield from symbols(operand)
     else:
         yield atom.name
+
+
+def factor_of(dim: Dim, atom: Symbol) -> Dim | None:
+    """What ``atom`` is multiplied with in ``dim``; None if it occurs squared, or inside another atom."""
+    factor: Dim = 0
+    for monomial, coefficient in dim.terms if isinstance(dim, Expression) else ():
+        count = monomial.count(atom)
+        if count > 1 or any(atom.name in sizes_in(other) for other in monomial if other != atom):
+            return None
+        if count:
+            rest = list(monomial)
+            rest.remove(atom)
+            factor = factor + (Expression(((tuple(rest), coefficient),)) if rest else coefficient)
+    return factor

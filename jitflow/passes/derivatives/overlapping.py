@@ -131,7 +131,7 @@ class _Overlapping(Memory):
                 found = self._share(self.sums[op])
                 if found is not None:
                     self._enter(open_groups, *found)
-            elif op not in self.parts and self._touches_anything(op):
+            elif open_groups and op not in self.parts and self._touches_anything(op):
                 closed = [group for group in open_groups if self.touches(op, self.root(group.place))]
                 open_groups = [group for group in open_groups if group not in closed]
                 done += closed
