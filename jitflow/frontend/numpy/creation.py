@@ -40,10 +40,10 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import DTYPES, F64, I64, DType
+from jitflow.ir.dtypes import BF16, DTYPES, F64, I64, DType
 
-__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied", "list_item",
-           "object_or_number"]  # fmt: skip
+__all__ = ["BY_PATH", "FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "converter",
+           "copied", "list_item", "object_or_number"]  # fmt: skip
 
 # -- one number everywhere ------------------------------------------------------------------------------
 
@@ -330,7 +330,7 @@ def list_item(item: Any, dtype: DType) -> Value:
     return as_object(given, dtype) if listed else as_element(given, dtype)
 
 
-def _converter(kind: type[np.generic]) -> Callable[..., Any]:
+def converter(kind: type[np.generic]) -> Callable[..., Any]:
     """What calling a scalar type does: ``np.float32(x)`` converts numbers and arrays."""
 
     def convert_to(value: Any = 0, /) -> Any:
@@ -342,6 +342,10 @@ def _converter(kind: type[np.generic]) -> Callable[..., Any]:
 
     convert_to.__name__ = kind.__name__
     return convert_to
+
+
+def _bfloat16(value: Any = 0, /) -> Any:
+    return converter(BF16.numpy.type)(value)
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
@@ -377,7 +381,10 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.from_dlpack: from_dlpack,
         np.ascontiguousarray: ascontiguousarray,
         np.asfortranarray: asfortranarray,
-        **{dtype.numpy.type: _converter(dtype.numpy.type) for dtype in DTYPES.values()},
+        **{dtype.numpy.type: converter(dtype.numpy.type) for dtype in DTYPES.values() if dtype != BF16},
     }
 )
 """What does not dispatch: sizes and nested lists are no arrays. Runs in place of the function while tracing."""
+
+BY_PATH: Mapping[str, Any] = MappingProxyType({"ml_dtypes.bfloat16": _bfloat16})
+"""What runs in place of something of a package that may be imported at any time, and takes long to be."""

@@ -307,7 +307,8 @@ surface.install(
     by_path=MappingProxyType(
         {
             path: _located(handler)
-            for path, handler in {**scipy_functions.SCIPY_FUNCTIONS, **polynomials.POLYNOMIALS}.items()
+            for table in (scipy_functions.SCIPY_FUNCTIONS, polynomials.POLYNOMIALS, creation.BY_PATH)
+            for path, handler in table.items()
         }
     ),
     objects=OBJECTS,

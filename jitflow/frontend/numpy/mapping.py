@@ -60,7 +60,7 @@ class Vectorized:
             results = self.pyfunc(*given)
             results = results if several else (results,)
             return tuple(
-                distributed(creation.REPLACEMENTS[dtype.type], (result,), {})
+                distributed(creation.converter(dtype.type), (result,), {})
                 for result, dtype in zip(results, dtypes, strict=True)
             )
 

@@ -341,10 +341,24 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
 
 def replacement(thing: Any) -> Any:
     """What runs in the place of ``thing`` while tracing, or None if it may run itself. By identity."""
-    found = _replacements().get(id(thing))
+    found = _replacements().get(id(thing)) or _imported_late(thing)
     if found is not None:
         return found[1]
     return ufunc_of_lists(thing) if isinstance(thing, np.ufunc) else by_path(thing)
+
+
+def _imported_late(kind: Any) -> tuple[Any, Callable[..., Any]] | None:
+    """The row of a class of numbers of another package, entered when a program first mentions it."""
+    handler = (
+        surface.by_path.get(f"ml_dtypes.{kind.__name__}")
+        if isinstance(kind, type) and kind.__module__ == "ml_dtypes"
+        else None
+    )
+    if handler is None:
+        return None
+    found = _replacements().setdefault(id(kind), (kind, _stand_in(kind, handler)))
+    _originals()[id(found[1])] = kind
+    return found
 
 
 def replaced_by(function: Any) -> Any:
