@@ -212,7 +212,10 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any
     value, storage = array_operand(a), current_trace().storage
     found = reshape_value(value, shape, order, "what reshape gives")
     made = storage.root(found)
-    if copy is not None and made is not storage.root(value) and made not in storage.imitations.of:
+    if copy is not None and made is not storage.root(value):
+        if made in storage.imitations.of:
+            what = "copy=False of an array that NumPy may have to copy, as it lies in memory,"
+            raise refuse(what, "leave copy= out")
         raise UserValueError("Unable to avoid creating a copy while reshaping.")
     return view(found)
 

@@ -25,6 +25,7 @@ def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
         f(lambda x: np.nanmax(x), "fmax.reduce of complex numbers", "real and imaginary parts", X + 1j),
         f(lambda x: np.subtract.reduce(x, initial=3), "initial= or where=", "leave these out"),
         f(lambda x: np.ravel(x, order="K"), "order='K'", "order='C'"),
+        f(lambda x: x.T.reshape(6, 2, copy=False), "copy=False", "leave copy= out"),
         f(lambda x: np.pad(x, 1, mode=print), "np.pad with mode=", "constant, linear_ramp"),
         f(lambda x: np.vecdot(x, x, axes=[(0,), (0,), ()]), "axes=", "np.moveaxis"),
         f(lambda x, s: np.roll(x, s), "an array of shifts", "one number", X, np.array([1, 2])),

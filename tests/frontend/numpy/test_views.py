@@ -340,6 +340,27 @@ def test_the_shape_is_set_without_a_copy():
         jitflow.function(of_a_slice)(np.asfortranarray(x.reshape(4, 3)))
 
 
+@pytest.mark.parametrize("name", ARRAYS)
+def test_what_may_not_be_copied_is_a_view_or_an_error_or_refused(name: str):
+    for shape in ((-1,), (4, -1, 2)):
+
+        def not_copied(x, shape=shape):
+            return x.reshape(shape, copy=False)
+
+        x = ARRAYS[name]()
+        try:
+            found = jitflow.function(not_copied, static="shape")(x)
+        except UserNotImplementedError as refusal:
+            assert "copy=False" in str(refusal)
+            assert not x.flags.c_contiguous
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)):
+                not_copied(x)
+        else:
+            assert_same(found, not_copied(x))
+            assert np.shares_memory(found, x)
+
+
 @pytest.mark.parametrize("m", [0, 1, 3])
 def test_slices_along_an_axis_of_size_one(m: int) -> None:
     def rows(a: Any, m: int) -> Any:
