@@ -325,6 +325,20 @@ def repeats_a_list(s):
     return [1.0] * s
 
 
+def stores_to_an_element_of_a_number(x):
+    row = x[0]
+    row[0] = 1.0
+    return x
+
+
+def deletes_an_element_of_an_argument(n):
+    del n[0]
+
+
+def asks_for_the_length_of_a_sum(x):
+    return len(x.sum())
+
+
 CASES: list[tuple[Program, tuple[Any, ...]]] = [
     (divides_in_a_helper_of_a_helper, (np.arange(5), 5)),
     (raises_its_own, (X, 1)),
@@ -384,4 +398,8 @@ CASES: list[tuple[Program, tuple[Any, ...]]] = [
     (draws_a_grid_of_wrong_indexing, (X,)),
     (interpolates_nothing, (X,)),
     (writes_a_row_of_another_length, (M, X)),
+    (stores_to_an_element_of_a_number, (X,)),
+    (stores_to_an_element_of_a_number, ([1, 2],)),
+    (deletes_an_element_of_an_argument, (3,)),
+    (asks_for_the_length_of_a_sum, (X,)),
 ]

@@ -29,6 +29,7 @@ from jitflow.frontend.numpy.shape import reshape_value, set_shape
 from jitflow.frontend.numpy.taking import positions_of, require_mode
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.base import class_name
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64
@@ -59,7 +60,7 @@ def set_item(array: Any, index: Any, value: Any) -> None:
 def _shown(array: Any) -> Value:
     """The value whose views are views of the array's memory."""
     if not isinstance(array, tracers.ArrayTracer):
-        raise UserTypeError(f"'{array.__class__.__name__}' object does not support item assignment")
+        raise UserTypeError(f"'{class_name(array)}' object does not support item assignment")
     return array.value
 
 

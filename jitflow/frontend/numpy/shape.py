@@ -345,11 +345,18 @@ def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     operands = [array_operand(item) for item in args]
     target = _common([values.dims(item) for item in operands])
-    shown = (broadcasting.broadcast_to(item, target) for item in operands)
     return tuple(
-        item if found is operand and isinstance(item, tracers.ArrayTracer) else view(found)
-        for item, operand, found in zip(args, operands, shown, strict=True)
+        item
+        if isinstance(item, tracers.ArrayTracer) and _has_dims(operand, target)
+        else view(broadcasting.broadcast_to(operand, target))
+        for item, operand in zip(args, operands, strict=True)
     )
+
+
+def _has_dims(value: Value, target: tuple[Dim, ...]) -> bool:
+    """Whether an array is known to have these dims, so that NumPy gives the array itself."""
+    dims, known = values.dims(value), current_trace().known
+    return len(dims) == len(target) and all(known(dim, "==", size) for dim, size in zip(dims, target, strict=True))
 
 
 def _common(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:

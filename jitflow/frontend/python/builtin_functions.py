@@ -74,7 +74,7 @@ from jitflow.frontend.tracers import (
 )
 from jitflow.frontend.tracers.absent import Absent
 from jitflow.frontend.tracers.alternatives import lazily_kind_by_kind
-from jitflow.frontend.tracers.base import lacking
+from jitflow.frontend.tracers.base import class_name, lacking
 from jitflow.frontend.tracers.surface import surface
 from jitflow.structure import variables
 
@@ -96,7 +96,7 @@ def traced_len(thing: Any) -> Any:
     if type(thing) is Absent:
         raise thing.needed()
     if isinstance(thing, Tracer):
-        raise located(UserTypeError(f"object of type '{thing.__class__.__name__}' has no len()"))
+        raise located(UserTypeError(f"object of type '{class_name(thing)}' has no len()"))
     return conversions.length_of_object(thing)
 
 

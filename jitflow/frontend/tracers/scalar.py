@@ -12,7 +12,7 @@ import numpy as np
 from jitflow.errors import UserError, UserTypeError
 from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.tracers.alternatives import Alternatives
-from jitflow.frontend.tracers.base import Tracer, asked, lacking, located, ufunc_binary, ufunc_unary
+from jitflow.frontend.tracers.base import Tracer, asked, class_name, lacking, located, ufunc_binary, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -74,9 +74,14 @@ class ScalarTracer(Tracer):
     def __getitem__(self, index: Any) -> Any:
         return surface.get_item(self, index)
 
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise located(UserTypeError(f"'{class_name(self)}' object does not support item assignment"))
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise located(UserTypeError(f"'{class_name(self)}' object does not support item deletion"))
+
     def __iter__(self) -> NoReturn:
-        name = self.__class__.__name__
-        raise located(UserTypeError(f"'{name if self.weak else f'numpy.{name}'}' object is not iterable"))
+        raise located(UserTypeError(f"'{class_name(self)}' object is not iterable"))
 
     def __bool__(self) -> bool:
         number = asked(self)

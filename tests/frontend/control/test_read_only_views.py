@@ -83,3 +83,10 @@ def test_an_array_that_has_the_common_shape_stays_itself() -> None:
     first, second = jitflow.function(lambda x: np.broadcast_arrays(x, x[0]))(x)
     assert first is x
     assert np.shares_memory(second, x)
+
+
+def test_all_arrays_that_have_the_common_shape_stay_themselves() -> None:
+    x, y = np.ones((2, 3)), np.ones((2, 3))
+    first, second = jitflow.function(lambda x, y: np.broadcast_arrays(x, y))(x, y)
+    assert first is x
+    assert second is y
