@@ -140,9 +140,46 @@ def chosen(n: int) -> Any:
     return text, " ".join(MORSE[digit] for digit in str(n)), "short" if len(text) < 3 else text
 
 
+def padded(n: int) -> list[str]:
+    text = ""
+    for i in range(n):
+        text += chr(97 + i)
+    fields = [
+        f"{text:05}|{text:>08}|{text:<07}|{text:0^8}",
+        f"{text:.2}|{text:<6.3}|{text:*^9.4}|{text:08.3s}",
+        f"{text!s:.1}|{n!s:05}|{n!r:.1}|{n!s:>5.2}|{n:>05}|{n:<05d}",
+        f"{bin(n)[2:]:>08}|{text + bin(n):.5}|{'%.2s' % text}",  # noqa: UP031
+    ]
+    return [field[::-1] for field in fields]
+
+
+def read_again(x: float, n: int) -> Any:
+    text = ""
+    for i in range(n):
+        text += str(i)
+    try:
+        whole = float(text)
+    except ValueError:
+        whole = -1.0
+    return float(f"{x:.2f}"), float("%.1e" % x) + 1, float(" " + text + ".5\n"), whole, float(text)  # noqa: UP031
+
+
+DIGITS = {"zero": 0, "one": 1, "two": 2}
+
+
+def number_of(words: Any) -> Any:
+    text = ""
+    for word in words:
+        text += str(DIGITS[word])
+    return int(text), float(text), int(text, 3)
+
+
 @pytest.mark.parametrize(
     ("function", "calls"),
     [
+        (padded, [(0,), (5,), (11,)]),
+        (read_again, [(2.567, 3), (-0.05, 0), (float("inf"), 2)]),
+        (number_of, [(["one", "zero", "two"],), (["two"],)]),
         (in_base, [(255, 16), (0, 2), (10, 2)]),
         (words, [(3,), (0,)]),
         (look_and_say, [(5,)]),

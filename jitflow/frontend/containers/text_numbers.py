@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.containers import conversions, letters
 from jitflow.frontend.containers import text_programs as programs
 from jitflow.frontend.containers.containers import refusal
@@ -14,11 +14,15 @@ from jitflow.frontend.containers.program_texts import digits_of
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.building import passed
 from jitflow.frontend.texts.characters import numbers_of
 from jitflow.frontend.texts.traced import is_text_value, together, waits
 from jitflow.frontend.tracers.base import located
-from jitflow.ir.dtypes import BOOL
+from jitflow.ir.dtypes import BOOL, F64
+from jitflow.ir.types import Scalar
+from jitflow.runtime.objects.texts import NUMBER
 
 __all__ = ["float_", "in_base", "int_"]
 
@@ -67,15 +71,29 @@ def int_(*args: Any, **keywords: Any) -> Any:
     """`int`."""
     if args and _is_of_run(args[0]):
         return _int_of_text(*args, **keywords)
-    return conversions.int_(*args, **keywords)
+    return conversions.int_(*map(_as_known, args), **keywords)
 
 
 def float_(*args: Any) -> Any:
     """`float`."""
     if args and _is_of_run(args[0]):
-        mend = "keep the number beside its text, or write int(text) where it is one"
-        raise located(UserNotImplementedError("float() of a text that the running program makes", mend=mend))
-    return conversions.float_(*args)
+        return _float_of_text(args[0])
+    return conversions.float_(*map(_as_known, args))
+
+
+def _float_of_text(text: Any) -> Any:
+    """The number that Python reads in a text, each time that the program comes here."""
+    given = passed(text)
+    found = current_trace().make(
+        "host_call", *map(tracers.lift, given.operands), types=[Scalar(F64, True)], routine=NUMBER, keywords=(),
+        options=(("template", given.template),), effect="check",
+    )  # fmt: skip
+    return tracers.wrap(found)
+
+
+def _as_known(thing: Any) -> Any:
+    """What Python may have, of text that holds nothing but sizes and pinned numbers."""
+    return str(thing) if type(thing) is TracedText else thing
 
 
 def _is_of_run(thing: Any) -> bool:

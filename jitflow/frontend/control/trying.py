@@ -27,7 +27,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Scalar, Tape
-from jitflow.runtime.objects.texts import PRINT, RAISE
+from jitflow.runtime.objects.texts import NUMBER, PRINT, RAISE
 
 __all__ = [
     "VISIBLE",
@@ -285,7 +285,7 @@ def raised_by(op: Op) -> tuple[type[BaseException], ...]:
         return () if issubclass(kind, UserError) or op.attributes["message"] == INT_OVERFLOW else (kind,)
     if _routine(op) == RAISE:
         return (exception_class(dict(op.attributes["options"])["error"]),)
-    return _LIKELY
+    return (ValueError,) if _routine(op) == NUMBER else _LIKELY
 
 
 def constant_behind(value: Value) -> Any:

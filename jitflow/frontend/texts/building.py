@@ -23,7 +23,8 @@ from jitflow.runtime.objects.texts import PACKED, PACKED_WORDS
 __all__ = ["MadeText", "built", "can_be_built", "is_text", "passed"]
 
 _SPECIFICATION = re.compile(
-    r"(?:(?P<fill>.)?(?P<align>[<>^=]))?(?P<sign>[-+ ]?)(?P<prefix>#?)(?P<zeros>0?)(?P<width>\d*)(?P<kind>[bcdoxXs]?)",
+    r"(?:(?P<fill>.)?(?P<align>[<>^=]))?(?P<sign>[-+ ]?)(?P<prefix>#?)(?P<zeros>0?)(?P<width>\d*)"
+    r"(?:\.(?P<precision>\d+))?(?P<kind>[bcdoxXs]?)",
     re.S,
 )
 _BASES = {"b": 2, "o": 8, "d": 10, "x": 16, "X": 16, "": 10}
@@ -100,17 +101,13 @@ def _can_be_put(part: tuple[Any, str, Any], operands: tuple[Any, ...]) -> bool:
         return False
     if kind.dtype == BOOL:
         return not words and conversion in ("", "s", "r")
-    is_number = found["kind"] != "s" and (found["kind"] != "c" or words == "c")
+    is_number = found["kind"] != "s" and found["precision"] is None and (found["kind"] != "c" or words == "c")
     return (conversion == "" and is_number) or (conversion in ("s", "r") and _is_of_texts(found))
 
 
 def _is_of_texts(found: re.Match[str]) -> bool:
     """Whether a specification is one for text."""
-    return (
-        found["kind"] in ("", "s")
-        and found["align"] != "="
-        and not (found["sign"] or found["prefix"] or found["zeros"])
-    )
+    return found["kind"] in ("", "s") and found["align"] != "=" and not (found["sign"] or found["prefix"])
 
 
 class MadeText(ScalarTracer):
@@ -152,8 +149,9 @@ def built(text: Any) -> Value:
     if type(text) is not TracedText:
         known: Value = text.value
         return known
-    if len(text.template) == 1 and is_text_value(text.operands[0]) and text.template[0][1:] in (("", ""), ("s", "")):
-        return built(text.operands[0])
+    match text.template:
+        case ((int(place), "" | "s", ""),) if is_text_value(text.operands[place]):
+            return built(text.operands[place])
     made = trace.make("make_container", type=TEXT)
     for part in text.template:
         _put(made, part, text.operands)
@@ -188,7 +186,10 @@ def _put(made: Value, part: Any, operands: tuple[Any, ...]) -> None:
     assert found is not None
     (start,) = current_trace().add("container_length", made)
     is_number = False
-    if not isinstance(what, int):
+    if found["precision"] is not None:
+        whole = TracedText(((what, conversion, ""),), operands)
+        put_text(made, built(surface.program_text(whole)[: int(found["precision"])]))
+    elif not isinstance(what, int):
         for piece in what:
             _put(made, piece, operands)
     elif is_text_value(operands[what]):
@@ -231,7 +232,7 @@ def _pad(made: Value, start: Value, found: re.Match[str], is_number: bool, numbe
     """Fill up to the width."""
     if not found["width"]:
         return
-    fill = found["fill"] or ("0" if found["zeros"] and is_number else " ")
+    fill = found["fill"] or ("0" if found["zeros"] else " ")
     align = found["align"] or ("=" if found["zeros"] and is_number else ">" if is_number else "<")
     (length,) = current_trace().add("container_length", made)
     count = values.emit("subtract", values.constant(int(found["width"]), I64), values.emit("subtract", length, start))

@@ -151,4 +151,8 @@ def _piece(piece: re.Match[str], values: Any, given: Iterator[Any]) -> tuple[Any
         raise located(UserTypeError("not enough arguments for format string"))
     if structure(thing) is None and type(thing) is not TracedText and not is_text_value(thing) and not speaks(thing):
         return thing, "%", f"%{words}{kind}"
-    return (repr_ if kind == "r" else str_)(thing), "%", f"%{words}{'s' if kind == 'r' else kind}"
+    text = (repr_ if kind == "r" else str_)(thing)
+    if kind not in "sr":
+        return text, "%", f"%{words}{kind}"
+    width, dot, precision = words.lstrip("-+ #0").partition(".")
+    return text, "", f"{'<' if '-' in words else '>'}{width}{dot and f'.{precision or 0}'}" if width or dot else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserTypeError
+from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.spoken import said, speaks
@@ -103,13 +103,13 @@ def _number(operand: Tracer) -> Any:
     """The number itself, which a guard then keeps."""
     if isinstance(operand, SizeTracer):
         return int(operand)
+    reason = "Python needs the text itself here, but values in it are known only when the compiled code runs"
+    mend = "print the text, or raise an exception with it; do everything else with it outside the compiled function"
+    if is_text_value(operand):
+        raise located(UserNotImplementedError(reason, mend=mend))
     number = pinned(operand)
     if number is operand:
-        raise needs_number(
-            operand,
-            "Python needs the text itself here, but values in it are known only when the compiled code runs",
-            "print the text, or raise an exception with it; do everything else with it outside the compiled function",
-        )
+        raise needs_number(operand, reason, mend)
     return number
 
 

@@ -16,11 +16,13 @@ from typing import Any, NoReturn
 from jitflow.errors import exception_class
 
 __all__ = [
+    "NUMBER",
     "PACKED",
     "PACKED_WORDS",
     "PRINT",
     "RAISE",
     "filled",
+    "float_of_text",
     "packed_text",
     "print_text",
     "raise_error",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 PRINT, RAISE, PACKED = f"{__name__}.print_text", f"{__name__}.raise_error", f"{__name__}.packed_text"
+NUMBER = f"{__name__}.float_of_text"
 """The names of the routines."""
 
 
@@ -79,6 +82,11 @@ def packed_text(*values: Any, template: Any) -> tuple[int, ...]:
     packed = text.encode().ljust(8 * PACKED_WORDS, b"\0")
     words = (packed[place : place + 8] for place in range(0, len(packed), 8))
     return len(text), *(int.from_bytes(word, "little", signed=True) for word in words)
+
+
+def float_of_text(*values: Any, template: Any) -> float:
+    """`float` of a text."""
+    return float(text_of(template, values))
 
 
 def raise_error(*values: Any, error: str, arguments: Sequence[tuple[str, Any]]) -> NoReturn:
