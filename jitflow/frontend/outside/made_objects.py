@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
-from typing import Any
+from typing import Any, Generic
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.outside.objects import CACHED_FUNCTION, is_compiled, is_frozen
@@ -44,6 +44,8 @@ STANDS_FOR = "__jitflow_stands_for__"
 """The attribute of a class of jitflow's that runs in the place of one of Python's or NumPy's: that class."""
 _OF_PYTHON = (MemberDescriptorType, GetSetDescriptorType)
 _CONSTRUCTORS = ("__init__", "__new__")
+_PLAIN_BASES: tuple[Any, ...] = (object, tuple, abc.ABC, Generic)
+"""Bases that are not the user's, and give objects no member that the program would call."""
 
 
 def made_class(proxy: Any) -> type | None:
@@ -220,7 +222,7 @@ def _is_of_python(function: FunctionType) -> bool:
 
 
 def _is_plain_base(kind: type) -> bool:
-    if kind in (object, abc.ABC) or (kind is tuple):
+    if kind in _PLAIN_BASES:
         return True
     is_of_c = isinstance(vars(kind).get("__new__"), BuiltinFunctionType)
     return not (is_of_c or is_pure_module(kind.__module__) or is_foreign_impure(kind.__module__))
@@ -229,7 +231,7 @@ def _is_plain_base(kind: type) -> bool:
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """What the user has written into a class and those that it inherits from: no text that Python has made."""
     for base in kind.__mro__:
-        if base in (object, tuple, abc.ABC):
+        if base in _PLAIN_BASES:
             continue
         for name, member in vars(base).items():
             functions = functions_in(member)

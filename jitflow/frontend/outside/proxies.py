@@ -10,7 +10,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.attribute_stores import delete_attribute, store_attribute
@@ -221,6 +221,16 @@ class ClassProxy(ObjectProxy):
         if any("__repr__" in vars(base) for base in type(kind).__mro__ if base not in (type, object)):
             raise located(UserNotImplementedError(f"the text of {self._jitflow_path}, which its own class makes"))
         return repr(kind)
+
+    def __getitem__(self, arguments: Any) -> Any:
+        """``Stack[int]``, which makes what ``Stack`` makes."""
+        kind = self._jitflow_object
+        if has_method(type(kind), "__getitem__"):
+            return self._jitflow_special("__getitem__")(arguments)
+        own = next((base for base in kind.__mro__ if "__class_getitem__" in vars(base)), None)
+        if own is None:
+            raise located(UserTypeError(f"type '{kind.__name__}' is not subscriptable"))
+        return self if own is Generic else self.__class_getitem__(arguments)
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self._jitflow_object)
