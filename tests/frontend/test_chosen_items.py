@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+import heapq
+
 import numpy as np
 import pytest
 
@@ -150,3 +153,44 @@ def test_an_index_that_data_says_is_not_asked_for_its_number():
     for seed, count in ((0, 24), (1, 17), (2, 40)):
         points = np.random.default_rng(seed).normal(size=(count, 2))
         assert repr(compiled(points)) == repr(puts_points_where_they_are_nearest(points))
+
+
+ROADS = {
+    "Ulm": {"Bern": 3, "Graz": 5},
+    "Bern": {"Ulm": 3, "Lyon": 2},
+    "Graz": {"Ulm": 5, "Linz": 1, "Lyon": 9},
+    "Linz": {"Graz": 1},
+    "Lyon": {},
+    "Nice": {"Lyon": 4},
+}
+
+
+def shortest_way(roads, start, end):
+    heap, seen = [(0, start)], set()
+    while heap:
+        length, town = heapq.heappop(heap)
+        if town in seen:
+            continue
+        seen.add(town)
+        if town == end:
+            return length
+        for other in roads[town]:
+            if other not in seen:
+                heapq.heappush(heap, (length + roads[town][other], other))
+    return -1
+
+
+def test_a_dict_that_a_text_of_the_run_chooses_is_asked_for_its_own_keys():
+    compiled = jitflow.function(shortest_way)
+    for start, end in (("Ulm", "Linz"), ("Nice", "Ulm"), ("Linz", "Bern")):
+        assert compiled(ROADS, start, end) == shortest_way(ROADS, start, end)
+
+
+def next_name(names, name):
+    place = bisect.bisect(names, name)
+    return names[place % len(names)], bisect.bisect_left(names, "c")
+
+
+def test_places_in_lists_of_texts_are_known():
+    for name in ("a", "c", "z"):
+        assert jitflow.function(next_name)(["c", "f", "j"], name) == next_name(["c", "f", "j"], name)

@@ -20,6 +20,7 @@ from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.outside.pooled_objects import compared_in_python, is_pooled
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
+from jitflow.frontend.texts.traced import is_known
 
 __all__ = ["ON_LISTS", "holds_tracer"]
 
@@ -27,6 +28,8 @@ __all__ = ["ON_LISTS", "holds_tracer"]
 def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: Any, *args: Any, **keywords: Any) -> Any:
     """A function of `heapq` or `bisect`."""
     is_passed, is_outside = hasattr(type(items), "become_container"), isinstance(items, OutsideList)
+    if is_outside and function in _SEARCHES and all(map(is_known, (*items, *args, *keywords.values()))):
+        return function(items, *args, **keywords)
     if is_passed:
         items.become_container()
     is_computed = type(items) is list and any(map(holds_tracer, (*items, *args)))

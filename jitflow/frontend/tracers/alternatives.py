@@ -84,14 +84,17 @@ class Alternatives(Tracer):
 
     def of_few_kinds(self) -> Alternatives:
         """The thing itself. Raises if its kinds are too many to do anything once for each."""
-        several = len(self.options) - len(self._objects()) - self._members()
+        several = len(self.options) - len(self._objects()) - self._known()
         if several > _MOST_KINDS or len(self.options) > _MOST_OBJECTS:
             raise self.refusal()
         return self
 
-    def _members(self) -> int:
-        """How many are members of enumerations: what is done with one is most often known."""
-        return sum(isinstance(thing, enum.Enum) for thing in self.options.values())
+    def _known(self) -> int:
+        """How many are members of enumerations, or dicts of Python's: what is done with one is most often known."""
+        objects = [*map(id, self._objects())]
+        return sum(
+            issubclass(type(thing), enum.Enum | dict) and id(thing) not in objects for thing in self.options.values()
+        )
 
     def _objects(self) -> list[Any]:
         """Those that are kinds of their own."""
