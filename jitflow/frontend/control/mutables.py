@@ -19,6 +19,7 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, assigned_cells, content_of, put, resolved
 from jitflow.frontend.control.iterators import progress, with_inner
 from jitflow.frontend.control.steps import Source, Stepwise
+from jitflow.frontend.outside.made_objects import is_made_object
 from jitflow.frontend.outside.module_views import ModuleView
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import is_being_made, pool_of
@@ -308,7 +309,7 @@ def _content(thing: Any) -> Any:
 
 def _is_of_the_program(thing: Any) -> bool:
     """Whether it is an object with attributes, a class or a function, and not one of a library."""
-    if type(thing) is FunctionType or isinstance(thing, Source | Stepwise):
+    if type(thing) is FunctionType or isinstance(thing, Source | Stepwise) or is_made_object(thing):
         return True
     kind = thing if isinstance(thing, type) else type(thing)
     if kind.__module__.partition(".")[0] in ("jitflow", "numpy", "builtins"):

@@ -6,7 +6,7 @@ import enum
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, ModuleType
 from typing import Any
 
 from jitflow.frontend.entry.inputs import Inputs
@@ -15,8 +15,9 @@ from jitflow.frontend.outside.module_views import NO_MEMBER, ModuleView
 from jitflow.frontend.outside.objects import C_METHODS, is_frozen
 from jitflow.frontend.outside.purity import Impure, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.python.builtin_functions import replacement
+from jitflow.frontend.python.written_queues import WRITTEN_QUEUES
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.runtime.entry.plan import Global, IsObject, Read
+from jitflow.runtime.entry.plan import Cell, Global, IsObject, Read
 
 __all__ = ["PureModules"]
 
@@ -43,6 +44,9 @@ class PureModules:
         if computes_arrays(thing):
             return adopting(thing)
         if isinstance(thing, type):
+            for kind, written in WRITTEN_QUEUES.items():
+                if thing is kind:
+                    return self._take(written, Cell(CellType(written)), f"{kind.__module__}.{kind.__qualname__}")
             harmless = not is_foreign_impure(thing.__module__) or issubclass(thing, BaseException | enum.Enum)
             return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}", thing)
         if isinstance(thing, BuiltinFunctionType):

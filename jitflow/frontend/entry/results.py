@@ -33,6 +33,7 @@ from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.slots import Slotted
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.builtin_functions import replaced_by
+from jitflow.frontend.python.written_queues import WRITTEN_QUEUES
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.heap_arrays import reference_to
 from jitflow.frontend.recording.trace import current_trace
@@ -327,7 +328,7 @@ class Results:
 
     def _made_object(self, result: Any, path: str) -> ResultTree:
         """An object of a class of the user's with methods, whose constructor has run."""
-        if id(result) in self._open:
+        if id(result) in self._open or users_class(type(result)) in WRITTEN_QUEUES.values():
             raise _unreturnable(result, path)
         self._open.add(id(result))
         fields = fields_of(result)

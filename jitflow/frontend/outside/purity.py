@@ -122,10 +122,14 @@ _IMPURE_BUILTINS = frozenset(
 ADVICE = "do it outside the compiled function and pass the result as an argument"
 
 
+_PROGRAMS = ("jitflow.optim.lbfgs", "jitflow.frontend.python.written_queues")
+"""Modules of jitflow's that are programs as a user's are."""
+
+
 def is_pure_module(name: str) -> bool:
     """Whether functions of this module may be called while tracing."""
     parts = name.split(".")
-    if parts[:2] == ["jitflow", "benchmarks"] or name == "jitflow.optim.lbfgs":  # programs as a user's are
+    if parts[:2] == ["jitflow", "benchmarks"] or name in _PROGRAMS:
         return False
     if parts[0] == "numpy" and len(parts) > 1 and parts[1] in _IMPURE_NUMPY:
         return False

@@ -40,7 +40,7 @@ _JITFLOW = str(Path(__file__).parents[2]) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _LONGEST_DECORATORS = 20
-_USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
+_USERS_INSIDE = (_JITFLOW + "benchmarks" + os.sep, _JITFLOW + os.path.join("frontend", "python", "written_queues"))
 """Programs that are packed with jitflow, but written as a user writes them."""
 
 
