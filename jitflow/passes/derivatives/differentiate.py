@@ -165,8 +165,8 @@ class _Differentiation:
         ops, found = forward.run(region, tangents, outputs)
         m = Notation(Builder(loc=op.loc))
         found = [
-            m.converted(tangent, kind.type)
-            for tangent, kind in zip(found, op.results[len(region.yielded) :], strict=True)
+            m.converted(tangent, _of_dims(result.type, tangent))
+            for tangent, result in zip(found, op.results[len(region.yielded) :], strict=True)
         ]
         return self.inlined(op, [*ops, *m.builder.ops], (*region.yielded, *found), inputs, known, values)
 
@@ -215,6 +215,13 @@ _WRITERS: dict[str, Callable[[_Differentiation, Op, frozenset[str], dict[Value, 
     "custom_vjp": _Differentiation.plain,
     "recompute": _Differentiation.plain,
 }
+
+
+def _of_dims(kind: Type, value: Value) -> Type:
+    """A type with the dims of a value, whose sizes have got no other names as yet (`_renamed`)."""
+    if isinstance(kind, Tensor) and isinstance(value.type, Tensor):
+        return Tensor(kind.dtype, value.type.dims)
+    return kind
 
 
 def _renamed(m: Notation, value: Value, kind: Type, known: frozenset[str]) -> Value:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jitflow
+from jitflow.passes import runner
 from tests.gradients.programs import newton, recurrence
 from tests.passes.derivatives.numerical import close, interpreted_gradient
 from tests.sampled import sampled
@@ -349,3 +351,12 @@ def test_no_nan_from_a_change_of_nothing() -> None:
     _, change = jitflow.jvp(lambda x: np.sqrt(x) + np.log(x), (np.array([0.0, 4.0]),), (np.array([0.0, 1.0]),))
     assert change.tolist() == [0.0, 0.5]
     assert jitflow.grad(lambda x: np.sum(np.sqrt(x) * np.array([0.0, 1.0])))(np.array([0.0, 4.0])).tolist() == [0, 0.25]
+
+
+def test_sizes_of_the_run_are_bound_before_tangents_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tangent was given the size's outer name in front of what binds that."""
+    monkeypatch.setattr(runner, "CONFIG", replace(runner.CONFIG, verify=True))
+    x = np.array([1.0, -2.0, 3.0])
+    value, change = jitflow.jvp(lambda x: x[x > 0] ** 2, (x,), (np.ones(3),))
+    assert value.tolist() == [1.0, 9.0]
+    assert change.tolist() == [2.0, 6.0]
