@@ -33,7 +33,6 @@ from jitflow.frontend.containers.slotted_dicts import SlottedDict
 from jitflow.frontend.containers.slotted_kinds import SLOTTED_KINDS, with_slots
 from jitflow.frontend.containers.slotted_lists import SlottedList
 from jitflow.frontend.control.changing_lists import (
-    AT_LAST,
     SLOTTED,
     MadeHere,
     ProgramLists,
@@ -52,7 +51,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.outside.sets import frozen, python_set
 from jitflow.frontend.outside.slots import Slotted
-from jitflow.frontend.recording.choices import Restart, Site
+from jitflow.frontend.recording.choices import AT_LAST, Restart, Site
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts.characters import characters_of

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.choices import AT_LAST, Choice, Restart, Site
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.syntax import makes_containers
@@ -22,7 +22,7 @@ from jitflow.frontend.tracers.base import begin_anew_rewritten
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
 
-__all__ = ["AT_LAST", "SLOTTED", "MadeHere", "ProgramLists", "begin_anew_beside",
+__all__ = ["SLOTTED", "MadeHere", "ProgramLists", "begin_anew_beside",
            "begin_anew_displayed", "begin_anew_with", "begin_anew_with_slots", "container_type", "drain_lists",
            "form_of_dict", "go_on_with_others", "is_made", "is_made_inside", "is_reference", "made_like",
            "site_of_making", "slotted_site"]  # fmt: skip
@@ -144,10 +144,6 @@ def go_on_with_others(cells: Cells, known: int) -> None:
 
 SLOTTED = "slotted"
 """In the place of the type of a container: a dict has slots for its keys."""
-
-
-AT_LAST = "at last"
-"""The answer where slots are in the place of a container of the running program."""
 
 
 def slotted_site(site: Site) -> Site:

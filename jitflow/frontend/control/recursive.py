@@ -25,6 +25,7 @@ from jitflow.frontend.control.function_cells import is_same_function
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.recursion import Recursion
 from jitflow.frontend.control.running import Running
+from jitflow.frontend.control.written_out import turns_site
 from jitflow.frontend.recording.budget import spent
 from jitflow.frontend.recording.choices import GONE_THROUGH, WRITTEN_OUT, Restart, Site
 from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
@@ -148,4 +149,12 @@ def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any
     for body in reversed(running.bodies):
         if is_same_function(body.function, function):
             return body.recur(bound.arguments)
+    _call_in_one_turn()
     return Recursion(function, bound, running).call()
+
+
+def _call_in_one_turn() -> None:
+    """Let the loops be native ones that are being written out here: each of their turns would trace the function."""
+    trace = current_trace()
+    for key in trace.budget.give_up_all():
+        trace.begin_anew(Restart(turns_site(key), is_wish=True))

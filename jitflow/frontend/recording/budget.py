@@ -49,6 +49,13 @@ class Budget:
         self.given_up.add(key)
         return key
 
+    def give_up_all(self) -> list[tuple[str, int]]:
+        """Let none of the loops that are being written out be one of those, where a turn alone is a large program."""
+        found = [key for key, _ in self._counted()]
+        found += [key for key, turn in self.going_through if turn > 1 and key not in self.given_up]
+        self.given_up.update(found)
+        return found
+
     def _counted(self) -> Iterator[tuple[tuple[str, int], int]]:
         return ((key, number) for key, number in self.unrolled if key not in self.given_up)
 

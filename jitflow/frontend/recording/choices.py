@@ -21,7 +21,7 @@ from typing import Any
 from jitflow.errors import CompilerBug, UserError
 from jitflow.records import dataclass
 
-__all__ = ["GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Restarts", "Signal",
+__all__ = ["AT_LAST", "GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Restarts", "Signal",
            "Site", "StartAnew"]  # fmt: skip
 
 _MOST_LEFT_OUT = 8
@@ -67,6 +67,8 @@ OBJECTS = "objects"
 
 WRITTEN_OUT = "written out"
 """For `Choice.RECURSIVE`: the first call of the function that is compiled, whose arrays the caller may tell apart."""
+AT_LAST = "at last"
+"""For `Choice.SLOTTED`: slots are in the place of a container of the running program that cannot hold its items."""
 GONE_THROUGH = "gone through"
 """The same: Python goes through all calls, and the numbers that they are given are guarded by their values."""
 
@@ -220,6 +222,10 @@ class Choices:
         first = reason.sites[0]
         if not self.is_new(reason):
             raise CompilerBug(f"{first.choice.name} of {first.name} does not do", pass_name="trace")
+        if any(restart.sites[0].choice is Choice.POOLED for restart in (*restarts, reason)):
+            for site in self.answered(AT_LAST):  # a container holds objects that lie in a pool
+                del self._answers[site]
+                self._wishes.pop(site, None)
         for restart in (*restarts, reason):
             self._answers |= dict.fromkeys(restart.sites, restart.answer)
             self._asked.add(restart.sites[0].choice)
