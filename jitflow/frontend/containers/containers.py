@@ -25,6 +25,7 @@ from jitflow.frontend.containers.factories import factory_name
 from jitflow.frontend.containers.held_items import class_of, python_int, sought_words, standing_for, words
 from jitflow.frontend.containers.item_types import (
     as_key,
+    containers_beside,
     containers_in,
     item_type,
     joined,
@@ -199,10 +200,12 @@ class ProgramContainer(PythonProtocol, Recorded):
         kinds = [None if part is None else item_type(part[0]) for part in parts]
         for part, kind in zip(parts, kinds, strict=True):
             if part is not None and kind is None:
-                if untold := [*filter(is_unknown, parts_inside(part[0]))]:
+                kind = self.held.key if part is parts[0] else self.held.item
+                if untold := [pair for pair in containers_beside(part[0], kind) if is_unknown(pair[0])]:
                     self.sample = tuple(None if one is None else one[0] for one in parts)
-                    for one in untold:
-                        note_untold(one.site, one.held, one._nameless)
+                    told = [note_untold(one.site, one.held, like, one._nameless) for one, like in untold]
+                    for restart in filter(None, told):
+                        raise restart
                     return None
                 if current_trace().scope is not current_trace().root:
                     begin_anew_pooled(parts_inside(part[0]))

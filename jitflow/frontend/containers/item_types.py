@@ -38,6 +38,7 @@ __all__ = [
     "are_sorted_as_items",
     "as_key",
     "common_dtype",
+    "containers_beside",
     "containers_in",
     "has_objects",
     "has_order",
@@ -261,6 +262,20 @@ def parts_inside(thing: Any) -> Iterator[Any]:
             yield from parts_inside(part)
     else:
         yield thing
+
+
+def containers_beside(thing: Any, item: Item | None) -> Iterator[tuple[Any, Container | None]]:
+    """The containers that an item is made of, each with the type of those in its place among items of a type."""
+    if isinstance(thing, tuple):
+        kind = next((kind for kind in _kinds(item) if isinstance(kind, tuple) and len(kind) == len(thing)), None)
+        for place, part in enumerate(thing):
+            yield from containers_beside(part, None if kind is None else kind[place])
+    elif type(thing) is tracers.Alternatives:
+        for one in thing.options.values():
+            yield from containers_beside(one, item)
+    elif isinstance(held := getattr(thing, "held", None), Container):
+        kinds = (kind for kind in _kinds(item) if isinstance(kind, Container))
+        yield thing, next((kind for kind in kinds if _are_of_one_class(kind, held)), None)
 
 
 def leads_to_objects(held: Container) -> bool:

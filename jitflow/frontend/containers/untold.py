@@ -35,14 +35,22 @@ class _Untold(Undoable):
         return forget
 
 
-def note_untold(site: Site | None, held: Container, error: Callable[[], Exception]) -> None:
-    """A container that was made at ``site`` is put into another one, which is not recorded before its type is known."""
+def note_untold(
+    site: Site | None, held: Container, like: Container | None, error: Callable[[], Exception]
+) -> Restart | None:
+    """A container that was made at ``site`` is put into another one, which is not recorded before its type is known.
+
+    If others are in its place that have a type it is ``like`` those. Returns what to raise then.
+    """
     untold, number = current_trace().state(_Untold), Scalar(I64, weak=True)
+    if site is not None and like is not None:
+        return current_trace().begin_anew(Restart(site, like))
     if site is None:
         untold.errors.append(error())
-        return
+        return None
     key = None if held.family in ("list", "deque") else number
     untold.items[site] = replace(held, key=key, item=None if held.family == "set" else number)
+    return None
 
 
 def require_told() -> None:
