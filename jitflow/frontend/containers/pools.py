@@ -21,7 +21,8 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.containers.containers import NOTHING, as_item, is_unknown, made, refusal
 from jitflow.frontend.containers.held_items import standing_for
-from jitflow.frontend.containers.item_types import Kept, item_type
+from jitflow.frontend.containers.item_types import Kept, item_type, parts_inside
+from jitflow.frontend.containers.untold import note_lacking
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.local_types import placeholder
 from jitflow.frontend.control.logic import not_
@@ -32,6 +33,7 @@ from jitflow.frontend.outside.pooled_objects import (
     Layout,
     Pools,
     Reads,
+    begin_anew_pooled,
     is_key,
     is_pooled,
     is_same_object,
@@ -47,6 +49,7 @@ from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import begin_anew_rewritten
 from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.core import Value
 from jitflow.ir.types import Item, Reference, words_of
 from jitflow.runtime.objects.returned_objects import PoolTable
 
@@ -125,10 +128,22 @@ class Pool:
                  for place, name in enumerate(names)]  # fmt: skip
         entry = (*self._first, *parts, *(name in fields for name in names if name in missing))
         object.__setattr__(thing, NUMBER, self.rows.length)
-        if not self.rows.is_known and any(part is _UNTOLD for part in parts):
-            self.rows.sample = None, entry
-        elif (words := self.rows.admitted(NOTHING, entry)) is not None:
+        if (words := self._admitted(entry)) is not None:
             self.rows.op("append_item", *words)
+
+    def _admitted(self, entry: tuple[Any, ...]) -> list[Value] | None:
+        """The words of an entry; None if nobody knows yet what objects hold in some attribute.
+
+        What one of them lacks others tell.
+        """
+        if not self.rows.is_known and self.rows.sample is not None:
+            entry = tuple(told if part is _UNTOLD or is_unknown(part) else part
+                          for part, told in zip(entry, self.rows.sample[1], strict=True))  # fmt: skip
+        if any(part is _UNTOLD for part in entry):
+            self.rows.sample = None, entry
+            note_lacking(self.rows.site, item_type(tuple(None if part is _UNTOLD else part for part in entry)))
+            return None
+        return self.rows.admitted(NOTHING, entry)  # type: ignore[no-any-return]
 
     def _require_names(self, given: Any, lacking: set[str]) -> None:
         """Start the trace anew if an object has other attributes than the last trace has found."""
@@ -141,6 +156,7 @@ class Pool:
         """What an object holds in an attribute. Raises for what no object in a pool can hold."""
         part = as_item(part)
         if item_type(part) is None and not is_unknown(part):
+            begin_anew_pooled(parts_inside(part))
             kind = part.__class__.__name__
             raise refusal(
                 f"what {name} of an object of class {self.users.__name__} holds, {_WHICH}",
@@ -248,9 +264,7 @@ class Pool:
         entry[self.layout.names.index(name)] = self._item(name, value)
         if name in self.layout.missing:
             entry[self._flag(name)] = True
-        if not self.rows.is_known and any(part is _UNTOLD for part in entry):
-            self.rows.sample = None, (*self._first, *entry)
-        elif (words := self.rows.admitted(NOTHING, (*self._first, *entry))) is not None:
+        if (words := self._admitted((*self._first, *entry))) is not None:
             self.rows.op("set_item", tracers.lift(number_of_object(thing)), *words)
             current_trace().state(Reads).forget()
 

@@ -14,9 +14,9 @@ from typing import Any
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, current_trace
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Container, Scalar
+from jitflow.ir.types import Container, Item, Scalar
 
-__all__ = ["note_untold", "require_told"]
+__all__ = ["note_lacking", "note_untold", "require_told"]
 
 
 class _Untold(Undoable):
@@ -51,6 +51,12 @@ def note_untold(
     key = None if held.family in ("list", "deque") else number
     untold.items[site] = replace(held, key=key, item=None if held.family == "set" else number)
     return None
+
+
+def note_lacking(site: Site, item: Item | None) -> None:
+    """Objects lie in a pool that was made at ``site``, and no object has an attribute yet that ``item`` says is None."""
+    if item is not None:
+        current_trace().state(_Untold).items[site] = Container(item=item)
 
 
 def require_told() -> None:
