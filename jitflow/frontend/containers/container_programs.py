@@ -262,11 +262,21 @@ def move_to_front(found: Any, key: Any) -> None:
 
 @program
 def intersect(found: Any, one: Any, other: Any) -> Any:
-    """The keys of both, in the order of the one with fewer."""
-    few, many = (one, other) if len(other) > len(one) else (other, one)
-    for key in few:
-        if key in many:
-            found.add(key)
+    """The keys of both, in the order of the one with fewer; a copy of one that is both."""
+    if one is other:
+        found.update(one)
+    else:
+        few, many = (one, other) if len(other) > len(one) else (other, one)
+        for key in few:
+            if key in many:
+                found.add(key)
+
+
+@program
+def join(found: Any, one: Any, other: Any) -> Any:
+    """Add the keys of a set to those of another one, which are there already."""
+    if one is not other:
+        found.update(other)
 
 
 @program
@@ -286,6 +296,26 @@ def differ(found: Any, one: Any, other: Any) -> Any:
         for key in one:
             if key not in other:
                 found.add(key)
+
+
+@program
+def take_off(held: Any, other: Any) -> Any:
+    """``held -= other``."""
+    if held is other:
+        held.clear()
+    else:
+        for key in other:
+            held.discard(key)
+
+
+@program
+def toggle_all(held: Any, other: Any) -> Any:
+    """``held ^= other``."""
+    if held is other:
+        held.clear()
+    else:
+        for key in other:
+            toggle(held, key)
 
 
 @program

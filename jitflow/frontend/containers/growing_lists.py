@@ -18,6 +18,7 @@ from jitflow.frontend.containers.containers import made, refusal
 from jitflow.frontend.containers.giving_way import begin_anew_in_heap, made_in_heap
 from jitflow.frontend.containers.list_tapes import Form, number_less, repeat
 from jitflow.frontend.containers.lists import Listed, ListedScalars, in_order
+from jitflow.frontend.containers.reflected import reflected
 from jitflow.frontend.containers.taped_lists import TapedList, size_of
 from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.loop import own_loop
@@ -104,6 +105,7 @@ class Growing(TapedList):
     def __add__(self, other: Any) -> Any:
         return _new(f"{self.name} + ...", self, other) if isinstance(other, list | Listed) else NotImplemented
 
+    @reflected
     def __radd__(self, other: Any) -> Any:
         return _new(f"... + {self.name}", other, self) if isinstance(other, list | Listed) else NotImplemented
 

@@ -28,6 +28,7 @@ from jitflow.frontend.containers.program_dicts import ProgramDefaultDict, Progra
 from jitflow.frontend.containers.program_lists import ProgramList
 from jitflow.frontend.containers.program_ordered_dicts import ProgramOrderedDict
 from jitflow.frontend.containers.program_sets import ProgramSet
+from jitflow.frontend.containers.reflected import joined_with
 from jitflow.frontend.containers.running_keys import is_running_key, restart_keyed
 from jitflow.frontend.containers.slotted_dicts import SlottedDict
 from jitflow.frontend.containers.slotted_kinds import SLOTTED_KINDS, with_slots
@@ -373,7 +374,7 @@ def keyed(owner: Any, name: str) -> Any:
         return vars(owner).setdefault("__notes__", []).append
     method = _method(owner, name)
     if type(owner) in (set, frozenset) and name in _OF_SETS:
-        return lambda *others: method(*map(python_set, others))
+        return partial(joined_with, owner, method)
     if name == "copy" and isinstance(owner, list | dict | set):
         return lambda: made_container(method(), "copy()")
     is_placed = type(owner) is OutsideList and name in ("insert", "pop")

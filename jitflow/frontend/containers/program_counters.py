@@ -12,6 +12,7 @@ from jitflow.frontend.containers.containers import made
 from jitflow.frontend.containers.held_items import KINDS
 from jitflow.frontend.containers.program_dicts import ProgramDict
 from jitflow.frontend.containers.program_lists import new_list
+from jitflow.frontend.containers.reflected import reflected
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
@@ -41,7 +42,7 @@ def _made_of_two(program: Any, *, is_swapped: bool = False) -> Any:
             program(found, *((two, one) if is_swapped else (one, two)))
         return found
 
-    return combine
+    return reflected(combine) if is_swapped else combine
 
 
 def _changed_by(program: Any) -> Any:

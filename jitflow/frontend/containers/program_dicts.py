@@ -14,6 +14,7 @@ from jitflow.frontend.containers.factories import factory_by_name, factory_name
 from jitflow.frontend.containers.held_items import KINDS, python_int, size_of
 from jitflow.frontend.containers.program_keys import ProgramKeyed, is_there
 from jitflow.frontend.containers.program_sets import ProgramSet, is_set
+from jitflow.frontend.containers.reflected import reflected
 from jitflow.frontend.control.branch import and_, choose
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
@@ -124,6 +125,7 @@ class ProgramDict(ProgramKeyed):
     def __or__(self, other: Any) -> Any:
         return self._joined(self, other) if isinstance(other, dict | ProgramDict) else NotImplemented
 
+    @reflected
     def __ror__(self, other: Any) -> Any:
         return self._joined(other, self) if isinstance(other, dict | ProgramDict) else NotImplemented
 

@@ -20,6 +20,7 @@ from jitflow.frontend.containers.list_operations import delete_slice, is_before,
 from jitflow.frontend.containers.lists import Listed
 from jitflow.frontend.containers.merging import sort_items
 from jitflow.frontend.containers.nested_lists import array_of_lists, require_kinds
+from jitflow.frontend.containers.reflected import reflected
 from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
@@ -176,6 +177,7 @@ class ProgramList(ProgramContainer, Listed):
         kind, name = self.held.kind, (python_class(other) or type(other)).__name__
         raise tracers.located(UserTypeError(f'can only concatenate {kind} (not "{name}") to {kind}'))
 
+    @reflected
     def __radd__(self, other: Any) -> Any:
         return self._with(other, self) if self._is_alike(other) else NotImplemented
 

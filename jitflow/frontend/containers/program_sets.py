@@ -10,6 +10,7 @@ from jitflow.frontend.containers.containers import NOTHING, ProgramContainer, ma
 from jitflow.frontend.containers.held_items import KINDS, python_int, standing_for
 from jitflow.frontend.containers.item_types import item_type
 from jitflow.frontend.containers.program_keys import ProgramKeyed, is_there
+from jitflow.frontend.containers.reflected import reflected
 from jitflow.frontend.control.branch import and_, choose
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
@@ -140,7 +141,13 @@ class ProgramSet(ProgramKeyed):
         """``set.union``."""
         parts = [self._as_set(other) if isinstance(other, set | frozenset) else other for other in others]
         found = self._new(*(part for part in parts if isinstance(part, ProgramSet)))
-        found.update(self, *parts)
+        found.update(self)
+        for part in parts:
+            if isinstance(part, ProgramSet) and part.is_known and self.is_known:
+                self._is_like(part)
+                programs.join(found, self, part)
+            else:
+                found.update(part)
         return found
 
     def intersection(self, *others: Any) -> Any:
@@ -153,8 +160,6 @@ class ProgramSet(ProgramKeyed):
                 own_loop(other, lambda key, found=found, one=one: programs.add_common(found, one, key))
                 continue
             other = self._as_keys(other)
-            if other is one:
-                return self.copy()
             found = self._new(other)
             if one.is_known and other.is_known:
                 one._is_like(other)
@@ -202,15 +207,17 @@ class ProgramSet(ProgramKeyed):
         for other in others:
             if not self.is_known or (isinstance(other, ProgramContainer) and not other.is_known):
                 continue
-            keys = self._as_keys(other).in_order() if is_set(other) else other  # which may be this set itself
-            own_loop(keys, self.discard)
+            if not is_set(other):
+                own_loop(other, self.discard)
+            elif self._is_like(other := self._as_keys(other)):
+                programs.take_off(self, other)
             self.op("settle_keys")
 
     def symmetric_difference_update(self, other: Any) -> None:
         """``set.symmetric_difference_update``."""
         other = self._as_set(other)
         if self._is_like(other):
-            own_loop(other.in_order(), lambda key: programs.toggle(self, key))
+            programs.toggle_all(self, other)
 
     def issubset(self, other: Any) -> Any:
         """``set.issubset``."""
@@ -296,7 +303,7 @@ for _symbol, _method in {
     "xor": "symmetric_difference",
 }.items():
     setattr(ProgramSet, f"__{_symbol}__", _operator(_method))
-    setattr(ProgramSet, f"__r{_symbol}__", _reflected(_method))
+    setattr(ProgramSet, f"__r{_symbol}__", reflected(_reflected(_method)))
     setattr(ProgramSet, f"__i{_symbol}__", _in_place("update" if _symbol == "or" else f"{_method}_update"))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.containers.containers import refusal
+from jitflow.frontend.containers.reflected import reflected
 from jitflow.frontend.containers.slotted_entries import (
     Entries,
     SlottedThing,
@@ -247,6 +248,7 @@ class SlottedDict(SlottedThing):
     def __or__(self, other: Any) -> Any:
         return self.with_added(other) if isinstance(other, dict | Recorded) else NotImplemented
 
+    @reflected
     def __ror__(self, other: Any) -> Any:
         return SlottedDict.of(other).with_added(self) if isinstance(other, dict) else NotImplemented
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.containers.reflected import reflected
 from jitflow.frontend.containers.slotted_entries import (
     Entries,
     SlottedThing,
@@ -309,6 +310,7 @@ class SlottedList(SlottedThing):
     def __add__(self, other: Any) -> Any:
         return self.with_added(other) if isinstance(other, list | SlottedList) else NotImplemented
 
+    @reflected
     def __radd__(self, other: Any) -> Any:
         return SlottedList.of(other).with_added(self) if isinstance(other, list) else NotImplemented
 

@@ -21,7 +21,7 @@ from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.base import begin_anew_rewritten
 
-__all__ = ["OutsideFrozenSet", "OutsideSet", "frozen", "in_any_order", "outside_set", "python_set"]
+__all__ = ["OutsideFrozenSet", "OutsideSet", "frozen", "in_any_order", "operator_here", "outside_set", "python_set"]
 
 
 class OutsideSet:
@@ -63,7 +63,7 @@ class OutsideSet:
         if (trace := active_trace()) is not None:
             begin_anew_rewritten(trace)  # where methods of Python's sets see it come
         self._guard_order()
-        if _operator() in ("&", "|", "^", "&=", "|=", "^="):  # of a view on a dict, or the like, which comes first
+        if operator_here() in ("&", "|", "^", "&=", "|=", "^="):  # of a view on a dict, or the like, which comes first
             raise located(
                 UserNotImplementedError(
                     f"an operator between what is no set and {self.path}, whose items come in an order of their own",
@@ -145,7 +145,7 @@ def _items(thing: Any) -> Any:
     return thing._known if isinstance(thing, OutsideSet) else thing
 
 
-def _operator() -> str:
+def operator_here() -> str:
     """The operator in whose place the program stands, if it does in one."""
     trace = active_trace()
     frame = None if trace is None else trace.user_frame()
@@ -184,7 +184,7 @@ def _reflected(name: str, symbol: str) -> Callable[[Any, Any], Any]:
         if not isinstance(other, set | frozenset):
             return NotImplemented
         items = self._known if symbol == "-" else self.in_order()  # what is taken off leaves the order of the rest
-        return (in_place if _operator() == f"{symbol}=" else function)(other, items)
+        return (in_place if operator_here() == f"{symbol}=" else function)(other, items)
 
     return operate
 

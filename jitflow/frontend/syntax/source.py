@@ -192,7 +192,26 @@ def compiled(
     code: CodeType = compile(module, like.co_filename, "exec", flags=like.co_flags & _FUTURE, dont_inherit=True)
     for _ in range(2 if owner is None else 3):
         code = next(inner for inner in code.co_consts if isinstance(inner, CodeType))
-    return code
+    return _with_sets(code, [*_sets_in(like)])
+
+
+def _sets_in(code: CodeType) -> Iterator[frozenset[object]]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _sets_in(constant)
+        elif isinstance(constant, frozenset):
+            yield constant
+
+
+def _with_sets(code: CodeType, known: Sequence[frozenset[object]]) -> CodeType:
+    """The code with the very sets of the user's: what a file of bytecode has kept comes in another order."""
+
+    def same(constant: object) -> object:
+        if isinstance(constant, CodeType):
+            return _with_sets(constant, known)
+        return next((one for one in known if _same_constant(one, constant)), constant)
+
+    return code.replace(co_consts=tuple(map(same, code.co_consts))) if known else code
 
 
 def _named(node: ast.stmt, like: ast.AST) -> ast.stmt:

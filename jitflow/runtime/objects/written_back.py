@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jitflow.runtime.objects.python_set_tables import lay_out
+from jitflow.runtime.objects.set_orders import fill_in_order
 from jitflow.runtime.objects.stores import replace_content
 from jitflow.runtime.objects.told_words import Entries, Told
 
@@ -62,15 +63,19 @@ def _write_dict(thing: Any, entries: Entries, keys: _Things, items: _Things, bef
 
 
 def write_set(thing: Any, entries: Entries, told: Told, places: range, table: _Words) -> None:
-    """Let a set hold the keys at some places, in a table that is told behind them."""
+    """Let a set of the caller's hold the keys at some places, in a table that is told behind them."""
     known = {key: key for key in thing}
     keys = [known.get(key, key) for key in entries.keys(told, places)]
     size, taken, finger = table[:3]
     lay_out(thing, keys, table[3 : 3 + size], taken, finger)
 
 
+def _write_set(thing: Any, _: Entries, keys: _Things, *__: Any) -> None:
+    """One that the program has made, of which the order is told."""
+    thing.clear()
+    fill_in_order(thing, keys)
+
+
 _WRITERS: Mapping[str, Callable[..., None]] = {
-    "list": _write_list,
-    "deque": _write_list,
-    "dict": _write_dict,
-}
+    "list": _write_list, "deque": _write_list, "dict": _write_dict, "set": _write_set,
+}  # fmt: skip

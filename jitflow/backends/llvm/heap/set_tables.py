@@ -111,6 +111,9 @@ def swapping() -> tuple[str, str]:
         kind, name = field.split()
         lines += [f"  %a{number} = field {kind} %a {name}", f"  %b{number} = field {kind} %b {name}",
                   f"  set {kind} %b{number}, %a {name}", f"  set {kind} %a{number}, %b {name}"]  # fmt: skip
+    for each in "ab":
+        lines += [f"  %{each}.changes = field i64 %{each} CHANGES", f"  %{each}.more = add i64 %{each}.changes, 1",
+                  f"  set i64 %{each}.more, %{each} CHANGES"]  # fmt: skip
     body = "\n".join(lines)
     text = f"define internal void @jitflow.set.swap(ptr %a, ptr %b) #0 {{\nstart:\n{body}\n  ret void\n}}"
     return "jitflow.set.swap", functions(text)
