@@ -30,7 +30,7 @@ print(np.allclose(found, x @ x.T) and ("scipy.linalg" in sys.modules) == (_libra
 
 
 LATE = """
-import sys
+import sys, tempfile
 import numpy as np, jitflow
 
 @jitflow.function
@@ -39,6 +39,8 @@ def step(w, x):
     return value, w - np.float32(0.1) * gradient
 
 step(np.ones((4, 3), "f4"), np.ones((5, 4), "f4"))
+with tempfile.TemporaryDirectory() as folder:
+    jitflow.save(folder + "/weights", jitflow.Variable(np.ones(3, "f4")))
 print("ml_dtypes" in sys.modules)
 import ml_dtypes
 from ml_dtypes import bfloat16

@@ -25,10 +25,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-import ml_dtypes
 import numpy as np
 
 from jitflow.errors import UserError, UserRuntimeError, UserValueError
+from jitflow.ir.dtypes import C128, DTYPES
 from jitflow.records import dataclass
 
 __all__ = ["Contents", "DamagedFileError", "open_contents", "read_tensors", "remove_partial_files", "write_file"]
@@ -39,11 +39,7 @@ TEMPORARY = ".partial"
 FORMAT = "1"
 _METADATA = "__metadata__"
 """Where the format has its metadata, beside the names of tensors."""
-_DTYPES: dict[str, Any] = {
-    "BOOL": np.bool_, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "U8": np.uint8,
-    "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
-    "F32": np.float32, "F64": np.float64, "C64": np.complex64,
-}  # fmt: skip
+_DTYPES = {name.upper(): dtype for name, dtype in DTYPES.items() if dtype != C128}
 _LARGEST_HEADER = 100_000_000
 """Bytes; the format allows no more."""
 
@@ -289,7 +285,7 @@ def _read_tensor(contents: Contents, name: str) -> Array:
 
 
 def _tensor(entry: dict[str, Any], origin: int) -> Tensor:
-    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(_of(int, size) for size in _of(list, entry["shape"]))
+    dtype, shape = _DTYPES[entry["dtype"]].numpy, tuple(_of(int, size) for size in _of(list, entry["shape"]))
     start, end = (_of(int, offset) for offset in _of(list, entry["data_offsets"]))
     fits = end - start == dtype.itemsize * math.prod(shape) and start >= 0 and max(shape, default=0) <= sys.maxsize
     if not fits or any(size < 0 for size in shape):
