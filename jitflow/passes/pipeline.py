@@ -12,7 +12,6 @@ from jitflow.ir.core import Function, walk
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Place, Variable
 from jitflow.machines.hardware import is_gpu
-from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fusion.absorb import absorb
 from jitflow.passes.fusion.chain_products import chain_products
 from jitflow.passes.fusion.contract import contract, contract_all
@@ -50,6 +49,14 @@ from jitflow.passes.values.untag import untag
 
 __all__ = ["FUSION_PIPELINE", "HOST_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE",
            "Step", "fusion_pipeline", "run_passes", "tensor_pipeline", "trapping"]  # fmt: skip
+
+
+def differentiate(function: Function) -> Function:
+    """The pass of this name, whose rules take as long to import as all passes on values, for those who ask for it."""
+    from jitflow.passes.derivatives.differentiate import differentiate
+
+    return differentiate(function)
+
 
 PASSES: dict[str, Pass] = {
     "unmark": unmark,

@@ -15,7 +15,3 @@ cleared     what it stores instead of adding it to zeros, and `overlapping` what
 remember    what the forward sweep keeps for it, and what it computes again (`analyses.mincut`)
 forward     forward mode
 """
-
-from jitflow.passes.derivatives.differentiate import differentiate
-
-__all__ = ["differentiate"]
