@@ -1,6 +1,7 @@
 """``np.nditer``: the elements of arrays one by one, as arrays without axes that show them.
 
-Compiled where the order is the one of the axes: asked for, or that of the memory of arrays that lie so.
+Compiled where the order is the one of the axes: asked for, or that of the memory of arrays that lie so. A program goes
+through one by a loop over it, or by `iternext` until it is `finished`; by both is refused.
 """
 
 from __future__ import annotations
@@ -77,24 +78,65 @@ class _Elements(Source):
         self._places = Places([current_trace().resolve(dim) for dim in arrays[0].type.dims])
         self.count, self.span = self._places.count, self._places.span
         self._place = _Place()
+        self._position: Any = 0
 
     def item(self, position: Any) -> Any:
+        if type(self._position) is not int or self._position:
+            raise _both_ways()
         self._place.now = place = self._places.item(position)
+        shown = self._shown(place)
+        return tuple(shown) if self._listed and len(shown) > 1 else shown[0]
+
+    def _shown(self, place: tuple[Any, ...]) -> list[Any]:
+        """The elements there, which may be written to if that has been asked for."""
         shown = [array[(*place, Ellipsis)] for array in self._arrays]
         for element, written in zip(shown, self._written, strict=True):
             if not written:
                 current_trace().storage.make_read_only(element._value)
-        return tuple(shown) if self._listed and len(shown) > 1 else shown[0]
+        return shown
+
+    @property
+    def itersize(self) -> Any:
+        """How many elements there are."""
+        return tracers.size_of(self.count)
+
+    @property
+    def finished(self) -> Any:
+        """Whether `iternext` has gone past the last element."""
+        if self._place.now is not None:
+            raise _both_ways()
+        return self._position >= self.itersize
+
+    def iternext(self) -> Any:
+        """Go on to the next element, if there is one, and say whether."""
+        self._position = self._position + (1 - self.finished)
+        return self._position < self.itersize
+
+    @property
+    def iterindex(self) -> Any:
+        """How many elements `iternext` has gone past."""
+        is_inside = self._position < self.itersize
+        if is_inside is not True:
+            values.check(tracers.lift(is_inside), ValueError, "Iterator is past the end")
+        return self._position
+
+    def _now(self) -> tuple[Any, ...]:
+        """Where `iternext` has come to."""
+        return self._places.item(self.iterindex)
+
+    def __getitem__(self, operand: Any) -> Any:
+        return self._shown(self._now() if self._place.now is None else self._place.now)[operand]
+
+    def __setitem__(self, operand: Any, number: Any) -> None:
+        self[operand][...] = number
 
     @property
     def multi_index(self) -> Any:
-        """The index of the element that the loop is at."""
-        if not self._indexed or self._place.now is None:
-            raise located(UserNotImplementedError(
-                "the index of np.nditer outside of its loop, or without the flag multi_index",
-                mend='give flags=["multi_index"], and ask in the loop',
-            ))  # fmt: skip
-        return self._place.now
+        """The index of the element that the loop is at, or that `iternext` has come to."""
+        if not self._indexed:
+            mend = 'give flags=["multi_index"]'
+            raise located(UserNotImplementedError("the index of np.nditer without the flag multi_index", mend=mend))
+        return self._now() if self._place.now is None else self._place.now
 
     def __enter__(self) -> _Elements:
         return self
@@ -106,6 +148,10 @@ class _Elements(Source):
         if name.startswith("_"):
             raise AttributeError(name)
         raise _refusal(f"np.nditer(...).{name}", "loop over it: for x in np.nditer(...)")
+
+
+def _both_ways() -> UserNotImplementedError:
+    return _refusal("np.nditer that is gone through by a loop and by iternext", "make another one for each")
 
 
 def _refusal(what: str, mend: str) -> UserNotImplementedError:

@@ -51,7 +51,48 @@ def takes_none(a, k):
     return total
 
 
-@pytest.mark.parametrize("program", [adds_elements, writes_elements, asks_for_indices, takes_two, takes_none])
+def differences(f, a, step):
+    """What textbooks on networks compare their gradients with."""
+    found = np.zeros_like(a)
+    elements = np.nditer(a, flags=["multi_index"], op_flags=["readwrite"])
+    while not elements.finished:
+        place = elements.multi_index
+        kept = a[place]
+        a[place] = kept + step
+        above = f(a)
+        a[place] = kept - step
+        found[place] = above - f(a)
+        a[place] = kept
+        elements.iternext()
+    return found
+
+
+def goes_on_by_itself(a, k):
+    return differences(lambda v: (v * v[0]).sum() * k, a, 0.5)
+
+
+def writes_by_position(a, k):
+    elements, places = np.nditer(a, ["multi_index"], ["readwrite"]), []
+    while True:
+        elements[0] = elements[0] * k + elements.iterindex
+        places.append(elements.multi_index)
+        if not elements.iternext():
+            return a, places, elements.finished, elements.itersize
+
+
+def goes_too_far(a, k):
+    elements = np.nditer(a, flags=["multi_index"])
+    while elements.iternext():
+        k += elements[0]
+    elements.iternext()
+    return k, elements.multi_index
+
+
+PROGRAMS = (adds_elements, writes_elements, asks_for_indices, takes_two, takes_none, goes_on_by_itself,
+            writes_by_position, goes_too_far)  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_it_does_what_python_does(program):
     assert_does_what_python_does(program, [(A, 2), (A[:1], 0), (np.arange(24.0).reshape(4, 6), 3)])
 
@@ -87,3 +128,15 @@ def test_what_depends_on_the_memory_is_refused(program, array):
     with pytest.raises(UserNotImplementedError, match=r"np\.nditer") as caught:
         jitflow.function(program)(array, 1)
     assert caught.value.mend
+
+
+def goes_through_both_ways(a, k):
+    elements = np.nditer(a)
+    for item in elements:
+        k += item
+    return k, elements.finished
+
+
+def test_one_that_is_gone_through_both_ways_is_refused():
+    with pytest.raises(UserNotImplementedError, match="by a loop and by iternext"):
+        jitflow.function(goes_through_both_ways)(A, 1)
