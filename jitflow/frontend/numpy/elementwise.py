@@ -23,6 +23,7 @@ from jitflow.frontend.arrays.operands import (
     new,
     numpy_says,
     operand,
+    read_only_view,
     static_int,
     view,
 )
@@ -231,7 +232,7 @@ def imag(val: Any) -> Any:
         return val.imag
     found = _part("imag", val) or imag_part(as_value(val))
     if isinstance(val, tracers.ArrayTracer) and val.dtype.kind != "c":
-        current_trace().storage.make_read_only(found)
+        return read_only_view(values.as_array(found))
     return _shaped_like(val, found)
 
 

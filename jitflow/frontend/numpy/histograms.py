@@ -10,7 +10,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.arrays.operands import array_operand
+from jitflow.frontend.arrays.operands import array_operand, refuse
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.routines import fresh, split
 from jitflow.frontend.numpy.uniform_bins import uniform_edges, uniform_histogram
@@ -38,6 +38,11 @@ def _counts(bins: Any) -> tuple[Any, Dim, Dim]:
     return bins, count, count + 1
 
 
+def _edges(bins: Any, made: Any) -> Any:
+    """The edges as NumPy gives them: the array that was given as such, or those that were made."""
+    return bins if isinstance(bins, tracers.ArrayTracer) and bins.ndim else made
+
+
 def _limits(range: Any, low: str = "low", high: str = "high") -> dict[str, Any]:
     """The ends of a range as arguments of their own."""
     return {} if range is None else {low: range[0], high: range[1]}
@@ -47,14 +52,15 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     given, count, edges = _counts(bins)
     if pinned(density):
         found, edges = histogram(a, bins, range, weights=weights)
-        return found / astype(np.diff(edges), np.float64) / found.sum(), edges
+        return found / astype(np.diff(edges), np.float64) / found.sum(), _edges(bins, edges)
     weight, array = None if weights is None else array_operand(weights), array_operand(a)
     if isinstance(given, tracers.SizeTracer | int) and not isinstance(given, bool):
         found = uniform_histogram(array, count, range, weight)
         if found is not None:
             return found
     arguments = split(array, bins=given, weights=weight, **_limits(range))
-    return arguments.new(routines.histogram, [(count,), (edges,)])
+    found, made = arguments.new(routines.histogram, [(count,), (edges,)])
+    return found, _edges(bins, made)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
@@ -69,6 +75,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     several = isinstance(bins, list | tuple) and len(bins) == 2
+    if isinstance(bins, tracers.ArrayTracer) and bins.ndim and bins.shape[0] == 2:
+        raise refuse("np.histogram2d with numbers of bins in an array", "give them in a list: bins=[n, m]")
     (bins_x, count_x, edges_x), (bins_y, count_y, edges_y) = (
         _counts(item) for item in (bins if several else (bins, bins))
     )
@@ -78,7 +86,9 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
         array_operand(x), array_operand(y), bins_x=bins_x, bins_y=bins_y, density=density, weights=weight, **limits
     )
     shapes = [(count_x, count_y), (edges_x,), (edges_y,)]
-    return arguments.new(routines.histogram2d, shapes)
+    found, made_x, made_y = arguments.new(routines.histogram2d, shapes)
+    given_x, given_y = bins if several else (bins, bins)
+    return found, _edges(given_x, made_x), _edges(given_y, made_y)
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(

@@ -81,8 +81,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     if isinstance(total, int) and total > _MOST:
         raise UserValueError("dimensions are too large; arrays and shapes with a total size greater than 'intp' are "
                              "not supported.")  # fmt: skip
-    number = np.asarray(positions) if isinstance(positions, int) else positions
-    given = values.as_array(array_operand(number))
+    number = positions if isinstance(positions, tracers.Tracer) else np.asarray(positions)
+    given = values.as_array(values.as_strong(array_operand(number)))
     _check_inside(given, total)
     axes = list(range(len(dims)))
     found: dict[int, Any] = {}

@@ -90,3 +90,9 @@ def test_all_arrays_that_have_the_common_shape_stay_themselves() -> None:
     first, second = jitflow.function(lambda x, y: np.broadcast_arrays(x, y))(x, y)
     assert first is x
     assert second is y
+
+
+def test_the_imaginary_part_of_a_real_array_without_axes_is_read_only() -> None:
+    part = jitflow.function(lambda x: np.imag(x))
+    assert not part(np.array(3)).flags.writeable
+    assert part(np.array(3j)).flags.writeable

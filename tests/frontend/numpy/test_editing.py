@@ -98,6 +98,8 @@ def test_positions():
     check(lambda i: np.unravel_index(i, (3, 4)), np.array([0, 5, 11]))
     check(lambda i: np.unravel_index(i, (3, 4), order="F"), np.array([[0, 5, 11]]))
     check(lambda i: np.unravel_index(i, (3, 4)), np.array([0, 12]))
+    check_both(lambda i: np.unravel_index(i, (3, 4)), 5)
+    check_both(lambda i: np.unravel_index(i, (3, 4)), 12)
     check(lambda x: np.unravel_index(np.argmax(x), x.shape), MATRIX)
     check_both(lambda x: x[np.unravel_index(np.argmax(x), x.shape)], MATRIX)
     for mode in ("raise", "clip", "wrap", ("wrap", "clip"), "odd"):

@@ -106,3 +106,15 @@ def test_use_of_results():
     check_both(lambda x: np.histogram(x, bins="sturges")[0].sum(), LINE)
     check(lambda x, n: np.histogram(x, n.shape[0])[0].shape[0], LINE, EDGES)
     check_sizes(lambda x: np.histogram(x, 4), lambda n: (sample("f8", n),), (5, 2, 9))
+
+
+def test_edges_that_are_given_are_the_array_itself():
+    def edges(x, bins):
+        of_counts, of_pairs = np.histogram(x, bins, density=True)[1], np.histogram2d(x, x, [bins, 3])[1]
+        return np.histogram(x, bins)[1], of_counts, np.histogram_bin_edges(x, bins), of_pairs
+
+    bins = np.array([-1.0, 0.0, 1.0])
+    for program in (edges, jitflow.function(edges)):
+        assert all(found is bins for found in program(LINE, bins))
+    with pytest.raises(jitflow.UserError, match="numbers of bins in an array"):
+        jitflow.function(lambda x, bins: np.histogram2d(x, x, bins))(LINE, np.array([3, 4]))
