@@ -276,7 +276,9 @@ def by_their_classes(numbers, table, rows, n):
     counts = Counter("abca")
     fresh = list(map(list, rows))
     fresh[0].append(n)
-    kinds = {1, 33} | {2}, frozenset((1, 2)), deque(numbers, 2), OrderedDict(z=n, a=1), words, counts
+    divisors = functools.reduce(list.__add__, [[i, n // i] for i in range(1, n) if n % i == 0], [])
+    joined = list.__add__([0], made), set.__or__({0}, set(made)), divisors
+    kinds = {1, 33} | {2}, frozenset((1, 2)), joined, deque(numbers, 2), OrderedDict(z=n, a=1), words, counts
     return numbers, table, made, fresh, kinds, list(map(str.upper, "a b".split())), words.default_factory is list
 
 
@@ -301,6 +303,8 @@ def test_methods_of_classes_and_containers_of_all_classes():
     assert_does_what_python_does(by_their_classes, calls)
     with pytest.raises(TypeError, match="descriptor 'append' for 'list' objects doesn't apply to a 'int' object"):
         jitflow.function(lambda n: list.append(n, 1))(3)
+    with pytest.raises(TypeError, match=r'can only concatenate list \(not "tuple"\) to list'):
+        jitflow.function(lambda n: list.__add__([n], (n,)))(3)
 
 
 # -- lists that Python has made -------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
-from types import MethodDescriptorType, WrapperDescriptorType
+from types import MappingProxyType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 from jitflow.frontend.containers.containers import python_class
@@ -24,7 +25,8 @@ def methods_of_containers(kind: type) -> Mapping[str, Any]:
     """The methods of a class of containers or of texts, of what stands for one of the caller's or the run's as well."""
     slots = (MethodDescriptorType, WrapperDescriptorType)
     names = [name for name, member in vars(kind).items() if isinstance(member, slots)]
-    return {name: _of_container(kind, name) for name in names if name in _CHANGING or not name.startswith("_")}
+    return {name: _of_container(kind, name) for name in names
+            if name in _CHANGING or name in _COMBINING or not name.startswith("_")}  # fmt: skip
 
 
 def _unbound(method: MethodDescriptorType) -> Callable[..., Any]:
@@ -46,6 +48,10 @@ def _misfit(name: str, kind: type, thing: Any) -> TypeError:
 
 
 _CHANGING = ("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__")
+_COMBINING: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {"__add__": operator.add, "__and__": operator.and_, "__or__": operator.or_, "__sub__": operator.sub,
+     "__xor__": operator.xor}
+)  # fmt: skip
 
 
 def _of_container(kind: type, name: str) -> Any:
@@ -54,6 +60,8 @@ def _of_container(kind: type, name: str) -> Any:
     def call(thing: Any, *args: Any, **keywords: Any) -> Any:
         if not _is_of(kind, thing):
             raise _misfit(name, kind, thing)
+        if name in _COMBINING and len(args) == 1 and _is_of(kind, args[0]):
+            return _COMBINING[name](thing, args[0])
         return method_of(thing, name)(*args, **keywords)
 
     return staticmethod(call)
