@@ -377,3 +377,21 @@ def test_a_lambda_with_a_comprehension_is_a_function_like_others():
     """A lambda has no statement for the loop that a comprehension becomes, so it was Python's own, and refused."""
     positive = lambda x: [int(v) for v in x if v > 4]  # noqa: E731 - this is about lambdas
     assert jitflow.function(positive)(X) == positive(X)
+
+
+def cheapest_way(graph, start, end):
+    heap, seen = [(0, start, [start])], set()
+    while heap:
+        cost, node, path = heapq.heappop(heap)
+        if node == end:
+            return cost, path
+        if node not in seen:
+            seen.add(node)
+            for other in graph[node]:
+                heapq.heappush(heap, (cost + graph[node][other], other, [*path, other]))
+    return None
+
+
+def test_heaps_compare_lists_of_numbers_as_python_does():
+    graph = {0: {1: 1, 2: 4, 3: 1}, 1: {0: 1, 2: 2}, 2: {0: 4}, 3: {2: 2}, 4: {}}
+    assert_does_what_python_does(cheapest_way, [(graph, 0, 2), (graph, 1, 3), (graph, 2, 4)])

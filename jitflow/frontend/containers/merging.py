@@ -22,7 +22,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.types import TEXT, Container, Item, leaves_of, words_of
 
-__all__ = ["sort_items"]
+__all__ = ["compares_in_python", "sort_items"]
 
 
 def sort_items(items: Any, reverse: bool, *, by_first: bool = False) -> None:
@@ -43,6 +43,14 @@ def sort_items(items: Any, reverse: bool, *, by_first: bool = False) -> None:
     if has_objects(kind):
         _require_unseen(items, is_less)
     merge_sort(items, is_less, reverse)
+
+
+def compares_in_python(kind: Item | None) -> bool:
+    """Whether items of a type are compared as Python's text says, for there are objects or lists of numbers in them."""
+    leaves = [leaf for _, leaf in leaves_of(kind)]
+    lists = [leaf for leaf in leaves if leaf != TEXT and isinstance(leaf, Container)]
+    are_of_numbers = all(_is_compared(leaf) and has_order(leaf.item) and leaf.item != TEXT for leaf in lists)
+    return has_objects(kind) or (bool(lists) and are_of_numbers)
 
 
 def _is_compared(leaf: Any) -> bool:

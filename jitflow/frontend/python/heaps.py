@@ -10,7 +10,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.containers import container_programs as programs
 from jitflow.frontend.containers.held_items import python_int, size_of
-from jitflow.frontend.containers.item_types import has_objects
+from jitflow.frontend.containers.merging import compares_in_python
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
@@ -24,7 +24,7 @@ __all__ = ["HEAP_FUNCTIONS"]
 
 def _sift(heap: Any, place: Value, *, down: bool = False) -> None:
     """Put an item in its place, by an op where these are numbers, and else as Python's ``heapq`` does."""
-    if has_objects(heap.held.item):
+    if compares_in_python(heap.held.item):
         start = python_int(place)
         programs.sift_down(heap, 0 if down else start, start if down else programs.sink(heap, start))
         return
