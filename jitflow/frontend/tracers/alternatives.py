@@ -37,6 +37,8 @@ _MOST_KINDS = 4
 """Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
 _MOST_OBJECTS = 16
 """The same for lists, dicts and the like, each of which is a kind of its own, and for members of enumerations."""
+_MOST_DICTS = 8
+"""The same for dicts of Python's with other keys each: what is chosen of one is often chosen from all of them again."""
 
 
 _VIEWS = ("items", "keys", "values")
@@ -90,11 +92,11 @@ class Alternatives(Tracer):
         return self
 
     def _known(self) -> int:
-        """How many are members of enumerations, or dicts of Python's: what is done with one is most often known."""
-        objects = [*map(id, self._objects())]
-        return sum(
-            issubclass(type(thing), enum.Enum | dict) and id(thing) not in objects for thing in self.options.values()
-        )
+        """How many are members of enumerations, or few dicts of Python's: what is done with one is often known."""
+        objects, things = [*map(id, self._objects())], self.options.values()
+        members = sum(isinstance(thing, enum.Enum) for thing in things)
+        dicts = sum(issubclass(type(thing), dict) and id(thing) not in objects for thing in things)
+        return members + (dicts if dicts <= _MOST_DICTS else 0)
 
     def _objects(self) -> list[Any]:
         """Those that are kinds of their own."""
