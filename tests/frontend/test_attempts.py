@@ -828,3 +828,29 @@ def test_what_a_handler_raises_says_what_it_has_handled(args) -> None:
         one, other = python.value, compiled.value
         assert repr(one.__context__) == repr(other.__context__)
         assert getattr(one, "__notes__", []) == getattr(other, "__notes__", [])
+
+
+def gathers_beside_a_function_inside(u, k):
+    count, total = 0, 0.0
+
+    def counts():
+        nonlocal count
+        count += 1
+        return count
+
+    try:
+        if k > 1:
+            total += sum(3 * item for item in range(k))
+            total += u[k] + counts() + sum([counts() for _ in range(k)])
+        count = k // count
+    except (ZeroDivisionError, IndexError):
+        total += 1
+    return total, count
+
+
+def test_locals_that_functions_inside_assign_are_given_back_with_an_attempt():
+    """What a loop in an attempt that is made again had left in them was used, a bug of the compiler."""
+    compiled = jitflow.function(gathers_beside_a_function_inside)
+    u = np.arange(4.0)
+    for k in (3, 1, 9):
+        assert compiled(u, k) == gathers_beside_a_function_inside(u, k)

@@ -81,8 +81,17 @@ def attempt(
 
     With ``asking``, the numbers of handlers that ask for the exception, a third is what is told of it.
     """
-    trace, handlers, cells = current_trace(), Handlers(handled, numbers), Cells(run)
-    objects, outer = Changes(cells.contents()), trace.scope
+    statements = current_trace().state(Statements)
+    statements.attempting += 1
+    try:
+        return _attempt(run, Handlers(handled, numbers), asking)
+    finally:
+        statements.attempting -= 1
+
+
+def _attempt(run: Callable[[], Any], handlers: Handlers, asking: Sequence[int] | None) -> tuple[Any, ...]:
+    trace, cells = current_trace(), Cells(run)
+    objects, outer = Changes((*cells.contents(), *cells.own())), trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     nothing = () if asking is None else (NOTHING_TOLD,)
     scope.heads = 1 if asking is None else 1 + len(NOTHING_TOLD)

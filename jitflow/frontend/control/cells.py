@@ -100,7 +100,7 @@ class Cells:
         self._items: dict[str, Item] = {}
         for function in functions:
             if function is not None:
-                for one in (statement_of(function), function):
+                for one in (function, statement_of(function)):  # whose locals may have the names of ours
                     self._cells.update(zip(one.__code__.co_freevars, one.__closure__ or (), strict=True))
 
     def get(self, name: str) -> Any:

@@ -22,7 +22,7 @@ from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with, go
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_bool, not_, truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
-from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.mutables import Mutables, is_held
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
 from jitflow.frontend.control.sources import Product, Sequenced, as_source
@@ -30,6 +30,7 @@ from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.steps import Source, is_integer
 from jitflow.frontend.control.stepwise import attempted_step, is_stepwise, iterator_of
 from jitflow.frontend.control.switching import for_each_kind
+from jitflow.frontend.control.tried_loops import Tried, TriedSteps
 from jitflow.frontend.control.turns import NeedsUnrolling
 from jitflow.frontend.control.woven import Woven
 from jitflow.frontend.control.written_out import turns_site, unrolled
@@ -51,9 +52,14 @@ FEW_TURNS = 4
 
 def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """``for target in iterable: ...``; ``test`` says before each turn whether to go on, if a turn may end the loop."""
-    if type(iterable) is Alternatives:
-        for_each_kind(iterable, Cells(body, test), state, temporaries, _key(body),
-                      lambda thing: for_(thing, body, test, state, temporaries))  # fmt: skip
+    if type(iterable) is Alternatives or (type(iterable) is Tried and type(iterable.things) is Alternatives):
+        several, of = (iterable.things, iterable.of) if type(iterable) is Tried else (iterable, lambda thing: thing)
+        for_each_kind(several, Cells(body, test), state, temporaries, _key(body),
+                      lambda thing: for_(of(thing), body, test, state, temporaries))  # fmt: skip
+        return
+    if type(iterable) is Tried:
+        with iterable.watching():
+            for_(*iterable.loop(body, test, state, temporaries), state, temporaries)
         return
     iterable = iterator_of(iterable)
     if isinstance(iterable, Woven):
@@ -75,7 +81,7 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         _counting(*counted, body, test, state, temporaries)
         return
     source = as_source(iterable)
-    if source is None and (source := _as_product(iterable, test)) is not None and _is_held(iterable):
+    if source is None and (source := _as_product(iterable, test)) is not None and is_held(iterable):
         deque(iterable, 0)  # which Python leaves at its end
     if source is None:
         _through_pythons(iterable, loop, body, test)
@@ -110,7 +116,7 @@ def _through_pythons(iterable: Any, loop: Rolling, body: Body, test: Test | None
     """A loop over what Python goes through: written out, unless that is one of numbers in a nest of many copies."""
     trace = current_trace()
     is_rolled = trace.choices.answer(turns_site(loop.key))
-    if is_rolled and type(iterable) in _FRESH and not _is_held(iterable):
+    if is_rolled and type(iterable) in _FRESH and not is_held(iterable):
         iterable = items = iterable if isinstance(iterable, list | tuple) else [*iterable]
         with suppress(CannotRoll):
             carried = loop.roll(partial(_with_item, items, body), test, Sequenced(items)) if items else []
@@ -169,7 +175,7 @@ def _stepwise(iterator: Any, body: Body, test: Test | None, state: Sequence[str]
 
     def turn() -> None:
         nonlocal ended__
-        item, failed = attempted_step(iterator)
+        item, failed = iterator.attempted() if isinstance(iterator, TriedSteps) else attempted_step(iterator)
 
         def go() -> None:
             body(item)
@@ -219,7 +225,7 @@ def _woven(woven: Woven, body: Body, test: Test | None, state: Sequence[str], te
 
 def _as_count(iterable: Any) -> tuple[Any, Any] | None:
     """Where ``itertools.count`` begins and its step, if these are integers and nobody goes on with it."""
-    if type(iterable) is not itertools.count or _is_held(iterable):
+    if type(iterable) is not itertools.count or is_held(iterable):
         return None
     start, step = (*iterable.__reduce__()[1], 1)[:2]
     return (start, step) if is_integer(start) and is_integer(step) else None
@@ -242,18 +248,12 @@ def _counting(
 
 def _as_product(iterable: Any, test: Test | None) -> Product | None:
     """What ``itertools.product`` gives, if it is more than a few and nobody sees how far the loop came."""
-    if not isinstance(iterable, itertools.product) or (test is not None and _is_held(iterable)):
+    if not isinstance(iterable, itertools.product) or (test is not None and is_held(iterable)):
         return None
     reduced: Any = iterable.__reduce__()
     _, pools, *state = reduced
     found = Product(pools)
     return None if state or found.turns <= MOST_COPIES else found
-
-
-def _is_held(iterator: Any) -> bool:
-    """Whether the program has a name for an iterator."""
-    frame = current_trace().user_frame()
-    return frame is not None and Mutables(frame.f_locals.values()).holds_iterator(iterator)
 
 
 def _over(

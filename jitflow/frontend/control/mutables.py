@@ -28,6 +28,7 @@ from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.outside.sets import OutsideSet
 from jitflow.frontend.outside.slots import Open, Slots, Slotted, holder_of
 from jitflow.frontend.outside.stores import active_stores
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
@@ -263,6 +264,12 @@ class Mutables:
         for held in self._held.values():
             if held.changed():
                 held.restore()
+
+
+def is_held(iterator: Any) -> bool:
+    """Whether the program has a name for an iterator."""
+    frame = current_trace().user_frame()
+    return frame is not None and Mutables(frame.f_locals.values()).holds_iterator(iterator)
 
 
 def container_in(held: Held) -> Any:

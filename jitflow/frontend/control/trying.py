@@ -74,6 +74,8 @@ class Statements:
 
     def __init__(self) -> None:
         self.handled: list[Callable[[type[BaseException]], bool]] = []
+        self.attempting = 0
+        """How many attempts are being traced, one in the other."""
         self.unfinished: list[Op | None] = []
         self.foreseen: set[Op] = set()
         """Ops that run only where they raise nothing, and those that never do."""

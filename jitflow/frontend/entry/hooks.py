@@ -18,6 +18,7 @@ from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.managers import managed, suppressing
 from jitflow.frontend.control.raising import exception, free, raise_
 from jitflow.frontend.control.recursive import recursive
+from jitflow.frontend.control.tried_loops import tried_items
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.numpy.calling import in_arrays
 from jitflow.frontend.python.builtin_functions import attribute
@@ -33,4 +34,4 @@ __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both
            "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
            "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
            "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "rows", "spread", "suppressing",
-           "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
+           "text", "tried_items", "trying", "unpacked", "watched", "while_"]  # fmt: skip

@@ -56,12 +56,14 @@ from jitflow.frontend.syntax.build import (
     negated,
     placed,
     returned,
-)
+    spelled,
+)  # fmt: skip
+from jitflow.frontend.syntax.handled import Naming, NoForm, is_asked_for, name_handled, note_handled, raises_another
 from jitflow.frontend.syntax.jumps import ends, leaves
 from jitflow.frontend.syntax.matching import branches_of
-from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope, uses_of
+from jitflow.frontend.syntax.names import Fresh, Scope, uses_of
 
-__all__ = ["attempted", "note_handled"]
+__all__ = ["attempted"]
 
 
 _BINDING = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
@@ -72,15 +74,11 @@ _NOTHING = (-1, 0, 0, 0.0, 0.0)
 """What is told of no exception (`jitflow.frontend.control.telling`)."""
 
 
-class _NoForm(Exception):
-    """The statement cannot be attempted part by part."""
-
-
 def attempted(statement: ast.Try, scope: Scope, fresh: Fresh) -> ast.stmt | None:
     """A choice between the forms of a ``try`` statement; None if there is one only."""
     if not (statement.handlers or statement.finalbody):
         return None
-    _name_handled(statement, scope, fresh)
+    name_handled(statement, scope, fresh)
     number, plain, about = constant(statement.lineno), statement, []
     if statement.finalbody:
         about = [constant("finally")]
@@ -90,7 +88,7 @@ def attempted(statement: ast.Try, scope: Scope, fresh: Fresh) -> ast.stmt | None
             plain = placed(ast.Try([choice], [], [], statement.finalbody), statement)
     try:
         form = _Attempts(statement, scope, fresh).statements()
-    except _NoForm:
+    except NoForm:
         return None if plain is statement else _known(plain, None)
     return placed(ast.If(hook("attempts", number, *about), form, [_known(plain, number.value)]), statement)
 
@@ -99,70 +97,6 @@ def _known(statement: ast.Try, number: Any) -> ast.Try:
     """A ``try`` statement that is in a form already; ``number`` names it if there is another one."""
     statement.attempted = number  # type: ignore[attr-defined]
     return statement
-
-
-def _name_handled(node: ast.AST, scope: Scope, fresh: Fresh) -> None:
-    """Give the exceptions of handlers that raise another one a name: they are its context."""
-    if isinstance(node, ast.ExceptHandler) and node.name is None and _raises(node):
-        node.name = scope.local("handled", fresh)
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, FUNCTIONS):
-            _name_handled(child, scope, fresh)
-
-
-def _raises(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler raises another exception, as it is written."""
-    return any(isinstance(node, ast.Raise) for statement in handler.body for node in ast.walk(statement))
-
-
-def _asks(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler uses the exception."""
-    for statement in handler.body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Raise) and node.exc is None:
-                return True
-            if isinstance(node, ast.Name) and node.id == handler.name:
-                return True
-    return False
-
-
-def note_handled(body: Sequence[ast.AST], name: str) -> None:
-    """Note in the ``raise`` statements of a handler what its exception is called."""
-    for part in body:
-        if isinstance(part, ast.Raise):
-            part.handled = name  # type: ignore[attr-defined]
-        elif not isinstance(part, ast.ExceptHandler | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
-            note_handled([*ast.iter_child_nodes(part)], name)
-
-
-class _Naming(ast.NodeTransformer):
-    """Gives the exception of a handler another name: Python's is gone behind the handler. A ``raise`` says what of."""
-
-    def __init__(self, name: str | None, other: str, again: ast.expr | None = None) -> None:
-        self._name, self._other, self._again = name, other, again
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return placed(ast.Name(self._other, node.ctx), node) if node.id == self._name else node
-
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        if node.exc is None and self._again is not None:
-            return placed(ast.Raise(cloned(self._again)), node)
-        return self.generic_visit(node)
-
-    def visit_Try(self, node: ast.Try) -> ast.Try:
-        """The handlers inside have exceptions of their own."""
-        node.body, node.orelse, node.finalbody = (
-            [self.visit(part) for part in body] for body in (node.body, node.orelse, node.finalbody)
-        )
-        for handler in node.handlers:
-            inner = _Naming(None if handler.name == self._name else self._name, self._other)
-            handler.body = [inner.visit(part) for part in handler.body]
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        if any(isinstance(part, ast.Raise) and part.exc is None for part in ast.walk(node)):
-            raise _NoForm
-        return self.generic_visit(node)
 
 
 def _may_fail(statement: ast.stmt) -> bool:
@@ -179,7 +113,9 @@ class _Attempts:
         self.fail = self._local("fail")
         inside = [*ast.walk(statement)]
         has_final = any(isinstance(part, ast.Try) and part.finalbody for part in inside)
-        asks = any(isinstance(part, ast.ExceptHandler) and (_asks(part) or _raises(part)) for part in inside)
+        asks = any(
+            isinstance(part, ast.ExceptHandler) and (is_asked_for(part) or raises_another(part)) for part in inside
+        )
         self.told = self._local("told") if has_final or asks else None
         """What is told of an exception."""
         self._asking: list[int] = []
@@ -199,7 +135,7 @@ class _Attempts:
         numbers = [next(self._numbers) for _ in handlers]
         kinds = [handler.type or placed(constant(None), handler) for handler in handlers]
         self._around.append(list(zip(numbers, kinds, strict=True)))
-        self._asking += [number for number, handler in zip(numbers, handlers, strict=True) if _asks(handler)]
+        self._asking += [number for number, handler in zip(numbers, handlers, strict=True) if is_asked_for(handler)]
         bodies = [self._handler(handler, statement) for handler in handlers]
         body = self.block(statement.body)
         self._around.pop()
@@ -218,19 +154,19 @@ class _Attempts:
     def _handler(self, handler: ast.ExceptHandler, statement: ast.Try) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """What asks for the exception that a handler has caught, and the handler's body, in which that has a name."""
         unbind = [] if handler.name is None else self._unbind(handler.name, handler)
-        if not (_asks(handler) or _raises(handler)):
+        if not (is_asked_for(handler) or raises_another(handler)):
             return [], [*unbind, *handler.body]
         error, told = self._local("error"), self._local("told")
         lines = constant(statement.lineno), constant(statement.body[-1].end_lineno)
         kind = lazy(cloned(handler.type) if handler.type is not None else constant(None))
         named = [] if handler.name is None else [load(error)]
-        naming = _Naming(handler.name, error, hook("raised_again", load(told), kind, *lines, *named))
+        naming = Naming(handler.name, error, hook("raised_again", load(told), kind, *lines, *named))
         body = [*unbind, *(naming.visit(part) for part in cloned(handler.body))]
         if handler.name is not None:
             note_handled(body, error)
         asked: list[ast.stmt] = [assign(told, load(str(self.told)))]
         if handler.name is not None:
-            for_context = [] if _asks(handler) else [constant(False)]
+            for_context = [] if is_asked_for(handler) else [constant(False)]
             found = hook("caught_error", load(told), cloned(kind), *map(cloned, lines), *for_context)
             asked.append(assign(error, found))
         return [placed(part, handler) for part in asked], body
@@ -246,12 +182,12 @@ class _Attempts:
     def _finished(self, statement: ast.Try) -> list[ast.stmt]:
         """A statement with ``finally``: whatever is raised waits until that is done, and is raised again."""
         if leaves(statement.finalbody, False):
-            raise _NoForm  # what jumps out takes back what was raised
+            raise NoForm  # what jumps out takes back what was raised
         jumps = leaves(
             [*statement.body, *statement.orelse, *(each for one in statement.handlers for each in one.body)], False
         )
         if self._around and jumps and any(map(_may_fail, statement.finalbody)):
-            raise _NoForm  # what is raised takes back the jump
+            raise NoForm  # what is raised takes back the jump
         waiting, nothing = self._local("waiting"), ast.Tuple([constant(number) for number in _NOTHING], ast.Load())
         lines = constant(statement.lineno), constant(statement.end_lineno)
         inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
@@ -284,7 +220,7 @@ class _Attempts:
             if isinstance(statement, ast.Match):
                 branches = branches_of(cloned(statement), self._local)
                 if branches is None:
-                    raise _NoForm
+                    raise NoForm
                 return [*result, *self.block([*branches, *body[place + 1 :]])]
             then = self.attempt(statement, result)
             rest = self.block(body[place + 1 :])
@@ -330,9 +266,9 @@ class _Attempts:
                 found = constant(None) if value is None else self.value(value, result)
                 return [placed(returned(found), statement)]
             case ast.For(target=target, iter=source, body=body, orelse=[]) if _is_plain(target):
-                found = self.value(source, result)
                 turn = [*self.block(body), self._leave(statement)]
-                return [placed(ast.For(cloned(target), found, turn, [], None), statement)]
+                items = self._handled("tried_items", self.value(source, result), spelled(self._failing))
+                return [placed(ast.For(cloned(target), items, turn, [], None), statement)]
             case ast.While(test=test, body=body, orelse=[]):
                 turn = []
                 ends = self.value(placed(negated(test), test), turn)  # whose truth may fail
@@ -343,7 +279,7 @@ class _Attempts:
             case ast.If(test=test, body=body, orelse=orelse):
                 fails = self.value(placed(negated(test), test), result)
                 return [placed(ast.If(fails, self.block(orelse) or [ast.Pass()], self.block(body)), statement)]
-        raise _NoForm
+        raise NoForm
 
     def _unpacked(
         self, pattern: ast.expr, value: ast.expr, like: ast.stmt, result: list[ast.stmt]
@@ -360,8 +296,14 @@ class _Attempts:
         return placed(ast.Assign([target], found), like)
 
     def _leave(self, like: ast.stmt) -> ast.stmt:
-        """What leaves a loop that has failed."""
-        return placed(ast.If(load(self.fail), [ast.Break()], []), like)
+        """What leaves a loop that has failed; its turns hand on what tells of it."""
+        kept = [assign(name, load(name)) for name in self._failing]
+        return placed(ast.If(load(self.fail), [*kept, ast.Break()], []), like)
+
+    @property
+    def _failing(self) -> list[str]:
+        """The names of what an attempt gives beside its value."""
+        return [self.fail] if self.told is None else [self.fail, self.told]
 
     def value(self, value: ast.expr, result: list[ast.stmt]) -> ast.expr:
         return self.run([placed(returned(cloned(value)), value)], value, result)
@@ -369,21 +311,24 @@ class _Attempts:
     def run(self, body: list[ast.stmt], like: ast.AST, result: list[ast.stmt]) -> ast.expr:
         """Append ``value, fail = jit__.attempt(tried, ...)``; returns ``value``."""
         if any(isinstance(node, _BINDING) for part in body for node in ast.walk(part)):
-            raise _NoForm
+            raise NoForm
         (tried,), value = self.fresh.block("tried"), self._local("value")
         self.scope.bound.add(tried)
         # The function looks at the names when it is called: they must be there, whoever else reads them.
         self.scope.always_live |= uses_of(body, self.scope.owner).reads
+        targets = ast.Tuple([ast.Name(name, ast.Store()) for name in (value, *self._failing)], ast.Store())
+        call = self._handled("attempt", load(tried))
+        result += [placed(block(tried, [], body), like), placed(ast.Assign([targets], call), like)]
+        return load(value)
+
+    def _handled(self, name: str, what: ast.expr, *more: ast.expr) -> ast.expr:
+        """The call of a hook that is given all handlers around, and which of them ask for the exception."""
         handlers = [handler for handlers in reversed(self._around) for handler in handlers]
         kinds = ast.Tuple([cloned(kind) for _, kind in handlers], ast.Load())
         numbers = ast.Tuple([constant(number) for number, _ in handlers], ast.Load())
         asking = [number for number, _ in handlers if number in self._asking]
         tells = [] if self.told is None else [ast.Tuple([constant(number) for number in asking], ast.Load())]
-        call = hook("attempt", load(tried), lazy(kinds), numbers, *tells)
-        names = [value, self.fail] if self.told is None else [value, self.fail, self.told]
-        targets = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
-        result += [placed(block(tried, [], body), like), placed(ast.Assign([targets], call), like)]
-        return load(value)
+        return hook(name, what, lazy(kinds), numbers, *more, *tells)
 
     def _local(self, prefix: str) -> str:
         name = self.fresh.name(prefix)

@@ -37,12 +37,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from jitflow.frontend.syntax.attempts import note_handled
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
 from jitflow.frontend.syntax.conditions import mark_conditions
 from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, name_containers
 from jitflow.frontend.syntax.expressions import Expressions
+from jitflow.frontend.syntax.handled import note_handled
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of

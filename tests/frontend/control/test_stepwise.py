@@ -239,3 +239,138 @@ def test_python_cannot_go_through_one_that_the_run_ends():
 
     with pytest.raises(UserNotImplementedError, match="an iterator of class Counting whose end only the running"):
         jitflow.function(program)(3)
+
+
+class Failing:
+    """Raises in front of its end where it comes to ``k``."""
+
+    def __init__(self, n, k):
+        self.turn, self.n, self.k = 0, n, k
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.turn == self.k:
+            raise ValueError(f"step {self.turn}")
+        if self.turn >= self.n:
+            raise StopIteration
+        self.turn += 1
+        return self.turn
+
+
+def catches_what_steps_raise(n, k):
+    total, given, failed, ends = 0, 2, 3, 4  # names that the compiler has for its own
+    steps = Failing(n, k)
+    try:
+        for given in steps:
+            total += given * failed
+    except ValueError as error:
+        return -total, str(error), steps.turn
+    else:
+        total += 1000
+    finally:
+        ends = total
+    return total, given, ends
+
+
+def catches_in_turns_around(n, k):
+    total = 0
+    for first in range(3):
+        try:
+            for place, item in enumerate(Failing(n, k - first)):
+                if item == 4:
+                    break
+                total += place * item
+        except ValueError:
+            total += 100
+            continue
+        total += 10
+    return total
+
+
+def finishes_behind_a_step(x, n, k):
+    try:
+        for item in Failing(n, k):
+            x[item] += 1
+    finally:
+        x[0] = 7
+
+
+def catches_what_is_mapped(x, k):
+    seen = []
+
+    def divided(item):
+        seen.append(1)
+        if item == k:
+            raise ValueError("no")
+        return 10.0 / item
+
+    total = 0.0
+    try:
+        for item in map(divided, x):
+            total += item
+    except ValueError:
+        total = -total
+    return total, len(seen)
+
+
+@pytest.mark.parametrize("program", [catches_what_steps_raise, catches_in_turns_around])
+def test_what_steps_raise_is_caught_around_the_loop(program):
+    """It left the try: the step of a loop was no part of what was attempted."""
+    compiled = jitflow.function(program)
+    for numbers in ((4, 9), (4, 2), (0, 3), (3, 0)):
+        assert compiled(*numbers) == program(*numbers)
+
+
+def test_what_a_step_raises_is_raised_behind_a_finally():
+    compiled = jitflow.function(finishes_behind_a_step)
+    found, expected = np.zeros(6), np.zeros(6)
+    for k in (2, 9):
+        for function, x in ((compiled, found), (finishes_behind_a_step, expected)):
+            if k == 2:
+                with pytest.raises(ValueError, match="step 2"):
+                    function(x, 4, k)
+            else:
+                function(x, 4, k)
+        assert found.tolist() == expected.tolist()
+
+
+def test_what_a_mapped_function_raises_is_caught_around_the_loop():
+    compiled = jitflow.function(catches_what_is_mapped)
+    for k in (3.0, 30.0):
+        x = np.array([1.0, 2.0, 3.0, 4.0])
+        assert compiled(x, k) == catches_what_is_mapped(x, k)
+
+
+def changes_what_it_goes_through(x, k):
+    seen, total = {}, 0
+    for item in x:
+        seen[item] = 1
+    try:
+        for item in seen:
+            total += item
+            if item == k:
+                seen[100] = 1
+    except RuntimeError:
+        total = -total
+    return total
+
+
+def test_what_a_loop_raises_beside_its_steps_is_not_lost():
+    with pytest.raises(UserNotImplementedError, match="may raise RuntimeError"):
+        jitflow.function(changes_what_it_goes_through)(np.array([1, 2, 3]), 2)
+
+
+def names_as_ours(n, k):
+    names, state, body, item, turn = 1, 0, 2, 0, 3
+    for number in filter(lambda number: number > k, range(n)):
+        state += number
+        names, body = names * 2, body + 1
+        item += names
+        turn = item
+    return names, state, body, item, turn
+
+
+def test_locals_may_have_any_name():
+    assert jitflow.function(names_as_ours)(4, 1) == names_as_ours(4, 1)
