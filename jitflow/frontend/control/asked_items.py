@@ -16,6 +16,7 @@ from typing import Any
 from jitflow.errors import UserError
 from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.lessons import Nest
+from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
@@ -23,7 +24,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
 from jitflow.ir.records import free_values
-from jitflow.ir.types import Container, dims_of
+from jitflow.ir.types import Container, Scalar, dims_of
 
 __all__ = ["asks_for_number", "begin_anew_choosing", "begin_anew_with_asked", "writing_out"]
 
@@ -114,8 +115,18 @@ def begin_anew_with_asked(error: UserError, turns: int | None) -> None:
     if found:
         raise found[0]
     site = _site(error.location) if isinstance(error.location, Loc) else None
-    if site is not None and any(type(items) is str for items in here) and not trace.choices.is_settled(site):
-        raise trace.begin_anew(Restart(site, is_wish=True))  # a character is chosen as quickly as an item of an array
+    if site is not None and any(_is_chosen_quickly(items, turns) for items in here):
+        if not trace.choices.is_settled(site):
+            raise trace.begin_anew(Restart(site, is_wish=True))
+
+
+def _is_chosen_quickly(items: Any, turns: int | None) -> bool:
+    """Whether to choose takes no longer than an item of an array: characters, or numbers that turns choose again."""
+    if type(items) is str:
+        return True
+    is_again = turns is not None and isinstance(items, list | tuple) and 0 < len(items) < turns
+    kinds = {kind_of(item) for item in items} if is_again else set()
+    return len(kinds) == 1 and isinstance(kinds.pop(), Scalar)
 
 
 def begin_anew_choosing(error: UserError) -> None:
