@@ -54,7 +54,7 @@ def note_untold(
 
 
 def note_lacking(site: Site, item: Item | None) -> None:
-    """Objects lie in a pool that was made at ``site``, and no object has an attribute yet that ``item`` says is None."""
+    """Objects lie in a pool that was made at ``site``; what no object has yet is None by ``item``."""
     if item is not None:
         current_trace().state(_Untold).items[site] = Container(item=item)
 

@@ -115,9 +115,9 @@ def begin_anew_with_asked(error: UserError, turns: int | None) -> None:
     if found:
         raise found[0]
     site = _site(error.location) if isinstance(error.location, Loc) else None
-    if site is not None and any(_is_chosen_quickly(items, turns) for items in here):
-        if not trace.choices.is_settled(site):
-            raise trace.begin_anew(Restart(site, is_wish=True))
+    is_quick = any(_is_chosen_quickly(items, turns) for items in here)
+    if site is not None and is_quick and not trace.choices.is_settled(site):
+        raise trace.begin_anew(Restart(site, is_wish=True))
 
 
 def _is_chosen_quickly(items: Any, turns: int | None) -> bool:

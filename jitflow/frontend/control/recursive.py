@@ -16,6 +16,7 @@ something of another structure than it is given itself: parts of the caller's li
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from functools import partial, wraps
 from types import CodeType, FunctionType
 from typing import Any
@@ -26,10 +27,10 @@ from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.recursion import Recursion
 from jitflow.frontend.control.running import Running
 from jitflow.frontend.control.written_out import turns_site
-from jitflow.frontend.recording.budget import spent
+from jitflow.frontend.recording.budget import MOST_COPIES, spent
 from jitflow.frontend.recording.choices import GONE_THROUGH, WRITTEN_OUT, Restart, Site
 from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
-from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.trace import Undoable, current_trace
 
 _MOST_CALLS = 10_000
 
@@ -89,17 +90,31 @@ class _Calls(dict[Site, list[tuple[Scope, tuple[Any, ...]]]]):
     """What functions that mention themselves are given where they call themselves, and where, outer calls first."""
 
 
+class _Copies(Counter[Site], Undoable):
+    """How many calls of such functions are written out in branches and loops of the run, in calls of themselves."""
+
+    def mark(self) -> Any:
+        known = Counter(self)
+
+        def forget() -> None:
+            self.clear()
+            self.update(known)
+
+        return forget
+
+
 def _watched(function: FunctionType, site: Site, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call that is written out, unless it calls itself and nothing that is known now says that this ends.
 
-    What sizes decide, guards could decide as well.
+    What sizes decide, guards could decide as well. One that calls itself in several branches doubles with each call.
     """
     trace = current_trace()
     calls = trace.state(_Calls).setdefault(site, [])
     given = (*args, *kwargs.values())
     if calls:
-        may_end = is_known_to_change(given, calls[-1][1])
-        if not may_end or len(calls) >= MOST_WRITTEN_OUT:
+        may_end, copies = is_known_to_change(given, calls[-1][1]), trace.state(_Copies)
+        copies[site] += trace.scope is not calls[0][0]  # of what is known alone Python makes as many calls as there are
+        if not may_end or len(calls) >= MOST_WRITTEN_OUT or copies[site] > MOST_COPIES:
             raise trace.begin_anew(Restart(site, is_wish=may_end or trace.scope is calls[0][0]))
     calls.append((trace.scope, given))
     try:

@@ -21,8 +21,8 @@ from typing import Any
 from jitflow.errors import CompilerBug, UserError
 from jitflow.records import dataclass
 
-__all__ = ["AT_LAST", "GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Restarts", "Signal",
-           "Site", "StartAnew"]  # fmt: skip
+__all__ = ["AT_LAST", "GONE_THROUGH", "OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Restarts",
+           "Signal", "Site", "StartAnew"]  # fmt: skip
 
 _MOST_LEFT_OUT = 8
 """How often a trace leaves out a part of the program at one place, since others are found by going on."""
