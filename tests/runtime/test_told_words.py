@@ -53,3 +53,40 @@ def test_a_counter_that_grows_is_given_keys_and_not_counted_pairs():
         compiled(ours, number)
         count(theirs, number)
         assert ours == theirs
+
+
+def rows_that_are_one(numbers):
+    row, rows = [numbers[0]], []
+    for number in numbers:
+        if number > 2:
+            row.append(number)
+        rows.append(row)
+        if number % 2 == 0:
+            row = []
+    return rows, row
+
+
+def tuples_in_dicts(numbers):
+    found = {}
+    for number in numbers:
+        found[number % 3] = [(number, 0.5 * number), (number + 1, 1.5)]
+        found[number] = []
+    return found
+
+
+def truths(numbers):
+    found = []
+    for number in numbers:
+        found.append([number > 2, number % 2 == 0])
+    return found
+
+
+@pytest.mark.parametrize("program", [rows_that_are_one, tuples_in_dicts, truths])
+def test_lists_tuples_and_dicts_of_numbers_are_made_with_what_is_one_in_them(program):
+    compiled = jitflow.function(program)
+    for numbers in ([3, 0, 1, 5, 4], [2], [7, 7]):
+        found, expected = compiled(numbers), program(numbers)
+        assert repr(found) == repr(expected)
+        if program is rows_that_are_one:
+            same = [[one is other for other in (*found[0], found[1])] for one in found[0]]
+            assert same == [[one is other for other in (*expected[0], expected[1])] for one in expected[0]]

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from jitflow.ir.types import TEXT, Container, Reference
+from jitflow.runtime.objects.remade_natively import Remaking
 from jitflow.runtime.objects.returned_containers import unfilled
 from jitflow.runtime.objects.texts import text_of_characters
 from jitflow.runtime.objects.told_words import Entries, Told, entries_of
@@ -36,10 +38,18 @@ class _Objects(dict[Any, Any]):
         self._pools = pools
         self._read = {name: entries_of(pool[4]) for name, pool in pools.items()}
         self._told = Told(words, self)
-        self._tables = [*_entries_of_words(words, count)]
+        self._count = count
 
     def __missing__(self, key: Any) -> None:
         return None  # in the place of None, and of what is of another kind
+
+    @cached_property
+    def _tables(self) -> list[tuple[int, int]]:
+        return [*_entries_of_words(self.words, self._count)]
+
+    @cached_property
+    def _native(self) -> Remaking:
+        return Remaking(self.words, self._count)
 
     def _places(self, kind: Container | Reference, number: int, entries: Entries) -> range | None:
         """Where the entries of a container or an object begin; None where there is none."""
@@ -56,6 +66,9 @@ class _Objects(dict[Any, Any]):
             key = one if isinstance(each, Container) else (each.name, one)
             entries = self._read[each.name] if isinstance(each, Reference) else known
             assert entries is not None
+            if entries.recipe is not None:
+                self[key] = self._native.make(entries.recipe, one)
+                continue
             places = None if key in self else self._places(each, one, entries)
             if places is None:
                 continue

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from jitflow.ir.types import Container, Item, NoneKind, Reference, Scalar, Several, words_of
+from jitflow.runtime.objects.remade_natively import recipe_of
 from jitflow.runtime.objects.returned_containers import (
     array_of_words,
     numbers_of_words,
@@ -62,6 +63,7 @@ class Entries:
 
     def __init__(self, held: Container) -> None:
         self.held, self.width = held, len(held.words)
+        self.recipe = recipe_of(held)
         self.keys = _reader(held.key, 0)
         self.items = _reader(held.item, len(held.keys))
         self.inner = [(column, word, entries_of(word) if isinstance(word, Container) else None)
