@@ -7,7 +7,6 @@ of few turns.
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from jitflow.frontend.control.asked_items import begin_anew_choosing, begin_anew
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells, statement_of, within
 from jitflow.frontend.control.changing_lists import SLOTTED, begin_anew_with, go_on_with_others
+from jitflow.frontend.control.known_iterators import as_count, as_product
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_bool, not_, truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
@@ -26,9 +26,9 @@ from jitflow.frontend.control.mutables import Mutables, is_held
 from jitflow.frontend.control.pushing import pushed_form
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
-from jitflow.frontend.control.sources import Product, Sequenced, as_source
+from jitflow.frontend.control.sources import Sequenced, as_source
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
-from jitflow.frontend.control.steps import Source, is_integer
+from jitflow.frontend.control.steps import Source
 from jitflow.frontend.control.stepwise import attempted_step, is_stepwise, iterator_of
 from jitflow.frontend.control.switching import for_each_kind
 from jitflow.frontend.control.tried_loops import Tried, TriedSteps
@@ -36,7 +36,6 @@ from jitflow.frontend.control.turns import NeedsUnrolling
 from jitflow.frontend.control.woven import Woven
 from jitflow.frontend.control.written_out import turns_site, unrolled
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.recording.budget import MOST_COPIES
 from jitflow.frontend.recording.choices import Restart
 from jitflow.frontend.recording.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers import Alternatives
@@ -53,14 +52,12 @@ FEW_TURNS = 4
 
 def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """``for target in iterable: ...``; ``test`` says before each turn whether to go on, if a turn may end the loop."""
-    if type(iterable) is Alternatives or (type(iterable) is Tried and type(iterable.things) is Alternatives):
-        several, of = (iterable.things, iterable.of) if type(iterable) is Tried else (iterable, lambda thing: thing)
-        for_each_kind(several, Cells(body, test), state, temporaries, _key(body),
-                      lambda thing: for_(of(thing), body, test, state, temporaries))  # fmt: skip
-        return
     if type(iterable) is Tried:
-        with iterable.watching():
-            for_(*iterable.loop(body, test, state, temporaries), state, temporaries)
+        _tried(iterable, body, test, state, temporaries)
+        return
+    if type(iterable) is Alternatives:
+        for_each_kind(iterable, Cells(body, test), state, temporaries, _key(body),
+                      lambda thing: for_(thing, body, test, state, temporaries))  # fmt: skip
         return
     iterable = iterator_of(iterable)
     if isinstance(iterable, Woven):
@@ -80,12 +77,12 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         return
     cells = Cells(body, test)
     loop = Rolling(cells, state, temporaries, _key(body))
-    counted = _as_count(iterable) if test is not None else None
+    counted = as_count(iterable) if test is not None else None
     if counted is not None:
         _counting(*counted, body, test, state, temporaries)
         return
     source = as_source(iterable)
-    if source is None and (source := _as_product(iterable, test)) is not None and is_held(iterable):
+    if source is None and (source := as_product(iterable, test)) is not None and is_held(iterable):
         deque(iterable, 0)  # which Python leaves at its end
     if source is None:
         _through_pythons(iterable, loop, body, test)
@@ -197,6 +194,17 @@ def _stepwise(iterator: Any, body: Body, test: Test | None, state: Sequence[str]
     _while(goes_on, turn, Cells(turn, goes_on, body, test), ("ended__", *state), temporaries, body)
 
 
+def _tried(tried: Tried, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
+    """A loop in a ``try`` that is attempted."""
+    if type(tried.things) is Alternatives:
+        for_each_kind(tried.things, Cells(body, test), state, temporaries, _key(body),
+                      lambda thing: _tried(tried.of(thing), body, test, state, temporaries))  # fmt: skip
+        return
+    with tried.watching():
+        items, block, asked = tried.loop(body, test, state, temporaries)
+        for_(items, block, asked, state, temporaries)
+
+
 def _woven(woven: Woven, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """A loop over what an iterator goes through, whose turns run the block for what that gives."""
     woven.begin()
@@ -227,14 +235,6 @@ def _woven(woven: Woven, body: Body, test: Test | None, state: Sequence[str], te
     for_(woven.items, within(turn, body), asked, names, temporaries)
 
 
-def _as_count(iterable: Any) -> tuple[Any, Any] | None:
-    """Where ``itertools.count`` begins and its step, if these are integers and nobody goes on with it."""
-    if type(iterable) is not itertools.count or is_held(iterable):
-        return None
-    start, step = (*iterable.__reduce__()[1], 1)[:2]
-    return (start, step) if is_integer(start) and is_integer(step) else None
-
-
 def _counting(
     start: Any, step: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]
 ) -> None:
@@ -248,16 +248,6 @@ def _counting(
 
     assert test is not None
     _while(test, turn, Cells(turn, body, test), ("number__", *state), temporaries, body)
-
-
-def _as_product(iterable: Any, test: Test | None) -> Product | None:
-    """What ``itertools.product`` gives, if it is more than a few and nobody sees how far the loop came."""
-    if not isinstance(iterable, itertools.product) or (test is not None and is_held(iterable)):
-        return None
-    reduced: Any = iterable.__reduce__()
-    _, pools, *state = reduced
-    found = Product(pools)
-    return None if state or found.turns <= MOST_COPIES else found
 
 
 def _over(
