@@ -122,7 +122,8 @@ class _Elements(Source):
 
     def _now(self) -> tuple[Any, ...]:
         """Where `iternext` has come to."""
-        return self._places.item(self.iterindex)
+        place: tuple[Any, ...] = self._places.item(self.iterindex)
+        return place
 
     def __getitem__(self, operand: Any) -> Any:
         return self._shown(self._now() if self._place.now is None else self._place.now)[operand]

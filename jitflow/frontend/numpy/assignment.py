@@ -391,11 +391,6 @@ def in_place(function: Any) -> Any:
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
-    {
-        np.fill_diagonal: fill_diagonal,
-        np.put: put,
-        np.putmask: putmask,
-        np.place: place,
-        np.put_along_axis: put_along_axis,
-    }
-)
+    {np.fill_diagonal: fill_diagonal, np.put: put, np.putmask: putmask, np.place: place,
+     np.put_along_axis: put_along_axis}
+)  # fmt: skip
