@@ -1,5 +1,7 @@
 """What was wrong without a word: complex numbers with nan, memory that an array shows twice, strides of nothing."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -101,3 +103,37 @@ def test_an_array_that_a_path_gave_another_name_is_changed_by_both(program, n):
     assert_all_same(
         np.atleast_2d(jitflow.function(program)(np.arange(3.0), n)), np.atleast_2d(program(np.arange(3.0), n))
     )
+
+
+def shown_backwards(n, m):
+    first = np.zeros(m)
+    last = first
+    for _ in range(n):
+        last = np.ones(m)
+    return first[::-1], last
+
+
+def parts_of_both(n, m):
+    first = np.zeros(m)
+    last = first
+    for _ in range(n):
+        last = last + 1
+    return first[1:], last[1:], last
+
+
+def joined_in_turns(n, m):
+    first = np.zeros(m)
+    last = first
+    for k in range(n):
+        last = np.concatenate([np.full(m, k * 0.5), last])[:m]
+    return last[1:], first
+
+
+@pytest.mark.parametrize("program", [shown_backwards, parts_of_both, joined_in_turns])
+@pytest.mark.parametrize("n", [0, 2])
+def test_views_show_the_array_that_no_turn_has_replaced(program, n):
+    """They were views of a copy."""
+    got, wanted = jitflow.function(program)(n, 4), program(n, 4)
+    assert_all_same(got, wanted)
+    for (one, other), (first, second) in zip(combinations(got, 2), combinations(wanted, 2), strict=True):
+        assert np.shares_memory(one, other) == np.shares_memory(first, second)

@@ -18,6 +18,7 @@ from jitflow.frontend.control.foreseen import can_follow, foretold
 from jitflow.frontend.control.leaves import can_change, parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.same import Numbers, is_object
+from jitflow.frontend.control.shown import require_shown
 from jitflow.frontend.control.told import number_as, require_numbers, require_objects
 from jitflow.frontend.control.trying import Statements, raised_by
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
@@ -192,7 +193,7 @@ class _Making:
     def _groups(self) -> list[Group]:
         """The operands that may show one memory, and the numbers of the caller's arrays that they may show."""
         trace, storage = current_trace(), current_trace().storage
-        storage.require_shown(dict.fromkeys(array._value for _, array in self._arrays))
+        require_shown(trace, dict.fromkeys(array._value for _, array in self._arrays))
         groups: list[tuple[set[Value], list[int], set[int]]] = []
         views: dict[int, frozenset[int] | None] = {}
         owned: set[Value] = set()

@@ -15,8 +15,8 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.identity import origins_of
 from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.logic import as_python_bool
-from jitflow.frontend.control.merge import shown_name
 from jitflow.frontend.control.same import EACH, PASSED, Numbers, if_of_kind, is_object
+from jitflow.frontend.control.shown import copy_of_a_view
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
@@ -138,7 +138,7 @@ def require_numbers(trace: Trace, returned: Sequence[tracers.ArrayTracer], kinds
                 asked |= one.sites | other.sites
                 answer = EACH
         if any(trace.storage.homes.get(view._value) is not trace.root for view in seen):
-            raise _copy_of_a_view(next(iter(one.sites)))
+            raise copy_of_a_view(next(iter(one.sites)))
         lost += one.lost_to(others)
         if (
             seen and not one.is_known and not trace.state(Numbers).tell(things[number])
@@ -149,16 +149,7 @@ def require_numbers(trace: Trace, returned: Sequence[tracers.ArrayTracer], kinds
     if sites:
         raise Restart(sites[0], answer, is_wish=True, others=sites[1:])
     if lost:
-        raise _copy_of_a_view(lost[0])
-
-
-def _copy_of_a_view(site: Site) -> UserNotImplementedError:
-    return UserNotImplementedError(
-        f"{shown_name(site.name)} shows another array on one path or turn, and on another is one of its own",
-        expected="a view or an array of its own on every path",
-        mend="copy what is shown: x[:n].copy(), z.real.copy()",
-        location=Loc(site.file, site.line),
-    )
+        raise copy_of_a_view(lost[0])
 
 
 def require_objects(trace: Trace, returned: Sequence[Any]) -> None:

@@ -25,6 +25,7 @@ from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
 from jitflow.frontend.control.recursive import first_call
+from jitflow.frontend.control.shown import require_shown
 from jitflow.frontend.control.told import require_numbers, require_objects
 from jitflow.frontend.entry import written  # noqa: F401 - the texts of jitflow's own that programs go through
 from jitflow.frontend.entry.inputs import Inputs
@@ -295,7 +296,7 @@ def _trace(
         tree = with_stores(result, stores, collected)
     require_apart(state, {*map(id, collected.containers)})
     state.begin_anew_now()
-    state.storage.require_shown(collected.shown)
+    require_shown(state, collected.shown)
     state.begin_anew_now()
     require_numbers(state, collected.arrays, collected.kinds)
     require_items_told(collected.arrays, collected.lists)

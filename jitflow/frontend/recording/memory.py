@@ -14,13 +14,13 @@ Loops inside it are not, for what is outside of it too: they are traced once mor
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol
 
 from jitflow.errors import UserNotImplementedError, UserValueError
-from jitflow.frontend.recording.choices import OBJECTS, SHOWN, Restart, Site
+from jitflow.frontend.recording.choices import OBJECTS, Restart, Site
 from jitflow.frontend.recording.complex_parts import Parts
 from jitflow.frontend.recording.imitations import Imitations
 from jitflow.frontend.recording.regions import Regions, Scope, refused_in_batch
@@ -114,26 +114,6 @@ class Storage(Views):
     def is_adopted(self, value: Value) -> bool:
         """Whether a value stands for one of several arrays, and for no view of it."""
         return value in self._adopted
-
-    def require_shown(self, returned: Iterable[Value]) -> None:
-        """Start the trace anew where a returned array was merged as a value, though others outside may show it."""
-        behind = {value: self.behind(value) - self.put_elsewhere for value in returned}
-        unasked: dict[Site, None] = {}
-        for value, roots in behind.items():
-            others = set().union(*(found for other, found in behind.items() if other is not value))
-            sites = [self.merged[root].site for root in roots if root in self.merged and self._can_be_shown(root)]
-            asked = [site for site in sites if not self._trace.choices.is_settled(site)]
-            if asked and any(root in others or root in self._arguments for root in roots if root not in self._adopted):
-                unasked |= dict.fromkeys(asked)
-        if unasked:
-            first, *rest = unasked
-            self._trace.begin_anew_at_last(Restart(first, SHOWN, is_wish=True, others=rest))
-
-    def _can_be_shown(self, root: Value) -> bool:
-        """Whether the caller may get the memory of a merged array: turns of loops make none of those that it may be."""
-        outside = self._trace.root
-        made = (one for one in self.behind(root) if one not in self.merged and one not in self._adopted)
-        return self.merged[root].is_branch or all(self.homes.get(one, outside) is outside for one in made)
 
     def is_view_of_argument(self, value: Value) -> bool:
         """Whether an array is a view of one that the caller passes, and not that itself."""

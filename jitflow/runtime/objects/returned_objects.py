@@ -66,7 +66,7 @@ class _Objects(dict[Any, Any]):
             key = one if isinstance(each, Container) else (each.name, one)
             entries = self._read[each.name] if isinstance(each, Reference) else known
             assert entries is not None
-            if entries.recipe is not None:
+            if isinstance(each, Container) and entries.recipe is not None:
                 self[key] = self._native.make(entries.recipe, one)
                 continue
             places = None if key in self else self._places(each, one, entries)
