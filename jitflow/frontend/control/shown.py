@@ -20,10 +20,7 @@ __all__ = ["copy_of_a_view", "require_shown"]
 
 
 def require_shown(trace: Trace, returned: Iterable[Value]) -> None:
-    """Start the trace anew where a returned array was merged as a value, though others outside may show it.
-
-    Raises where that has been tried, and one is a view that would be one of a copy.
-    """
+    """Start the trace anew where a returned array was merged as a value, though others outside may show it."""
     storage = trace.storage
     behind = {value: storage.behind(value) - storage.put_elsewhere for value in returned}
     unasked: dict[Site, None] = {}
@@ -38,9 +35,6 @@ def require_shown(trace: Trace, returned: Iterable[Value]) -> None:
         may_be = [root for root in roots if not storage.is_adopted(root)]
         if asked and any(root in others or storage.is_parameter(root) for root in may_be):
             unasked |= dict.fromkeys(asked)
-        copied = [root for root in merged if not storage.is_place(storage.merged[root].site)]
-        if is_seen and copied and not asked and any(root in seen for root in may_be):
-            raise copy_of_a_view(storage.merged[copied[0]].site)
     if unasked:
         first, *rest = unasked
         trace.begin_anew_at_last(Restart(first, SHOWN, is_wish=True, others=rest))

@@ -36,6 +36,7 @@ class Origin:
 
     def __init__(self, trace: Trace, value: Value) -> None:
         storage = trace.storage
+        self.value, self.root = value, storage.root(value)
         self.objects: set[Value] = set()
         self.sites: dict[Site, None] = {}
         self.carrying: dict[Site, None] = {}
@@ -90,6 +91,17 @@ class Origin:
         """Where it would be a view of a copy instead."""
         return (site for site, views in self.lost.items() if _seen(views, others))
 
+    def told_by_none(self, other: Origin, returned: Sequence[tracers.ArrayTracer]) -> Iterator[Site]:
+        """Where arrays were merged of which both may be views, or one and the other a view, and none is returned."""
+        trace = current_trace()
+        if self.root is other.root or (self.root is self.value and other.root is other.value):
+            return
+        ours, theirs = (Origin(trace, one.root) if one.root is not one.value else one for one in (self, other))
+        told = {thing._value for thing in returned}
+        shown = {value for value in ours.objects & theirs.objects - told if not trace.storage.is_parameter(value)}
+        if shown and not (ours.is_known and theirs.is_known):
+            yield from ours.sites | theirs.sites
+
 
 def _seen(views: Sequence[tracers.ArrayTracer], others: Sequence[tracers.ArrayTracer]) -> list[tracers.ArrayTracer]:
     storage = current_trace().storage
@@ -140,6 +152,7 @@ def require_numbers(trace: Trace, returned: Sequence[tracers.ArrayTracer], kinds
         if any(trace.storage.homes.get(view._value) is not trace.root for view in seen):
             raise copy_of_a_view(next(iter(one.sites)))
         lost += one.lost_to(others)
+        lost += (site for other in found[number + 1 :] for site in one.told_by_none(other, things))
         if (
             seen and not one.is_known and not trace.state(Numbers).tell(things[number])
         ):  # another object shows all of it
