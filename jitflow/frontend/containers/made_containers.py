@@ -284,8 +284,9 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     trace = current_trace()
     *first, given = args or ((),)
     given = iterator_of(characters_of(given))
-    is_whole = kind is collections.Counter and isinstance(given, GeneratorType) and not is_looped(given)
-    given = [*given] if is_whole else given
+    given = (
+        [*given] if kind is collections.Counter and isinstance(given, GeneratorType) and not is_looped(given) else given
+    )
     if (found := with_slots(kind, given)) is not None:
         return found
     if isinstance(given, Recorded) and (known := given.known_items()) is not None:
@@ -295,7 +296,8 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     is_hashed = kind in (set, collections.Counter) and isinstance(given, list | tuple)
     is_source = isinstance(given, Recorded) or _runs(given) or is_looped(given)
     is_source = is_source or (kind is not builtins.dict and is_long) or (is_hashed and any(map(is_running_key, given)))
-    is_source = is_source and not (kind is collections.defaultdict and len(args) == 1)
+    if kind is collections.defaultdict and len(args) == 1:
+        is_source = False
     if not is_source:
         made_by = kind if most is None else partial(kind, maxlen=most)
         return _made(made_by(*first, given) if args else kind(), site)

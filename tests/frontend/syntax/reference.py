@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught",
-           "caught_error", "chain", "choose", "compared", "consumed", "contains", "either", "exception",
-           "finishing", "for_", "free", "gathered", "generator", "handed_on", "has_length", "if_", "in_arrays",
-           "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error", "listed", "made_container",
-           "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of", "percent", "raise_",
-           "raised_again", "recursive", "repeated", "spread", "suppressing", "text", "trying", "unpacked",
-           "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "either", "exception", "finishing", "for_", "free",
+           "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
+           "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
+           "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -280,24 +279,6 @@ def percent(words: str, values: Any) -> str:
 
 def recursive(function: Any) -> Any:
     return function
-
-
-def generator(plain: Any) -> Any:
-    """What makes a generator function of one that hands on; what it gives is a list that is there at once."""
-
-    def made(function: Any) -> Any:
-        def call(*args: Any, **keywords: Any) -> Any:
-            found: list[Any] = []
-            function(lambda item: found.append(item), *args, **keywords)
-            return iter(found)
-
-        return call
-
-    return made
-
-
-def handed_on(put: Any, things: Any) -> Any:
-    return any(put(thing) for thing in things)
 
 
 def managed(manager: Any) -> Any:

@@ -30,8 +30,6 @@ from tests.frontend.syntax.reference import (
     finishing,
     free,
     gathered,
-    generator,
-    handed_on,
     has_length,
     in_arrays,
     indexed,
@@ -61,13 +59,12 @@ from tests.frontend.syntax.reference import (
     watched,
 )
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught",
-           "caught_error", "chain", "choose", "compared", "consumed", "contains", "either", "exception",
-           "finishing", "for_", "free", "gathered", "generator", "handed_on", "has_length", "if_", "in_arrays",
-           "indexed", "is_", "is_mapping", "is_of", "is_sequence", "known_error", "listed", "made_container",
-           "made_dict", "made_set", "managed", "method", "not_", "or_", "part_of", "percent", "raise_",
-           "raised_again", "recursive", "repeated", "spread", "suppressing", "text", "trying", "unpacked",
-           "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught", "caught_error",
+           "chain", "choose", "compared", "consumed", "contains", "either", "exception", "finishing", "for_", "free",
+           "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
+           "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "spread", "suppressing", "text",
+           "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
