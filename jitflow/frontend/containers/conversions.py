@@ -19,9 +19,8 @@ from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import is_bool, numpy_says
 from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.decided_late import DecidedLate
-from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.pushing import is_pushed
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.steps import Source, Stepwise
 from jitflow.frontend.outside.objects import Recorded
@@ -30,7 +29,6 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import class_name, located
 from jitflow.frontend.tracers.python_numbers import apply, as_weak
-from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import BOOL, C128, F64, I64
@@ -200,10 +198,6 @@ def all_(items: Any) -> Any:
     return _decided(items, np.all, and_, False)
 
 
-def _meets(items: Any, wanted: Any) -> Any:
-    return any(bool(item) == wanted for item in items)
-
-
 def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[..., Any], decisive: bool) -> Any:
     """What the truths of items come to, in order, up to the first that is known and decides for all."""
     if isinstance(items, Recorded) and getattr(items, "is_uniform", hasattr(type(items), "array")):
@@ -211,9 +205,6 @@ def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[...,
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
         return bool_(of_array(items))
     answer: Any = not decisive
-    if is_pushed(items):
-        meets = surface.program(_meets)(items, decisive)
-        return meets if decisive else not_(meets)
     if isinstance(items, Recorded | Source | Stepwise | Range):
         return fold(items, answer, lambda known, thing: bool_(combined(known, partial(bool_, thing))))
     iterator = iter(items)

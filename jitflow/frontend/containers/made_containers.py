@@ -44,7 +44,7 @@ from jitflow.frontend.control.changing_lists import (
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source, is_open
-from jitflow.frontend.control.stepwise import is_looped, iterator_of
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.control.told import is_merged
 from jitflow.frontend.outside.keys_of_sets import note_keys
 from jitflow.frontend.outside.made_objects import CONTAINERS
@@ -284,9 +284,7 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     trace = current_trace()
     *first, given = args or ((),)
     given = iterator_of(characters_of(given))
-    given = (
-        [*given] if kind is collections.Counter and isinstance(given, GeneratorType) and not is_looped(given) else given
-    )
+    given = [*given] if kind is collections.Counter and isinstance(given, GeneratorType) else given
     if (found := with_slots(kind, given)) is not None:
         return found
     if isinstance(given, Recorded) and (known := given.known_items()) is not None:
@@ -294,7 +292,7 @@ def _constructed_at(site: Site, kind: Any, *args: Any, most: int | None = None) 
     given = python_set(given) if kind is set else given
     is_long = type(given) is range and trace.choices.answer(site) is not None
     is_hashed = kind in (set, collections.Counter) and isinstance(given, list | tuple)
-    is_source = isinstance(given, Recorded) or _runs(given) or is_looped(given)
+    is_source = isinstance(given, Recorded) or _runs(given) or is_stepwise(given)
     is_source = is_source or (kind is not builtins.dict and is_long) or (is_hashed and any(map(is_running_key, given)))
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False

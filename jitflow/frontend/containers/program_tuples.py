@@ -15,7 +15,7 @@ from jitflow.frontend.containers.program_lists import ProgramList, Turns, new_li
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source
-from jitflow.frontend.control.stepwise import is_looped, iterator_of
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
@@ -96,7 +96,7 @@ def tuple_(*items: Any) -> Any:
 
 def _has_open_length(thing: Any) -> bool:
     """Whether not even the sizes of arguments decide how many items there are."""
-    if (isinstance(thing, Recorded) and thing.flows) or is_looped(thing):
+    if (isinstance(thing, Recorded) and thing.flows) or is_stepwise(thing):
         return True
     source = as_source(thing)
     return source is not None and current_trace().is_open(source.count)

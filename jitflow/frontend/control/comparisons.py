@@ -17,7 +17,6 @@ from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.leaves import can_change
 from jitflow.frontend.control.logic import as_bool, as_python_bool, not_, truth
 from jitflow.frontend.control.possible_kinds import is_among
-from jitflow.frontend.control.pushing import is_pushed
 from jitflow.frontend.control.ranges import Range, contains_number, start_stop_step
 from jitflow.frontend.control.steps import Stepwise
 from jitflow.frontend.control.told import is_merged, is_one
@@ -91,10 +90,6 @@ def _bool_kind(thing: Any) -> type | None:
     return type(thing) if isinstance(thing, bool | np.bool_) else None
 
 
-def _is_among(items: Any, item: Any) -> Any:
-    return any(other is item or other == item for other in items)
-
-
 @tracers.kind_by_kind
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
@@ -115,8 +110,6 @@ def contains(container: Any, item: Any) -> Any:
         begin_anew_with(container)
     if isinstance(container, OutsideSet):
         return contains(tuple(_hashed_alike(container, item)), item) if is_traced(item) else item in container
-    if is_pushed(container):
-        return surface.program(_is_among)(container, item)
     if isinstance(container, Stepwise):
         raise located(UserNotImplementedError(
             f"in of {container.stands_for.__name__}(...), which ends at the item",

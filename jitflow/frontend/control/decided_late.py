@@ -21,21 +21,11 @@ from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 
-__all__ = ["DecidedLate", "find", "lose", "require_whereabouts"]
+__all__ = ["DecidedLate", "require_whereabouts"]
 
 
 class _Lost(dict[int, Any]):
     """The iterators of which nobody knows how far they are, by identity."""
-
-
-def lose(iterator: Any) -> None:
-    """Nobody knows how far an iterator is."""
-    current_trace().state(_Lost)[id(iterator)] = iterator
-
-
-def find(iterator: Any) -> None:
-    """It is at its end."""
-    current_trace().state(_Lost).pop(id(iterator), None)
 
 
 def require_whereabouts(thing: Any) -> None:

@@ -21,10 +21,10 @@ def is_same_function(one: FunctionType, other: FunctionType) -> bool:
     return all(a is b or content_of(a) is content_of(b) for a, b in zip(ours, theirs, strict=True))
 
 
-def cells_of(*things: Any) -> Iterator[CellType]:
-    """The locals of functions around them that functions, and those that they can reach by them, may change."""
+def cells_of(function: FunctionType) -> Iterator[CellType]:
+    """The locals of functions around it that a function, and those that it can reach by them, may change."""
     seen: set[int] = set()
-    waiting = [thing for thing in things if type(thing) is FunctionType]
+    waiting = [function]
     while waiting:
         current = waiting.pop()
         for name, cell in zip(current.__code__.co_freevars, current.__closure__ or (), strict=True):

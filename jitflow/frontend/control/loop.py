@@ -23,7 +23,6 @@ from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_bool, not_, truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables, is_held
-from jitflow.frontend.control.pushing import pushed_form
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
 from jitflow.frontend.control.sources import Sequenced, as_source
@@ -65,9 +64,6 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         return
     if is_stepwise(iterable):
         _stepwise(iterable, body, test, state, temporaries)
-        return
-    if (form := pushed_form(iterable)) is not None:
-        form.loop(body, test, temporaries)
         return
     if isinstance(iterable, Recorded) and (known := iterable.known_items()) is not None:
         _through_pythons(known, Rolling(Cells(body, test), state, temporaries, _key(body)), body, test)
@@ -255,7 +251,8 @@ def _over(
     piece: Lessons | None = None,
 ) -> None:  # fmt: skip
     """A loop over a source that the program has begun to go through."""
-    count, budget = source.count, current_trace().budget
+    count = source.count
+    budget = current_trace().budget
     is_small = isinstance(count, int) and count <= FEW_TURNS
     if isinstance(count, int) and is_small and _may_be_written_out(loop.key, count):
         with budget.unrolling(loop.key, count):

@@ -82,7 +82,7 @@ class Recursion:
             self._refuse_write()
         self.home, frames = trace.scope, trace.depth_of_calls()
         self.objects = Mutables([self.function, *self.bound.arguments.values()], with_stores=True)
-        cells = [(cell, content_of(cell)) for cell in cells_of(self.function, *self.bound.arguments.values())]
+        cells = [(cell, content_of(cell)) for cell in cells_of(self.function)]
         take_back = trace.trial()
         for _ in range(_ATTEMPTS):
             take_back()

@@ -70,8 +70,8 @@ class Source:
     def __iter__(self) -> Iterator[Any]:
         self.begin()
         items, first, trace = self.gone_through(), self.taken, current_trace()
-        if trace.is_open(items.count) or not isinstance(items.count, int):
-            begin_anew_rewritten(trace, of_generators=not trace.is_open(items.count))
+        if trace.is_open(items.count):
+            begin_anew_rewritten(trace)
         turns = trace.fix_turns(items.count, "an iteration by Python")
         return iter([items.item(position) for position in range(first if type(first) is int else int(first), turns)])
 

@@ -10,13 +10,12 @@ from typing import Any
 
 from jitflow.frontend.control.attempts import attempt
 from jitflow.frontend.control.decided_late import require_whereabouts
-from jitflow.frontend.control.pushing import is_pushed
 from jitflow.frontend.control.steps import Stepwise
 from jitflow.frontend.outside.special_methods import written_method
 from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.tracers import Tracer
 
-__all__ = ["attempted_step", "is_looped", "is_stepwise", "iterator_of", "step"]
+__all__ = ["attempted_step", "is_stepwise", "iterator_of", "step"]
 
 
 def iterator_of(thing: Any) -> Any:
@@ -31,11 +30,6 @@ def is_stepwise(thing: Any) -> bool:
     return isinstance(thing, Stepwise) or (
         not isinstance(thing, Tracer) and written_method(thing, "__next__") is not None
     )
-
-
-def is_looped(thing: Any) -> bool:
-    """Whether what needs all items has to go through them in a loop of the program."""
-    return is_stepwise(thing) or is_pushed(thing)
 
 
 def step(iterator: Any) -> Any:

@@ -16,7 +16,6 @@ from jitflow.frontend.control.comparisons import chain, compared, contains, is_
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.managers import managed, suppressing
-from jitflow.frontend.control.pushing import generator, handed_on
 from jitflow.frontend.control.raising import exception, free, raise_
 from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.tried_loops import tried_items
@@ -32,7 +31,7 @@ from jitflow.frontend.texts import percent, text
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "attribute", "both", "bound", "caught", "caught_error",
            "chain", "choose", "compared", "consumed", "contains", "either", "exception", "finishing", "for_", "free",
-           "gathered", "generator", "handed_on", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping",
-           "is_of", "is_sequence", "known_error", "listed", "made_container", "made_dict", "made_set", "managed",
-           "method", "not_", "or_", "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "rows",
-           "spread", "suppressing", "text", "tried_items", "trying", "unpacked", "watched", "while_"]  # fmt: skip
+           "gathered", "has_length", "if_", "in_arrays", "indexed", "is_", "is_mapping", "is_of", "is_sequence",
+           "known_error", "listed", "made_container", "made_dict", "made_set", "managed", "method", "not_", "or_",
+           "part_of", "percent", "raise_", "raised_again", "recursive", "repeated", "rows", "spread", "suppressing",
+           "text", "tried_items", "trying", "unpacked", "watched", "while_"]  # fmt: skip

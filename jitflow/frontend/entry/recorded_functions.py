@@ -21,7 +21,6 @@ from typing import Any
 
 from jitflow.errors import UserImportError, as_user_error
 from jitflow.frontend.control.plain_tries import watch
-from jitflow.frontend.control.pushing import generator
 from jitflow.frontend.control.retracing import retraced
 from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.entry.inputs import Inputs
@@ -69,7 +68,7 @@ class RecordedFunctions:
         """The registers of functions that a property or another descriptor makes at each read."""
         self.builtins = {**vars(builtins), **impure_builtins(), **BUILTIN_FUNCTIONS, "__import__": self._import}
 
-    def root(self, function: FunctionType, path: str) -> Any:
+    def root(self, function: FunctionType, path: str) -> FunctionType:
         """The user's function with recording globals and cells. Its defaults are arguments of each call."""
         if is_made(function):  # which stays as it is, and nobody is to keep
             self._made_of.update(map(id, function.__closure__ or ()))
@@ -102,7 +101,7 @@ class RecordedFunctions:
         owner = self._take(method.__self__, Attribute(register, "__self__"), path.rpartition(".")[0] or path)
         return MethodType(function, owner) if callable(function) else partial(function, owner)
 
-    def _recording(self, function: FunctionType, register: int, *, defaults: bool) -> Any:
+    def _recording(self, function: FunctionType, register: int, *, defaults: bool) -> FunctionType:
         code, path = function.__code__, self.inputs.path(register)
         refuse_stores(code)
         cells = {
@@ -112,13 +111,19 @@ class RecordedFunctions:
         site = Site(Choice.REWRITTEN, code.co_filename, code.co_firstlineno)
         found = rewritten(function, bool(self.inputs.trace.choices.answer(site)))
         if found is not None:
-            if found.plain is None:
-                self.inputs.trace.rewritten.add(code)
+            self.inputs.trace.rewritten.add(code)
+            code = found.code
             cells[CELL] = CellType(_hooks())
         else:
             watch(self.inputs.trace, function)
             self.inputs.trace.straight[code] = None
-        recorded = self._made_anew(function, code if found is None else found.code, cells)
+        closure = tuple(cells[name] for name in code.co_freevars)
+        # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
+        namespace = self._globals_of(function)
+        for name in _read_by_classes(code):
+            namespace.fill(name)
+        recorded = FunctionType(code.replace(), namespace, function.__name__, None, closure or None)
+        recorded.__qualname__, recorded.__module__ = function.__qualname__, function.__module__
         if defaults:
             self._open[id(function)] = register, recorded
             try:
@@ -126,22 +131,7 @@ class RecordedFunctions:
                 recorded.__kwdefaults__ = self._defaults(function.__kwdefaults__, register, "__kwdefaults__", path)
             finally:
                 del self._open[id(function)]
-        if found is None or found.plain is None:
-            return recorded
-        plain = self._made_anew(function, found.plain, cells)
-        plain.__defaults__, plain.__kwdefaults__ = recorded.__defaults__, recorded.__kwdefaults__
-        return generator(plain)(recorded)
-
-    def _made_anew(self, function: FunctionType, code: CodeType, cells: dict[str, CellType]) -> FunctionType:
-        """A function of some code that goes by the name of the user's."""
-        # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
-        namespace = self._globals_of(function)
-        for name in _read_by_classes(code):
-            namespace.fill(name)
-        closure = tuple(cells[name] for name in code.co_freevars)
-        made = FunctionType(code.replace(), namespace, function.__name__, None, closure or None)
-        made.__qualname__, made.__module__ = function.__qualname__, function.__module__
-        return made
+        return recorded
 
     def _defaults(self, values: Any, register: int, name: str, path: str) -> Any:
         """A helper's defaults: numbers are constants, because the guard holds the very objects; arrays are read."""

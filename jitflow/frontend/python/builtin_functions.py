@@ -32,7 +32,7 @@ from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.managers import MANAGERS
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import class_of_iterator
-from jitflow.frontend.control.stepwise import is_looped, iterator_of
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import has_attribute, may_lack
@@ -180,7 +180,7 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
     items = iterator_of(items)
     if isinstance(items, Listed) and items.is_uniform:
         return summed(items, start)
-    if is_running(items) or is_looped(items):
+    if is_running(items) or is_stepwise(items):
         return conversions.fold(items, start, operator.add)
     return conversions.sum_(items, start)
 

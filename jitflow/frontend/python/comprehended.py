@@ -23,7 +23,7 @@ from jitflow.frontend.control.loop import MANY_TURNS, own_loop
 from jitflow.frontend.control.retracing import traced_again
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
-from jitflow.frontend.control.stepwise import is_looped, iterator_of
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.gathering import array_of, is_countable, is_long
@@ -147,7 +147,7 @@ def _is_a_loop(iterable: Any, leaves_out: bool | None, is_fold: bool = False) ->
     """Whether the program goes through it in a loop. A fold needs no list for that."""
     if active_trace() is None:
         return False
-    if isinstance(iterable, Recorded) or is_looped(iterable):
+    if isinstance(iterable, Recorded) or is_stepwise(iterable):
         return True
     source = as_source(iterable)
     if leaves_out is not False:

@@ -15,10 +15,9 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.branch import choose, or_
 from jitflow.frontend.control.comparisons import is_traced
-from jitflow.frontend.control.decided_late import require_whereabouts
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.steps import Source
-from jitflow.frontend.control.stepwise import attempted_step, is_looped, is_stepwise, iterator_of, step
+from jitflow.frontend.control.stepwise import attempted_step, is_stepwise, iterator_of, step
 from jitflow.frontend.control.woven import Woven
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
@@ -78,7 +77,6 @@ class _Dropped(_Sifted):
 @raising_for_the_program
 def next_(iterator: Any, *default: Any) -> Any:
     """`next`."""
-    require_whereabouts(iterator)
     if active_trace() is not None and is_stepwise(iterator):
         iterator = stepping(iterator)
         if not default:
@@ -100,7 +98,7 @@ def next_(iterator: Any, *default: Any) -> Any:
 def _sifting(kind: Any, sifted: type[_Sifted]) -> Callable[..., Any]:
     def call(function: Any, items: Any) -> Any:
         items = iterator_of(items)
-        if active_trace() is None or not (is_running(items) or is_traced(items) or is_looped(items)):
+        if active_trace() is None or not (is_running(items) or is_traced(items) or is_stepwise(items)):
             return kind(function, items)
         return sifted(kind, function, items)
 

@@ -26,7 +26,7 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.ranges import traced_range
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.control.steps import Source
-from jitflow.frontend.control.stepwise import is_looped, iterator_of
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.control.trying import has_written
 from jitflow.frontend.control.woven import Woven
 from jitflow.frontend.outside.objects import Recorded
@@ -294,7 +294,7 @@ def _where_running(function: Any, handler: Any, kind: Any = None) -> Any:
     @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
     def call(*args: Any, **keywords: Any) -> Any:
         if function in _TAKING_ALL:
-            args = tuple(list_of(one) if is_looped(one) else one for one in builtins.map(iterator_of, args))
+            args = tuple(list_of(one) if is_stepwise(one) else one for one in builtins.map(iterator_of, args))
         if not any(builtins.map(is_running, args)):
             return plain(*args, **keywords)
         found = handler(*args, **keywords)

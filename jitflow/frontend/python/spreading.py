@@ -14,7 +14,7 @@ from jitflow.frontend.control.changing_lists import site_of_making
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.control.ranges import Range
 from jitflow.frontend.control.sources import is_open
-from jitflow.frontend.control.stepwise import is_looped, iterator_of
+from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import iterated_programs as programs
 from jitflow.frontend.python.arrangements import list_of
@@ -32,7 +32,7 @@ def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
         return thing.each(lambda one: _of_known_length(spread(one, before, behind, name), before, behind))
     thing = iterator_of(characters_of(thing))
     is_source = (isinstance(thing, Recorded | Range) and is_running(thing)) or is_open(thing)
-    if active_trace() is not None and (is_source or is_looped(thing)):
+    if active_trace() is not None and (is_source or is_stepwise(thing)):
         items = thing if isinstance(thing, ProgramList) and thing.held.kind != "tuple" else list_of(thing)
         programs.require_length(items.length, before + (behind or 0), behind is not None)
     elif behind is None:
@@ -67,7 +67,7 @@ def _of_known_length(thing: Any, before: int, behind: int | None) -> Any:
 def listed_steps(items: Any) -> Any:
     """A list of what an iterator of the program's own classes gives; all else is itself."""
     iterator = iterator_of(items)
-    return CONSTRUCTORS[list](iterator) if is_looped(iterator) else iterator
+    return CONSTRUCTORS[list](iterator) if is_stepwise(iterator) else iterator
 
 
 def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:

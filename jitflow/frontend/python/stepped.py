@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.pushing import is_pushed
 from jitflow.frontend.control.sources import traced_enumerate, traced_zip
 from jitflow.frontend.control.steps import Source, Stepwise
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of, step
@@ -26,29 +25,6 @@ class _Enumerated(Stepwise):
         item = step(self._iterator)
         self.number += 1
         return self.number - 1, item
-
-
-class _Numbered(Woven):
-    """``enumerate`` of a generator, whose turns count."""
-
-    def __init__(self, items: Any, start: Any) -> None:
-        super().__init__(enumerate, items)
-        self.number = start
-
-    def sifted(self, item: Any) -> tuple[Any, Any]:
-        self.number += 1
-        return True, (self.number - 1, item)
-
-
-class _Applied(Woven):
-    """``map`` of a generator, whose turns call the function first."""
-
-    def __init__(self, function: Any, items: Any) -> None:
-        super().__init__(map, items)
-        self._function = function
-
-    def sifted(self, item: Any) -> tuple[Any, Any]:
-        return True, self._function(item)
 
 
 class _Mapped(Stepwise):
@@ -94,9 +70,7 @@ class Positions(Stepwise):
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """`enumerate`."""
     iterator = iterator_of(iterable)
-    if is_stepwise(iterator):
-        return _Enumerated(stepping(iterator), start)
-    return _Numbered(iterator, start) if is_pushed(iterator) else traced_enumerate(iterator, start)
+    return _Enumerated(stepping(iterator), start) if is_stepwise(iterator) else traced_enumerate(iterator, start)
 
 
 def zip_(*iterables: Any, strict: bool = False) -> Any:
@@ -110,8 +84,6 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
 def stepwise_map(function: Any, *iterables: Any) -> Any:
     """`map`."""
     iterators = [*map(iterator_of, iterables)]
-    if len(iterators) == 1 and is_pushed(iterators[0]):
-        return _Applied(function, iterators[0])
     if not any(map(is_stepwise, iterators)):
         return map_(function, *iterators)
     return _Mapped(function, [*map(stepping, iterators)])

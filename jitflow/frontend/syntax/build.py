@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["CELL", "COMPARISONS", "ITEM", "LAMBDA", "LAZY", "PUT", "assign", "block", "children", "cloned", "constant",
+__all__ = ["CELL", "COMPARISONS", "ITEM", "LAMBDA", "LAZY", "assign", "block", "children", "cloned", "constant",
            "hook", "is_constant", "lazy", "load", "negated", "no_type_parameters", "placed", "returned",
            "spelled"]  # fmt: skip
 
@@ -16,8 +16,6 @@ LAZY = "lazy__"
 """The parameter ``*lazy__`` (always empty) tells the lambdas of the rewriting from the user's own."""
 ITEM = "item__"
 """The parameter of the body of a ``for`` loop."""
-PUT = "put__"
-"""The parameter of a generator function that hands on its items: what it calls with each."""
 LAMBDA = "lambda"
 """What a lambda is called that became a function in front of its statement: ``lambda__1``, to the user ``<lambda>``."""
 

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from threading import Lock
 from types import CodeType, FunctionType
 
-from jitflow.frontend.syntax.build import CELL, ITEM, LAMBDA, LAZY, PUT, cloned
+from jitflow.frontend.syntax.build import CELL, ITEM, LAMBDA, LAZY, cloned
 from jitflow.frontend.syntax.comprehensions import with_place
 from jitflow.frontend.syntax.jumps import Unusable
 from jitflow.frontend.syntax.methods import HIDDEN
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
-from jitflow.frontend.syntax.pushed import gone_through, pushed
 from jitflow.frontend.syntax.source import Unreadable, compiled, find
 from jitflow.frontend.syntax.statements import rewrite_function
 from jitflow.records import dataclass
@@ -29,9 +28,9 @@ __all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plai
 
 _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
-_RESERVED = frozenset({CELL, LAZY, ITEM, PUT})
+_RESERVED = frozenset({CELL, LAZY, ITEM})
 _GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", LAMBDA, "made", "match", "or",
-              "plain", "rest", "ret", "test", "then", "told", "tried", "value", "waiting")  # fmt: skip
+              "rest", "ret", "test", "then", "told", "tried", "value", "waiting")  # fmt: skip
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 
@@ -46,8 +45,6 @@ class Rewritten:
 
     code: CodeType
     node: AnyFunction
-    plain: CodeType | None = None
-    """Of a generator function, what Python goes through: ``code`` calls its first parameter with each item."""
 
     @property
     def text(self) -> str:
@@ -187,10 +184,9 @@ def _rewrite_within_limit(code: CodeType) -> _Result:
         seen &= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}  # pytest's assertions call it, too
         if seen:
             return f"it calls {min(seen)}()"
-        _refuse_clashes(node)
-        plain = None
         if is_suspendable(node):
-            plain, node = compiled(gone_through(node), found.owner, code, CELL), pushed(node)
+            return "it is a generator or asynchronous"
+        _refuse_clashes(node)
         fresh = Fresh()
         if isinstance(node, ast.Lambda):
             node = with_place(node, fresh, is_defined_here=False) or node
@@ -199,7 +195,7 @@ def _rewrite_within_limit(code: CodeType) -> _Result:
         new = compiled(node, found.owner, code, CELL)
     except (Unreadable, Unusable) as reason:
         return str(reason)
-    return Rewritten(_restored(new, code, fresh.blocks), node, None if plain is None else _restored(plain, code, set()))
+    return Rewritten(_restored(new, code, fresh.blocks), node)
 
 
 def _refuse_clashes(node: AnyFunction) -> None:

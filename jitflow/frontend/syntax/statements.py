@@ -43,12 +43,11 @@ from jitflow.frontend.syntax.conditions import mark_conditions
 from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, name_containers
 from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.handled import note_handled
-from jitflow.frontend.syntax.jumps import Unusable, leaves, without_jumps
+from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
 from jitflow.frontend.syntax.nests import without_deep_nests
 from jitflow.frontend.syntax.prepare import assigns, prepared
-from jitflow.frontend.syntax.pushed import gone_through, pushed
 
 __all__ = ["rewrite_function"]
 
@@ -331,27 +330,12 @@ class _Rewriting:
     def _inner_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
         function.decorator_list = [self._expression(decorator) for decorator in function.decorator_list]
         self._expressions.visit(function.args)
-        if is_suspendable(function):
-            return self._inner_generator(function)
-        may_recur = function.name not in self._fresh.blocks and self._may_recur(function)
-        self._inner(function)
-        if may_recur:
-            function.decorator_list.append(placed(ast.Attribute(load(CELL), "recursive", ast.Load()), function))
+        if not is_suspendable(function):
+            may_recur = function.name not in self._fresh.blocks and self._may_recur(function)
+            self._inner(function)
+            if may_recur:
+                function.decorator_list.append(placed(ast.Attribute(load(CELL), "recursive", ast.Load()), function))
         return [function]
-
-    def _inner_generator(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
-        """A generator function as it was written, then ``@jit__.generator(plain__1)`` in front of its pushed form."""
-        try:
-            handing_on = pushed(function)
-        except Unusable:
-            return [function]
-        decorators, function.decorator_list = function.decorator_list, []
-        plain = self._scope.local("plain", self._fresh)
-        self._inner(handing_on)
-        made = self._expressions.hook("generator", function, load(plain))
-        handing_on.decorator_list = [*decorators, made]
-        kept = placed(assign(plain, load(function.name)), function)
-        return [gone_through(function), kept, handing_on]
 
     def _may_recur(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """Whether a function mentions itself, or another one of those here, which may call it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any, NoReturn, TypeVar
 
@@ -174,24 +173,22 @@ def escaped(tracer: Tracer, trace: Trace) -> UserError:
     )
 
 
-def begin_anew_rewritten(trace: Trace, frame: FrameType | None = None, *, of_generators: bool = False) -> None:
+def begin_anew_rewritten(trace: Trace, frame: FrameType | None = None) -> None:
     """Start the trace anew if what needs a number may be a hook's in a function that has not been rewritten.
 
-    That of ``frame``, or else the one that is running; only generator functions if it is asked ``of_generators``. A
-    lambda or comprehension is a part of the function around it.
+    That of ``frame``, or else the one that is running. A lambda or comprehension is a part of the function around it.
     """
     for one in trace.user_frames() if frame is None else (frame,):
         if is_of_dataclasses(one.f_code):
             continue
-        code = next((code for code in trace.straight if one.f_code in _parts(code)), None)
-        if code is None and CELL in one.f_code.co_freevars:
+        if CELL in one.f_code.co_freevars:
             return
-        if code is not None and (code.co_flags & CO_GENERATOR or not of_generators):
+        code = next((code for code in trace.straight if one.f_code in _parts(code)), None)
+        if code is not None:
             site = Site(Choice.REWRITTEN, code.co_filename, code.co_firstlineno)
             if not trace.choices.is_settled(site):
                 raise trace.begin_anew(Restart(site))
-            if not code.co_flags & CO_GENERATOR:  # else by way of another one, which Python goes through
-                return
+            return
 
 
 def _parts(code: CodeType) -> Iterator[CodeType]:
