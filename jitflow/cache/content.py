@@ -41,6 +41,7 @@ import numpy as np
 
 from jitflow.cache.hash_order import SETS, Incomparable, require_no_order
 from jitflow.loaded import loaded
+from jitflow.runtime.objects.set_orders import has_lasting_order
 
 __all__ = ["Incomparable", "content_of", "is_of_a_library", "named"]
 
@@ -160,7 +161,7 @@ class _Writer:
         self._all("dict", (part for item in thing.items() for part in item))
 
     def _frozenset(self, thing: frozenset[Any]) -> None:
-        if not all(type(item) in (int, float, bool) for item in thing):
+        if not has_lasting_order(thing):
             raise Incomparable("a set of other things than numbers, whose order is another one in each process")
         self._all("frozenset", thing)
 
@@ -183,8 +184,9 @@ class _Writer:
             require_no_order(code)
         self._put("constants", str(len(code.co_consts)))
         for constant in code.co_consts:
-            if type(constant) is frozenset:  # of which code only asks whether something is in it
-                self._put("set", *sorted(content_of(item) for item in constant))
+            if type(constant) is frozenset:
+                items = [content_of(item) for item in constant]
+                self._put("set", *(items if has_lasting_order(constant) else sorted(items)))  # of others code only asks
             elif type(constant) is CodeType:
                 self._code(constant, is_traced=is_traced)
             else:

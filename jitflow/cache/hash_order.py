@@ -15,11 +15,11 @@ import sys
 from dis import Instruction, get_instructions, opmap
 from itertools import pairwise
 from types import CodeType
-from typing import Any
 
 import numpy as np
 
 import jitflow
+from jitflow.runtime.objects.set_orders import has_lasting_order
 
 __all__ = ["SETS", "Incomparable", "require_no_order"]
 
@@ -28,8 +28,10 @@ _PROGRAMS = os.path.join(_OWN[0], "benchmarks")
 """Programs that are packed with jitflow, but written as a user writes them."""
 SETS = set, frozenset
 _KINDS, _HASHES = frozenset(kind.__name__ for kind in SETS), frozenset({"hash", "__hash__"})
-_ADD = frozenset({"add", "symmetric_difference", "symmetric_difference_update", "union", "update"})
+_ADDING = frozenset({"add", "symmetric_difference", "symmetric_difference_update", "union", "update"})
 """Methods of sets that put keys there, which a trace sees where they are called by their names."""
+_MARKS_CALLS = frozenset({"LOAD_GLOBAL", *(["LOAD_ATTR"] if sys.version_info >= (3, 12) else [])})
+"""Instructions whose argument marks that what they read is called; before 3.12 `LOAD_METHOD` does so for attributes."""
 _CLASSES = frozenset({"type", "__class__"})
 """What gives the class of a set, which makes another one unseen."""
 _MAKE_SETS = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
@@ -64,33 +66,23 @@ def require_no_order(code: CodeType, *, is_told: bool = False) -> None:
     if not _HASHES.isdisjoint(names) or (makes_sets and not (is_told and _CLASSES.isdisjoint(names))):
         raise _refusal(code)
     has_sets = any(type(constant) is frozenset for constant in code.co_consts)
-    has_views, may_add = not _VIEWS.isdisjoint(names), is_told and not _ADD.isdisjoint(names)
+    has_views, may_add = not _VIEWS.isdisjoint(names), is_told and not _ADDING.isdisjoint(names)
     if makes_sets or has_sets or has_views or may_add:
         instructions = [one for one in get_instructions(code) if one.opname not in _NOTHING]
         for one, following in pairwise(instructions):
             is_gone_through = type(one.argval) is frozenset and following.opname != "CONTAINS_OP"
-            if is_gone_through and not (is_told and _has_lasting_order(one.argval)):
+            if is_gone_through and not (is_told and has_lasting_order(one.argval)):
                 raise _refusal(code)
-            is_named = following.opname == "LOAD_ATTR" and following.argval in _ADD and not _is_called(following)
+            is_named = following.opname == "LOAD_ATTR" and following.argval in _ADDING and not _is_called(following)
             if (one.argval in _KINDS and not _is_called(one)) or (is_named and one.opname != "LOAD_GLOBAL"):
                 raise _refusal(code)
         if has_views:
             _require_no_arithmetic(code, instructions)
 
 
-def _has_lasting_order(keys: frozenset[Any]) -> bool:
-    from jitflow.frontend.outside.keys_of_sets import has_lasting_order
-
-    return has_lasting_order(keys)
-
-
 def _is_called(name: Instruction) -> bool:
     """Whether a global or an attribute is read to be called, and for nothing else."""
-    return name.opname in ("LOAD_GLOBAL", "LOAD_ATTR") and bool(name.arg and name.arg & 1 and _MARKS[name.opname])
-
-
-_MARKS = {"LOAD_GLOBAL": True, "LOAD_ATTR": sys.version_info >= (3, 12)}
-"""Whether the argument of an instruction marks what is read to be called. Before 3.12 there is `LOAD_METHOD`."""
+    return name.opname in _MARKS_CALLS and bool(name.arg and name.arg & 1)
 
 
 def _refusal(code: CodeType) -> Incomparable:

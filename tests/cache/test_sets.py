@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import marshal
 from pathlib import Path
 
 import pytest
 
+from jitflow.cache.content import content_of
 from jitflow.cache.store import Store
 from tests.cache.programs import disk, load
 
@@ -76,6 +78,15 @@ def run(x):
     "by another name": "def run(x):\n    return x + sum([len(one) for one in map(set, ('ab', 'c'))])\n",
     "by the class of another": "def run(x):\n    return x + sum([ord(c) * k for k, c in enumerate(type({1})('ab'))])\n",
     "by another name of the class": "def run(x):\n    return x + len(KEYS([1]))\n\nKEYS = set\n",
+    "a method that is asked for by its name": """\
+def run(x):
+    todo = set()
+    getattr(todo, "update")(("a", "b", "c"))
+    for c in todo:
+        x = x * 2 + ord(c)
+    return x
+""",
+    "nan": "def run(x):\n    for c in {float('nan'), 1.0, 2.0}:\n        x = x * 2 + (c == c)\n    return x\n",
     "a frozenset": "def run(x):\n    return x + sum([ord(c) * k for k, c in enumerate(frozenset('ab'))])\n",
     "hashes": "def run(x):\n    return x + hash('a') % 2\n",
 }
@@ -88,3 +99,12 @@ def test_sets(name: str, disk: Store, tmp_path: Path) -> None:
         run = load(path, text).run
         assert run(5) == run.__wrapped__(5)
         assert run.cache_info().misses == misses
+
+
+def test_constant_sets_of_a_file_of_bytecode_are_others_if_they_come_in_another_order() -> None:
+    """Marshalled sets are written in an order of their own."""
+    text = "def run(x):\n    for k in {8, 0, 16}:\n        x = x * 10 + k\n    return x\n"
+    code = compile(text, "sets.py", "exec").co_consts[0]
+    again = marshal.loads(marshal.dumps(code))
+    orders = [[[*constant] for constant in one.co_consts if type(constant) is frozenset] for one in (code, again)]
+    assert (content_of(code) == content_of(again)) == (orders[0] == orders[1])

@@ -126,3 +126,22 @@ def test_what_is_changed_in_place_is_changed_for_all_who_know_it() -> None:
         return [*same], other, [*places], inner, keys is same, row is other, held[0] is places, table[1] is inner
 
     assert jitflow.function(joins)(4) == joins(4)
+
+
+def test_lists_that_have_one_name_take_what_the_running_program_makes() -> None:
+    """Nobody could tell a new list from the old one."""
+
+    def two() -> list[int]:
+        return [1, 2]
+
+    def joins(x: Any, n: int) -> Any:
+        items = []
+        for i in range(n):
+            items.append(i)
+        made, ordered, (*rest,) = two(), sorted([3, 1, 2]), (4, 5)
+        made += items
+        ordered += items
+        rest += items
+        return made, ordered, rest
+
+    assert jitflow.function(joins)(1.0, 4) == joins(1.0, 4)

@@ -32,7 +32,7 @@ from jitflow.runtime.objects.object_words import Shape, read_words
 from jitflow.runtime.objects.returned_containers import elements_of_array, unfilled
 from jitflow.runtime.objects.stores import MetOtherwise
 from jitflow.runtime.objects.told_words import Entries, Told, entries_of
-from jitflow.runtime.objects.written_back import write_back, write_set
+from jitflow.runtime.objects.written_back import lay_out_set, write_back
 
 __all__ = ["PassedWords"]
 
@@ -232,14 +232,14 @@ class PassedWords:
         place = 2 + words[1]
         self._returned = words[2:place]
         tables: dict[int, tuple[int, int]] = {}
-        lying: dict[int, int] = {}
+        set_tables: dict[int, int] = {}
         """Where the tables of sets are told."""
         while number := words[place]:
             width, rows = words[place + 1 : place + 3]
             tables[number] = place + 3, rows
             place += 3 + width * rows
             if number <= len(self._objects) and self._group_of(number).held.kind == "set":
-                lying[number] = place
+                set_tables[number] = place
                 place += 3 + words[place]
         self._make_fresh(words, tables)
         objects = [None, *self._objects, *(self._fresh[number][0] for number in sorted(self._fresh))]
@@ -256,8 +256,8 @@ class PassedWords:
             if entries.held.kind == "array":
                 objects[number].reshape(-1)[:] = reader.array(entries.held, entries.places(start, rows))
                 continue
-            if number in lying:
-                write_set(objects[number], entries, reader, entries.places(start, rows), words[lying[number] :])
+            if number in set_tables:
+                lay_out_set(objects[number], entries, reader, entries.places(start, rows), words[set_tables[number] :])
                 continue
             now = words[start : start + rows * entries.width]
             write_back(objects[number], entries, reader, entries.places(start, rows), self._before(number), now)

@@ -1,8 +1,8 @@
 """Loops in ``try`` statements that are attempted part by part: the step that gives the next item is an attempt as well.
 
-A generator, a ``map`` or an iterator of the program's own classes calls functions between the turns, and what these
-raise is for the handlers around the loop. So each turn is given its item together with the number of the handler, and
-runs the block if that is 0. All else that a loop does beside its block raises nothing; what would is refused.
+A ``map`` or an iterator of the program's own classes calls functions between the turns, and what these raise is for
+the handlers around the loop. So each turn is given its item together with the number of the handler, and runs the block
+if that is 0. All else that a loop does beside its block raises nothing; what would, as a generator may, is refused.
 """
 
 from __future__ import annotations

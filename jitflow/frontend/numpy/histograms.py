@@ -52,7 +52,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     given, count, edges = _counts(bins)
     if pinned(density):
         found, edges = histogram(a, bins, range, weights=weights)
-        return found / astype(np.diff(edges), np.float64) / found.sum(), _edges(bins, edges)
+        return found / astype(np.diff(edges), np.float64) / found.sum(), edges
     weight, array = None if weights is None else array_operand(weights), array_operand(a)
     if isinstance(given, tracers.SizeTracer | int) and not isinstance(given, bool):
         found = uniform_histogram(array, count, range, weight)

@@ -33,6 +33,7 @@ from jitflow.frontend.control.managers import MANAGERS
 from jitflow.frontend.control.ranges import Range, traced_range
 from jitflow.frontend.control.steps import class_of_iterator
 from jitflow.frontend.control.stepwise import is_stepwise, iterator_of
+from jitflow.frontend.outside.keys_of_sets import noting_keys
 from jitflow.frontend.outside.made_objects import STANDS_FOR, known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.pooled_objects import has_attribute, may_lack
@@ -201,7 +202,8 @@ def _getattr(thing: Any, name: Any, *default: Any) -> Any:
         return choose(_hasattr(thing, name), lambda: getattr(thing, name), lambda: default[0])
     if name == "__class__" or (name in HIDDEN and not default):
         return attribute(thing, name)
-    return getattr(thing, str(name) if isinstance(name, str) else name, *default)
+    found = getattr(thing, str(name) if isinstance(name, str) else name, *default)
+    return noting_keys(thing, name, found) if type(thing) in (set, frozenset) and callable(found) else found
 
 
 def _attrgetter(*names: str) -> Callable[[Any], Any]:

@@ -42,7 +42,7 @@ def index(number: Any) -> Any:
 
 def methodcaller(name: str, /, *args: Any, **keywords: Any) -> Callable[[Any], Any]:
     """`operator.methodcaller`."""
-    return lambda thing: noting_keys(thing, keyed(thing, name))(*args, **keywords)
+    return lambda thing: noting_keys(thing, name, keyed(thing, name))(*args, **keywords)
 
 
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

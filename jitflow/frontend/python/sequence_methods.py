@@ -47,7 +47,7 @@ def method(owner: Any, name: str) -> Any:
         return partial(_of_each_kind, owner, name)
     if kind in (list, tuple, OutsideList) and name in _OF_SEQUENCES and (name != "sort" or kind is list):
         return partial(_OF_SEQUENCES[name], owner)
-    return noting_keys(owner, keyed(owner, name))
+    return noting_keys(owner, name, keyed(owner, name))
 
 
 def _of_each_kind(owner: Alternatives, name: str, *args: Any, **keywords: Any) -> Any:

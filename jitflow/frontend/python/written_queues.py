@@ -35,15 +35,23 @@ class Queue:
         return 0 < self.maxsize <= len(self.queue)
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        if block and timeout is not None and self.maxsize > 0 and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
         if 0 < self.maxsize <= len(self.queue):
             raise Full
         self._put(item)
         self.unfinished_tasks += 1
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        if block and timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
         if not self.queue:
             raise Empty
         return self._get()
+
+    def join(self) -> None:
+        if self.unfinished_tasks:
+            raise NotImplementedError("Queue.join() would wait for another thread")
 
     def put_nowait(self, item: Any) -> None:
         self.put(item)
@@ -67,8 +75,7 @@ class LifoQueue(Queue):
     """`queue.LifoQueue`."""
 
     def __init__(self, maxsize: int = 0) -> None:
-        self.maxsize = maxsize
-        self.unfinished_tasks = 0
+        super().__init__(maxsize)
         self.queue = []
 
     def _get(self) -> Any:
@@ -79,8 +86,7 @@ class PriorityQueue(Queue):
     """`queue.PriorityQueue`."""
 
     def __init__(self, maxsize: int = 0) -> None:
-        self.maxsize = maxsize
-        self.unfinished_tasks = 0
+        super().__init__(maxsize)
         self.queue = []
 
     def _put(self, item: Any) -> None:

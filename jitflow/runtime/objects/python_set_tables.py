@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 from array import array
 from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
+from jitflow.runtime.native.object_layout import layout_is_known
 from jitflow.runtime.objects.set_orders import fill_in_order
 
 __all__ = ["RememberedSet", "give_back", "lay_out"]
 
-_WORD, _ENTRY = ctypes.sizeof(ctypes.c_ssize_t), 2 * ctypes.sizeof(ctypes.c_ssize_t)
+_ENTRY = 2 * ctypes.sizeof(ctypes.c_ssize_t)
 _SMALLEST = 8
 """Entries of the table of an empty set."""
 
@@ -86,9 +86,9 @@ def _lay(thing: set[Any], keys: Collection[Any], fill: int, finger: int, entries
     if header.mask + 1 != size:
         thing.clear()
         return False
-    ctypes.memmove(header.table, entries, len(entries))
-    for key in keys:
+    for key in keys:  # first, so that what is interrupted here leaves no key that nobody holds
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(key))
+    ctypes.memmove(header.table, entries, len(entries))
     header.fill, header.used, header.finger = fill, len(keys), finger
     return True
 
@@ -106,7 +106,7 @@ def _table_of(thing: set[Any]) -> tuple[int, int, bytes]:
 @cache
 def _is_known() -> bool:
     """Whether sets lie as expected: asked of one with keys that want one place, of which some are removed."""
-    if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * _WORD:
+    if not layout_is_known():
         return False
     thing = {0, 64, 3, 128, 5, 192, 7, 256, 11}
     thing.discard(64)

@@ -2,7 +2,8 @@
 
 A *recipe* says what a type of containers is: its kind, then in pairs of words what the key and the item of an entry
 are, and how many parts a tuple has, or where the recipe of a container is. Lists and dicts are filled in the order in
-which they were come to, when all that leads to them is there, so that they may hold themselves, and none is too deep.
+which they were come to, so that what several hold is made once; tuples are made with all that is in them, as deep as
+their type is.
 """
 
 from __future__ import annotations

@@ -10,11 +10,17 @@ at once has a table of another size than one that has grown key by key, so the f
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, permutations
 from typing import Any
 
-__all__ = ["fill_in_order", "frozen_in_order", "order_of_adding", "out_of_order"]
+import numpy as np
+
+__all__ = ["fill_in_order", "frozen_in_order", "has_lasting_order", "order_of_adding", "out_of_order"]
+
+_LASTING = {int, float, bool, complex, *({type(None)} if sys.version_info >= (3, 12) else ())}
+"""What has the same hash in all processes; None had its address before Python 3.12."""
 
 _SIZES = tuple(1 << power for power in range(3, 24))
 _MOST_PROBES = 16
@@ -33,6 +39,21 @@ class _Filler:
 
     def __hash__(self) -> int:
         return self._hashed
+
+
+def has_lasting_order(keys: Iterable[Any]) -> bool:
+    """Whether Python goes through a set of these in one order in all processes.
+
+    Texts have other hashes in each process, and most objects, nan among them, hash by their address.
+    """
+    return all(map(_has_lasting_hash, keys))
+
+
+def _has_lasting_hash(key: Any) -> bool:
+    if type(key) in (tuple, frozenset):
+        return has_lasting_order(key)
+    is_number = type(key) in _LASTING or (isinstance(key, np.number | np.bool_) and type(key).__module__ == "numpy")
+    return is_number and bool(key == key)
 
 
 def out_of_order() -> NotImplementedError:

@@ -13,7 +13,7 @@ from jitflow.runtime.objects.set_orders import fill_in_order
 from jitflow.runtime.objects.stores import replace_content
 from jitflow.runtime.objects.told_words import Entries, Told
 
-__all__ = ["write_back", "write_set"]
+__all__ = ["lay_out_set", "write_back"]
 
 _Things = Sequence[Any]
 _Words = Sequence[int]
@@ -62,7 +62,7 @@ def _write_dict(thing: Any, entries: Entries, keys: _Things, items: _Things, bef
         replace_content(thing, dict(zip(keys, items, strict=True)))
 
 
-def write_set(thing: Any, entries: Entries, told: Told, places: range, table: _Words) -> None:
+def lay_out_set(thing: Any, entries: Entries, told: Told, places: range, table: _Words) -> None:
     """Let a set of the caller's hold the keys at some places, in a table that is told behind them."""
     known = {key: key for key in thing}
     keys = [known.get(key, key) for key in entries.keys(told, places)]
