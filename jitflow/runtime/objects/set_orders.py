@@ -9,7 +9,6 @@ at once has a table of another size than one that has grown key by key, so the f
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, permutations
@@ -138,6 +137,8 @@ def _by_places(keys: Sequence[Any]) -> Iterator[tuple[int, list[int], list[Any]]
 
 def _searched(keys: Sequence[Any], order: list[Any]) -> list[Any] | None:
     """An order where one key after the other that stands wrong is moved, as long as no more stand wrong."""
+    import random  # which the start of a process that finds its code would wait for
+
     draw, wrong = random.Random(0), _wrong(keys, order)
     for _ in range(_ATTEMPTS):
         if not wrong:
