@@ -29,6 +29,7 @@ from jitflow.frontend.containers.passed_types import has_factory, is_as_long
 from jitflow.ir.types import TEXT, Container, containers_in
 from jitflow.runtime.entry.python_results import pool_free
 from jitflow.runtime.objects.object_words import Shape, read_words
+from jitflow.runtime.objects.python_set_tables import table_of
 from jitflow.runtime.objects.returned_containers import elements_of_array, unfilled
 from jitflow.runtime.objects.stores import MetOtherwise
 from jitflow.runtime.objects.told_words import Entries, Told, entries_of
@@ -323,22 +324,22 @@ def _tables(things: list[Any], sizes: array[int], layout: _Layout) -> array[int]
     """
     found = array("q")
     for number, thing in enumerate(things):
-        fill, used, mask, address, _, finger = (ctypes.c_int64 * 6).from_address(id(thing) + object.__basicsize__)
-        if used != len(thing) or mask < fill:
+        if (known := table_of(thing)) is None:
             raise TypeError("expected sets as CPython has them")
+        fill, finger, entries = known
         sizes[3 * number + 2] = fill | finger << 32
         if not fill:
             continue
-        places = np.ctypeslib.as_array((ctypes.c_int64 * (2 * mask + 2)).from_address(address)).reshape(-1, 2)
-        table = np.zeros((mask + 1, 2 + layout.words), np.int64)
+        places, used = np.frombuffer(entries, np.int64).reshape(-1, 2), len(thing)
+        table = np.zeros((len(places), 2 + layout.words), np.int64)
         table[:, 0] = np.where(places[:, 0] == 0, 0, np.where(places[:, 1] == -1, 2, 1))
         filled = table[:, 0] == 1
-        if np.count_nonzero(filled) != used:
+        if np.count_nonzero(filled) != used or fill >= len(places):
             raise TypeError("expected sets as CPython has them")
         table[filled, 1] = places[filled, 1]
         keys = array("q", bytes(8 * layout.words * used))
         read_words([*thing], layout.key, keys, 0, layout.words)
         table[filled, 2:] = np.frombuffer(keys, np.int64).reshape(used, layout.words)
-        sizes[3 * number : 3 * number + 2] = array("q", (mask + 1, used))
+        sizes[3 * number : 3 * number + 2] = array("q", (len(places), used))
         found.frombytes(table.tobytes())
     return found

@@ -3,8 +3,7 @@
 The order in which a set goes through its keys, and which one `pop` takes next, follow from all that was ever done to
 it: removed keys leave their places behind, a table that has grown stays large, and `pop` goes on where it was. The keys
 tell nothing of that. So what a trace does to a set in vain is taken back in its memory, as CPython lays it out: the
-header of ``setobject.h``, and the table of keys and hashes. What a program does to a set of the caller's is written
-there, too.
+header of ``setobject.h``, and the table of keys and hashes. Sets of the caller's are read and written there, too.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 from jitflow.runtime.native.object_layout import layout_is_known
 from jitflow.runtime.objects.set_orders import fill_in_order
 
-__all__ = ["RememberedSet", "give_back", "lay_out"]
+__all__ = ["RememberedSet", "give_back", "lay_out", "table_of"]
 
 _ENTRY = 2 * ctypes.sizeof(ctypes.c_ssize_t)
 _SMALLEST = 8
@@ -42,7 +41,7 @@ class RememberedSet(set[Any]):
 
     def __init__(self, thing: set[Any]) -> None:
         super().__init__(thing)
-        self.table = _table_of(thing) if _is_known() else (0, 0, repr([*thing]).encode())
+        self.table = table_of(thing) or (0, 0, repr([*thing]).encode())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RememberedSet) and self.table == other.table
@@ -97,10 +96,16 @@ def _header(thing: set[Any]) -> _Header:
     return _Header.from_address(id(thing) + object.__basicsize__)
 
 
-def _table_of(thing: set[Any]) -> tuple[int, int, bytes]:
-    """The number of taken places, where `pop` goes on, and the entries."""
+def table_of(thing: set[Any]) -> tuple[int, int, bytes] | None:
+    """The number of taken places, where `pop` goes on, and the entries; None if nothing is known of tables here."""
+    if not _is_known():
+        return None
     header = _header(thing)
-    return header.fill, header.finger, ctypes.string_at(header.table, (header.mask + 1) * _ENTRY)
+    return header.fill, header.finger, _entries_of(header)
+
+
+def _entries_of(header: _Header) -> bytes:
+    return ctypes.string_at(header.table, (header.mask + 1) * _ENTRY)
 
 
 @cache
@@ -122,7 +127,7 @@ def _is_known() -> bool:
 
 def _entries(thing: set[Any]) -> list[tuple[int, int]]:
     """The keys and hashes as they stand."""
-    return [*struct.iter_unpack("qq", _table_of(thing)[2])]
+    return [*struct.iter_unpack("qq", _entries_of(_header(thing)))]
 
 
 @cache
